@@ -1,4 +1,5 @@
-// Several sources as one: their shares, and that a row follows from its number.
+// Several sources as one data set: their shares, and that a row depends only on
+// its index.
 
 #include "runtime/data/BlendOrder.h"
 #include "runtime/data/Loader.h"
@@ -24,7 +25,7 @@ std::vector<int64_t> noLimits(size_t sources) {
   return std::vector<int64_t>(sources, endless);
 }
 
-/// The sources of the first rows, found one by one.
+/// The sources of the first rows, looked up row by row.
 std::string drawn(const BlendOrder& order, int64_t rows) {
   std::string text;
   for (int64_t row = 0; row < rows; ++row)
@@ -83,8 +84,8 @@ TEST(BlendOrder, endsWhereAllSourcesHaveLimits) {
 
 using Ints = std::vector<int32_t>;
 
-/// Two token files, of ten and of four rows, whose tokens tell them apart, and
-/// twelve samples.
+/// Two token files, of ten and of four rows with distinct tokens, and twelve
+/// samples.
 class BlendTest : public testing::Test {
 protected:
   BlendTest() : large(ids(41, 100)), small(ids(17, 200)), samples(lines(12)) {
@@ -158,7 +159,7 @@ protected:
 };
 
 TEST_F(BlendTest, anEpochEndsWithTheLastSourceOrTheFirst) {
-  // `small` gives its fourth row as number 15, `large` its tenth as number 13.
+  // `small` gives its fourth row at index 15, `large` its tenth at index 13.
   EXPECT_EQ(open().steps(), 15);
   data.train->stopping = "first_exhausted";
   EXPECT_EQ(open().steps(), 13);
@@ -180,7 +181,7 @@ TEST_F(BlendTest, eachSourceGoesOnWhereItWas) {
   }
   ASSERT_EQ(firsts[0].size(), 60u);
   ASSERT_EQ(firsts[1].size(), 20u);
-  // Each epoch of a source has all of its rows, in an order of its own.
+  // Each epoch of a source contains all of its rows, in an order of its own.
   for (const Ints& source : firsts) {
     const size_t rows = &source == &firsts[0] ? 10 : 4;
     const Ints first(source.begin(), source.begin() + int64_t(rows));
@@ -206,7 +207,7 @@ TEST_F(BlendTest, goesOnAnywhereInAnyLayout) {
   train.steps = 60;
   train.microBatch = 4;
   const Loader whole = open();
-  // From behind: what a row is does not follow from those before it.
+  // Reads steps in reverse: a row does not depend on the rows before it.
   for (int64_t step = 59; step >= 0; step -= 7) {
     train.microBatch = 4;
     const Ints all = fill(whole, step);
@@ -227,7 +228,7 @@ TEST_F(BlendTest, blendsPackedSamplesWithStreams) {
   data.sequence = 8;
   use({{jsonl(), 1}, {file(large.path(), "token_file"), 1}});
   const Loader loader = open();
-  // Of four samples of two places each a row is made, of 41 tokens five rows.
+  // Four samples of two tokens make one row; 41 tokens make five rows.
   EXPECT_EQ(loader.rowsOfEpoch(0), 10);
   EXPECT_NE(loader.origin(0).find("line "), std::string::npos);
   EXPECT_NE(loader.origin(1).find("tokens "), std::string::npos);
@@ -247,7 +248,7 @@ TEST_F(BlendTest, aSourceThatMayNotBeRepeatedLeavesItsShare) {
 
 TEST_F(BlendTest, endsWhereAllSourcesMayNotBeRepeated) {
   data.train->epochs = {1, 0.5};
-  train.epochs = 3; // there is one
+  train.epochs = 3; // the file has one epoch
   EXPECT_EQ(open().steps(), 12);
   EXPECT_EQ(open().epochsBefore(12), 1);
   train.epochs = 0;

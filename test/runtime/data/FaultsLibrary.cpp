@@ -18,7 +18,7 @@
 
 namespace {
 
-/// The error of a read at an offset, 0 for none.
+/// The errno of a read at an offset, 0 for success.
 int faultAt(int descriptor, off_t offset) {
   const char* fault = std::getenv("READ_FAULT");
   char name[256], link[64], path[4096];

@@ -1,4 +1,4 @@
-// What paths and the first bytes of files give away.
+// What file names and the first bytes of files reveal.
 
 #include "runtime/data/FileHead.h"
 

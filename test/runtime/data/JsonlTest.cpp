@@ -1,4 +1,4 @@
-// Samples are read, and lines that cannot be used are named.
+// Samples are read, and unusable lines are reported by number.
 
 #include "runtime/data/Jsonl.h"
 
@@ -19,7 +19,7 @@ const plan::ChatTemplate chatTemplate = {"<{role}>", "</{role}>"};
 
 struct Outcome {
   std::vector<Sample> samples;
-  std::string error; // without what stands before the first line's error
+  std::string error; // without the text before the first line's error
 };
 
 Outcome readAll(const plan::DataSource& source) {
@@ -33,7 +33,7 @@ Outcome readAll(const plan::DataSource& source) {
   return outcome;
 }
 
-/// What is said of the file's only error.
+/// The message for the only error in the file.
 std::string errorOf(const std::string& text, bool chat = false) {
   const ScratchFile file(text);
   const std::string error =

@@ -1,5 +1,5 @@
-// What a step loads: conventions of the layout, the same on any number of
-// ranks, a function of the step alone.
+// The data of a step: layout conventions, independence of the number of ranks,
+// and dependence on the step only.
 
 #include "runtime/data/Loader.h"
 
@@ -46,8 +46,8 @@ protected:
     train.epochs = 1;
   }
 
-  /// `count` samples: the prompt is one character that names the sample, the
-  /// completion has 1 to 6 digits.
+  /// `count` samples: the prompt is one character that identifies the sample,
+  /// the completion has 1 to 6 digits.
   void writeSamples(int count) {
     std::string text;
     for (int i = 0; i < count; ++i)
@@ -115,7 +115,8 @@ TEST_F(LoaderTest, givesAnEarlyAndALatePieceOfEachRow) {
     ASSERT_TRUE(open({0, 1, 1, part, 2}).fill(0, 0, batch.view()).isOk());
     EXPECT_EQ(batch.samples, whole.samples);
     for (size_t i = 0; i < batch.tokens.size(); ++i) {
-      // Pieces of four tokens: 0 and 3 of the first part, 1 and 2 of the other.
+      // The sequence is split into chunks of four tokens: part 0 has chunks 0
+      // and 3, part 1 has chunks 1 and 2.
       const auto early = int32_t(4 * part), late = int32_t(4 * (3 - part));
       const int32_t place = (i % 8 < 4 ? early : late) + int32_t(i % 4);
       const size_t at = i / 8 * 16 + size_t(place);

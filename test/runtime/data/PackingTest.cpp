@@ -1,5 +1,5 @@
-// Rows hold every document once, none beyond its room or beyond the number of
-// documents that a row takes; shuffling depends on seed and epoch alone.
+// Rows hold every document once, within the row's capacity and its limit of
+// documents. Shuffling depends only on seed and epoch.
 
 #include "runtime/data/Packing.h"
 #include "runtime/data/Random.h"
@@ -14,7 +14,7 @@ namespace {
 
 TEST(Packing, putsEachIntoTheFirstRowWithRoom) {
   const RowLayout layout = packFirstFit({0, 1, 2, 3, 4}, {6, 5, 3, 4, 2}, {10});
-  // 6+3 | 5+4 | 2 has no room in the first (1 left) nor the second (1 left).
+  // 6+3 | 5+4 | 2 fits neither the first row (1 left) nor the second (1 left).
   ASSERT_EQ(layout.rows(), 3);
   EXPECT_EQ(layout.documents, (std::vector<int64_t>{0, 2, 1, 3, 4}));
   EXPECT_EQ(layout.starts, (std::vector<int64_t>{0, 2, 4, 5}));
@@ -39,7 +39,7 @@ TEST(Packing, holdsEveryDocumentOnceWithinItsRoom) {
     EXPECT_LE(sum, 100);
     EXPECT_GT(sum, 0);
   }
-  // The fewest rows are sum / 100; first-fit stays close to them.
+  // The minimum is sum / 100 rows; first-fit stays close to it.
   const int64_t total = std::accumulate(places.begin(), places.end(), 0);
   EXPECT_LT(layout.rows(), total * 11 / 1000 + 2);
 }
@@ -47,7 +47,7 @@ TEST(Packing, holdsEveryDocumentOnceWithinItsRoom) {
 TEST(Packing, closesARowOfAsManyDocumentsAsItTakes) {
   const std::vector<int64_t> places = {2, 5, 1, 1, 9, 4};
   const RowLayout layout = packFirstFit({0, 1, 2, 3, 4, 5}, places, {10, 2});
-  // 2+5 is closed with 3 to spare, 1+1 with 8; 9 and 4 do not fit one another.
+  // 2+5 is closed with 3 left, 1+1 with 8 left; 9 and 4 do not fit together.
   EXPECT_EQ(layout.documents, (std::vector<int64_t>{0, 1, 2, 3, 4, 5}));
   EXPECT_EQ(layout.starts, (std::vector<int64_t>{0, 2, 4, 5, 6}));
   EXPECT_EQ(layout.rowsOf(2), 2);
@@ -70,15 +70,15 @@ TEST(Shuffle, isAFunctionOfSeedAndEpoch) {
 }
 
 TEST(Shuffle, givesTheSameOrderOnEveryMachine) {
-  // Written down from the first run: the C++ standard fixes the generator, the
-  // rest is ours.
+  // Recorded from the first run. The C++ standard fixes the generator; the rest
+  // is our code.
   EXPECT_EQ(shuffledOrder(8, 0, 0),
             (std::vector<int64_t>{0, 7, 5, 6, 1, 3, 2, 4}));
 }
 
 TEST(Shuffle, isEven) {
-  // Each of 5 places for element 0 is due 2000 of 10000 times; six standard
-  // deviations of the binomial distribution are 240.
+  // Element 0 is expected 2000 of 10000 times at each of 5 positions. Six
+  // standard deviations of the binomial distribution are 240.
   std::vector<int> counts(5);
   for (uint64_t epoch = 0; epoch < 10000; ++epoch) {
     const std::vector<int64_t> order = shuffledOrder(5, 9, epoch);

@@ -1,4 +1,4 @@
-// Oniguruma's expressions mean the same after the translation.
+// Oniguruma's expressions keep their meaning when translated.
 
 #include "runtime/data/Pattern.h"
 
@@ -22,7 +22,7 @@ std::vector<std::string> cut(std::string_view expression,
 using Words = std::vector<std::string>;
 
 TEST(Pattern, whiteSpaceIsUnicodes) {
-  // NEL, no-break space and ideographic space are; U+180E is not.
+  // NEL, no-break space and ideographic space match; U+180E does not.
   EXPECT_EQ(cut("\\s", "a\u0085b\u00a0c\u3000d\u180ee"),
             (Words{"\u0085", "\u00a0", "\u3000"}));
   EXPECT_EQ(cut("[^\\s]+", "a\u00a0b"), (Words{"a", "b"}));
@@ -39,7 +39,7 @@ TEST(Pattern, escapesThatDifferAreTranslated) {
 }
 
 TEST(Pattern, emptyMatchesCutBetweenCodePoints) {
-  // Before each code point but where a match has just ended.
+  // Matches before each code point except where a match has just ended.
   EXPECT_EQ(cut("x*", "\u00e9xx\u00e9a"), (Words{"", "xx", ""}));
 }
 
@@ -96,7 +96,7 @@ TEST(Pattern, longRunsThatEndAreNoBoundlessOnes) {
   const std::string spaces(1 << 20, ' ');
   EXPECT_EQ(cut("\\s+(?!\\S)|\\s+", spaces + "x").size(), 2u);
   EXPECT_EQ(cut("\\s*[\\r\\n]+|\\s+", spaces).size(), 1u);
-  // Many bytes without a match are searched piece by piece.
+  // A long text without a match is searched in pieces.
   EXPECT_EQ(cut("\\d", "1" + std::string(100'000, 'x') + "2\u00e93").size(),
             3u);
   EXPECT_EQ(cut("(?<=\u00e9)x", std::string(1000, 'y') + "\u00e9x").size(), 1u);

@@ -1,4 +1,4 @@
-// Orders that are functions of a seed and an epoch.
+// Permutations that are functions of a seed and an epoch.
 
 #include "runtime/data/Random.h"
 
@@ -35,8 +35,8 @@ TEST(RandomTest, shuffledPlacesDependOnSeedAndEpoch) {
   EXPECT_NE(orderOf(100, 7, 4), orderOf(100, 8, 3));
 }
 
-/// Where each of eight numbers comes over many seeds: a chi-squared of 49
-/// degrees of freedom is above 85.4 once in a thousand.
+/// Counts the position of each of eight elements over many seeds. A chi-squared
+/// with 49 degrees of freedom exceeds 85.4 once in a thousand.
 TEST(RandomTest, shuffledPlacesAreEven) {
   constexpr int64_t count = 8, seeds = 8000;
   std::vector<double> seen(count * count);

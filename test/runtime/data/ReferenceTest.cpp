@@ -1,8 +1,9 @@
-// Ids that Hugging Face's `tokenizers` gave, on texts of many kinds.
+// Compares token ids with those of Hugging Face's `tokenizers` on texts of many
+// kinds.
 //
 // test/transformers/tokenizer_reference.py writes Inputs/NAME/tokenizer.json
-// and Inputs/NAME/lines.jsonl, a {"text", "ids", "decoded"} a line; every
-// folder there is compared.
+// and Inputs/NAME/lines.jsonl, with one {"text", "ids", "decoded"} per line.
+// The test compares every folder there.
 
 #include "runtime/data/Tokenizer.h"
 

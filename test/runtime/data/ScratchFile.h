@@ -1,4 +1,4 @@
-// A file that exists for the length of a test.
+// A file that exists for the duration of a test.
 
 #ifndef RECIPERUN_TEST_DATA_SCRATCHFILE_H
 #define RECIPERUN_TEST_DATA_SCRATCHFILE_H

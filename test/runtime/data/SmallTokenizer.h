@@ -1,5 +1,5 @@
-// A tokenizer.json written out by hand, small enough to check by eye, and
-// variations of it for the tests of runtime/data.
+// A handwritten tokenizer.json, small enough to check by eye, and variations of
+// it for the tests of runtime/data.
 
 #ifndef RECIPERUN_TEST_DATA_SMALLTOKENIZER_H
 #define RECIPERUN_TEST_DATA_SMALLTOKENIZER_H
@@ -13,9 +13,9 @@
 
 namespace reciperun::data {
 
-/// The bytes have the ids 0..255, then come the merges' tokens in order: 256
-/// `he`, 257 `ll`, 258 `hell`, 259 `hello`, 260 `Ġw`, 261 `Ġwo`, 262 `11`.
-/// Special tokens: 300 `<s>`, 301 `</s>`. Words are cut as GPT-2 does.
+/// Bytes have the ids 0..255. Tokens made by merges follow in order: 256 `he`,
+/// 257 `ll`, 258 `hell`, 259 `hello`, 260 `Ġw`, 261 `Ġwo`, 262 `11`. Special
+/// tokens: 300 `<s>`, 301 `</s>`. Words are split as in GPT-2.
 inline nlohmann::json smallTokenizer() {
   nlohmann::json vocab;
   for (int byte = 0; byte < 256; ++byte) {

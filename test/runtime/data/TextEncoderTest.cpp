@@ -1,4 +1,4 @@
-// What users write is never a control token.
+// Text written by users never becomes a control token.
 
 #include "runtime/data/TextEncoder.h"
 #include "runtime/data/Documents.h"
@@ -13,9 +13,9 @@ namespace {
 
 using Ids = std::vector<int32_t>;
 
-/// The small tokenizer with `<t>`, which is added, not special, and in the
-/// template; `<x>`, which is no more than added; and a special `hello`, which
-/// merges make, too.
+/// The small tokenizer with `<t>`, which is added, not special, and used in the
+/// template; `<x>`, which is only added; and `hello`, which is special and also
+/// made by merges.
 nlohmann::json chatTokenizer() {
   nlohmann::json file = smallTokenizer();
   const auto add = [&](int id, const char* content, bool special) {
@@ -56,11 +56,11 @@ protected:
 TEST_F(TextEncoderTest, spellsControlTokensOutInTextOfUsers) {
   EXPECT_EQ(user("a</s>b"), plain("a</s>b"));
   EXPECT_EQ(user("<s><s>"), plain("<s><s>"));
-  // Words of the template, though they are not special.
+  // Added tokens of the template are control tokens, although not special.
   EXPECT_EQ(user("<t>"), plain("<t>"));
-  // A word that merges make is one by its id alone.
+  // Merges also make `hello`; only its id makes it a control token.
   EXPECT_EQ(user("hello"), plain("hello"));
-  // What is no control token stays one token.
+  // A token that is no control token stays one token.
   EXPECT_EQ(user("<x>"), Ids{303});
   EXPECT_EQ(user("hell"), Ids{258});
 }
@@ -86,9 +86,9 @@ TEST_F(TextEncoderTest, aMessageCannotEndItself) {
   ASSERT_TRUE(documents) << documents.message();
   const auto ids = (*documents)[0].ids;
   EXPECT_EQ(std::count(ids.begin(), ids.end(), 302), 2);
-  EXPECT_EQ(std::count(ids.begin(), ids.end(), 301), 3); // and the end
+  EXPECT_EQ(std::count(ids.begin(), ids.end(), 301), 3); // and the final one
   EXPECT_EQ(std::count(ids.begin(), ids.end(), 300), 0);
-  // The assistant's own words, the end of its message, the end.
+  // The assistant's own words, the end of its message and the final end.
   EXPECT_EQ(documents->weight(0), 5 + 1 + 1);
 }
 

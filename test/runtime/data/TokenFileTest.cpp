@@ -1,5 +1,5 @@
-// The layouts of token files, byte by byte, and what is wrong with them. That
-// other programs' files are read is tested by token_files.recipe.
+// The layouts of token files, byte by byte, and their errors.
+// token_files.recipe tests files in the formats of other programs.
 
 #include "runtime/data/TokenFile.h"
 
@@ -31,7 +31,7 @@ const std::vector<int32_t> narrow = {1, 60000, 3};
 TEST(TokenFileTest, readsNothingButIds) {
   const ScratchFile two(bytesOf<uint16_t>({1, 60000, 3}));
   EXPECT_EQ(idsOf(TokenFile::open(two.path(), "uint16", 1 << 20)), narrow);
-  // Where the type is left out the vocabulary decides.
+  // Without a type, the vocabulary size decides.
   EXPECT_EQ(idsOf(TokenFile::open(two.path(), "", 1 << 16)), narrow);
   const ScratchFile four(bytesOf<uint32_t>({1, 70000, 3}));
   EXPECT_EQ(idsOf(TokenFile::open(four.path(), "", (1 << 16) + 5000)), wide);
@@ -51,7 +51,8 @@ TEST(TokenFileTest, failWhatHoldsNoIds) {
   const ScratchFile packed("\x1f\x8b\x08\x01 and so on");
   EXPECT_EQ(TokenFile::open(packed.path(), "", 1 << 20).message(),
             "`" + packed.path() + "` holds no token ids: it is a file of gzip");
-  // Small ids have bytes that no text has; below 16 bytes nothing is certain.
+  // Files of small ids contain bytes that text never has. Files below 16 bytes
+  // are too short to tell.
   const ScratchFile small(bytesOf<uint16_t>(std::vector<uint16_t>(64, 0x41)));
   EXPECT_TRUE(TokenFile::open(small.path(), "", 1 << 16));
   const ScratchFile few("ABCDEFGH");
@@ -91,7 +92,7 @@ std::string npy(const std::string& header) {
          bytesOf<uint16_t>({uint16_t(header.size())}) + header;
 }
 
-/// A scratch file under another suffix.
+/// A scratch file with another suffix.
 class SuffixedFile {
 public:
   SuffixedFile(const std::string& suffix, const std::string& text)

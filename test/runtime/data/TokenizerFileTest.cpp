@@ -1,4 +1,4 @@
-// Files that are no byte-level BPE tokenizer are refused by name.
+// Files other than byte-level BPE tokenizers are refused by name.
 
 #include "runtime/data/Tokenizer.h"
 
@@ -92,7 +92,7 @@ TEST(TokenizerFile, failFilesThatAreNone) {
 }
 
 TEST(TokenizerFile, survivesMembersOfOtherTypes) {
-  // Every member in turn is a number, a text, a list and an object.
+  // Replaces each member in turn by a number, a string, a list and an object.
   const nlohmann::json whole = smallTokenizer();
   for (const auto& [name, value] : whole.items())
     for (const nlohmann::json& other :

@@ -31,7 +31,7 @@ Ids encode(const nlohmann::json& file, std::string_view text,
 TEST(Tokenizer, mergesByRank) {
   EXPECT_EQ(encode(smallTokenizer(), "hello world"),
             (Ids{259, 261, 'r', 'l', 'd'}));
-  // Of equal ranks the leftmost first.
+  // Among equal ranks, the leftmost merge comes first.
   EXPECT_EQ(encode(smallTokenizer(), "111"), (Ids{262, '1'}));
   EXPECT_EQ(encode(smallTokenizer(), "lll"), (Ids{257, 'l'}));
 }
@@ -226,7 +226,7 @@ TEST(Tokenizer, keepsTheFilesText) {
   EXPECT_EQ(Tokenizer::parse(text, "small")->fileText(), text);
 }
 
-/// The small tokenizer with a pattern of its own.
+/// The small tokenizer with another pattern.
 nlohmann::json splitting(const char* expression, const char* behavior) {
   nlohmann::json file = smallTokenizer();
   file["pre_tokenizer"] = {{"type", "Sequence"},
@@ -242,7 +242,7 @@ nlohmann::json splitting(const char* expression, const char* behavior) {
 }
 
 TEST(Tokenizer, joinsMatchesAsTheBehaviorSays) {
-  // Cut at each `l`, which keeps `ll` from being merged where it is a word.
+  // Splits at each `l`, which prevents the merge `ll` when each `l` is a word.
   const auto words = [](const char* behavior) {
     return encode(splitting("l", behavior), "hello");
   };

@@ -1,4 +1,4 @@
-// Well-formedness at the borders of table 3-7 of the Unicode Standard.
+// Well-formedness at the boundaries of table 3-7 of the Unicode Standard.
 
 #include "runtime/data/Utf8.h"
 
@@ -32,7 +32,7 @@ TEST(Utf8, countsTheBytesOfACutOffEnd) {
   EXPECT_EQ(cutOffBytes("abc"), 0u);
   EXPECT_EQ(cutOffBytes("a\xE4\xB8"), 2u);
   EXPECT_EQ(cutOffBytes("a\xF0\x9F\x98"), 3u);
-  EXPECT_EQ(cutOffBytes("a\x80"), 0u); // nothing can complete it
+  EXPECT_EQ(cutOffBytes("a\x80"), 0u); // no byte can complete it
 }
 
 TEST(Utf8, codePointsSurviveTheWayThere) {

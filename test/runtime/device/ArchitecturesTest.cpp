@@ -1,4 +1,4 @@
-// What a user is told of the GPUs that kernels are compiled for.
+// Messages about the GPU architectures that the kernels are compiled for.
 
 #include "runtime/device/cuda/Architectures.h"
 

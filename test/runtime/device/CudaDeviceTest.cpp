@@ -1,4 +1,4 @@
-// A GPU as a device. Skipped where there is none.
+// A GPU as a device. Skipped without a GPU.
 
 #include "runtime/device/cuda/CudaDevice.h"
 
@@ -44,7 +44,7 @@ protected:
 };
 
 TEST_F(CudaDeviceTest, bytesComeBack) {
-  // More than all that is pinned, in pieces that no segment holds evenly.
+  // More than all pinned memory, in pieces that do not divide a segment.
   auto arena = gpu->allocate(int64_t(100) << 20, 0);
   ASSERT_TRUE(arena) << arena.message();
   std::vector<std::byte> given(size_t(arena->bytes()));
@@ -122,7 +122,7 @@ TEST_F(CudaDeviceTest, aFailureThatWasToldIsNoKernels) {
   ASSERT_FALSE(none);
   EXPECT_NE(none.message().find("cudaMalloc"), std::string::npos)
       << none.message();
-  RecordedMarks marks; // which a kernel sets
+  RecordedMarks marks; // set by a kernel
   ASSERT_TRUE(marks.open(/*words=*/1).isOk());
   EXPECT_TRUE(marks.add(gpu->context().stream()).isOk());
   wait();
@@ -183,14 +183,14 @@ TEST_F(CudaDeviceTest, recordsWhatItIsGiven) {
     wait();
     EXPECT_GT(gpu->seconds(begin, end), 0);
     EXPECT_LT(gpu->seconds(begin, end), 0.1);
-    gpu->forgetMarks(); // those are there for good
+    gpu->forgetMarks(); // those found so far stay
   }
 }
 
 TEST_F(CudaDeviceTest, recordingsFollowOneAnother) {
   auto arena = gpu->allocate(int64_t(256) << 20, 0);
   ASSERT_TRUE(arena) << arena.message();
-  // About 0.1 ms each: the host would be far ahead.
+  // About 0.1 ms each, so that the host would run far ahead.
   for (auto [copies, launches] : {std::pair(1000, 8), std::pair(100, 80)})
     followOneAnother(*arena, copies, launches);
 }
@@ -214,8 +214,9 @@ void CudaDeviceTest::followOneAnother(memory::Arena& arena, int copies,
   const Seconds launched = Clock::now() - start;
   wait();
   const Seconds all = Clock::now() - start;
-  // The last but one had begun when the last was launched. A third leaves room
-  // for another program on the GPU, beside which no two take as long.
+  // When the last launch returned, the last but one had begun. The third launch
+  // of tolerance allows for another program on the GPU, which makes launch
+  // times uneven.
   EXPECT_GE(launched, all * (launches - 3) / launches);
 }
 
@@ -227,7 +228,7 @@ TEST_F(CudaDeviceTest, whatCannotBeRecordedChangesNothing) {
   cudaEvent_t event = nullptr;
   ASSERT_EQ(cudaEventCreate(&event), cudaSuccess);
   ASSERT_TRUE(gpu->beginRecording().isOk());
-  // What another stream begins, nothing waits for.
+  // The recorded stream never waits for work on another stream.
   ASSERT_EQ(cudaEventRecord(event, gpu->context().stream()), cudaSuccess);
   ASSERT_EQ(cudaStreamWaitEvent(other, event, 0), cudaSuccess);
   ASSERT_EQ(cudaMemsetAsync(arena->base(), 1, 4, other), cudaSuccess);

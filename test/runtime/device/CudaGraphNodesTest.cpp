@@ -1,4 +1,4 @@
-// Graphs whose memory is filled by kernels. Skipped where there is no GPU.
+// Graphs in which kernels replace memset nodes. Skipped without a GPU.
 
 #include "runtime/device/cuda/GraphNodes.h"
 
@@ -33,7 +33,7 @@ protected:
     ASSERT_EQ(cudaMalloc(&taken, size), cudaSuccess);
     memory = static_cast<std::byte*>(taken);
     ASSERT_EQ(cudaMemset(memory, 0x55, size), cudaSuccess);
-    // Returns before it is done, and the context's stream does not wait for it.
+    // cudaMemset returns early, and the context's stream does not wait for it.
     ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);
     ASSERT_EQ(cudaStreamBeginCapture(stream(), cudaStreamCaptureModeRelaxed),
               cudaSuccess);
@@ -45,7 +45,7 @@ protected:
   }
   cudaStream_t stream() const { return context->stream(); }
 
-  /// Fills in the graph, and here.
+  /// Records a fill in the graph and fills the expected bytes.
   void fill(size_t begin, int value, size_t count) {
     ASSERT_EQ(cudaMemsetAsync(memory + begin, value, count, stream()),
               cudaSuccess);
@@ -59,12 +59,12 @@ protected:
                 expected.begin() + ptrdiff_t(to));
   }
 
-  /// Of what was captured.
+  /// Runs the captured graph.
   void run() {
     ASSERT_EQ(cudaStreamEndCapture(stream(), &graph), cudaSuccess);
     runGraph();
   }
-  /// Has kernels fill, runs the graph, and looks at what it left.
+  /// Replaces memsets by kernels, runs the graph and checks memory.
   void runGraph() {
     const Status filled = fillByKernels(graph);
     ASSERT_TRUE(filled.isOk()) << filled.message();
@@ -118,7 +118,7 @@ TEST_F(CudaGraphNodes, theOrderStays) {
   EXPECT_EQ(kinds[NodeKind::other], 2);
 }
 
-/// A graph that is made of nodes: two values after one, and one after both.
+/// A graph built from nodes: two memsets after one, and one after both.
 TEST_F(CudaGraphNodes, wordsKeepTheirValues) {
   cudaGraph_t captured = nullptr;
   ASSERT_EQ(cudaStreamEndCapture(stream(), &captured), cudaSuccess);

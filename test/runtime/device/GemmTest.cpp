@@ -1,4 +1,4 @@
-// Matrix products against plain triple loops, in every arrangement.
+// Matmuls compared with plain triple loops, in every arrangement.
 
 #include "runtime/device/cpu/Gemm.h"
 #include "runtime/device/BFloat16.h"
@@ -24,7 +24,7 @@ template <class T> std::vector<T> numbers(int64_t count, unsigned seed) {
   return result;
 }
 
-/// max |c - expected| / max |expected| over one product.
+/// max |c - expected| / max |expected| over one matmul.
 template <class In, class Out>
 double errorOf(const Gemm::Shape& shape, Gemm& gemm) {
   const auto a = numbers<In>(shape.m * shape.k, 1);
@@ -52,7 +52,7 @@ double errorOf(const Gemm::Shape& shape, Gemm& gemm) {
   return error / largest;
 }
 
-/// Every arrangement of some sizes, one with a single row and column.
+/// Every arrangement of several sizes, including a single row and column.
 template <class In, class Out>
 void check(DType input, DType output, double tolerance) {
   Gemm gemm(2);
@@ -72,7 +72,7 @@ void check(DType input, DType output, double tolerance) {
     }
 }
 
-// Sums of 129 terms: rounding of the type of the sum, times a few.
+// Sums of 129 terms: a few times the rounding error of the accumulator type.
 TEST(Gemm, F64) {
   check<double, double>(DType::f64, DType::f64, 1e-14);
 }
@@ -82,7 +82,7 @@ TEST(Gemm, F32) {
 TEST(Gemm, Bf16SumsInF32) {
   check<bf16, float>(DType::bf16, DType::f32, 1e-6);
 }
-// The result alone is rounded, to 8 bits.
+// Only the result is rounded, to 8 significant bits.
 TEST(Gemm, Bf16ResultIsRoundedOnce) {
   check<bf16, bf16>(DType::bf16, DType::bf16, 0x1p-8);
 }

@@ -1,5 +1,5 @@
-// What is told of a GPU that has no room for a plan, and of libraries of
-// another version. Needs no GPU.
+// Messages about a GPU without room for a plan, and about libraries of another
+// version. Needs no GPU.
 
 #include "runtime/device/cuda/MemoryBudget.h"
 #include "runtime/device/cuda/SharedLibrary.h"

@@ -1,5 +1,5 @@
-// Threads that have nothing to do for a while: `sleep` where they leave the
-// core to others, `spin` where they keep it. Run by waiting_threads.test.
+// Idle threads: `sleep` lets them yield the core, `spin` keeps it busy. Run by
+// waiting_threads.test.
 
 #include "runtime/device/cpu/Parallel.h"
 #include "runtime/device/cpu/Threads.h"

@@ -48,8 +48,8 @@ bool isRunnable(const plan::Plan& plan) {
          isMock(plan.data.train) && isMock(plan.data.valid);
 }
 
-/// At least the plan's arena, and a page without any rights behind it; that on
-/// the host goes without.
+/// An arena of at least the plan's size, followed by a page without access
+/// rights. The host arena has no such page.
 memory::Arena guardedArena(int64_t bytes, int64_t hostBytes) {
   const int64_t page = sysconf(_SC_PAGESIZE);
   const int64_t whole = (bytes + page - 1) / page * page;
@@ -74,7 +74,7 @@ int64_t loadsOf(const plan::Schedule& schedule) {
                        });
 }
 
-/// The first step of a schedule, as Training runs it.
+/// Runs the first step of a schedule, as Training does.
 Status runSchedule(const plan::Plan& plan, exec::Executor& executor,
                    const plan::Schedule& schedule) {
   data::DataSet which =
@@ -105,7 +105,8 @@ Status runSchedule(const plan::Plan& plan, exec::Executor& executor,
   });
 }
 
-/// A bucket at the beginning and at the end of the cache, as Generator runs it.
+/// Runs a bucket at the beginning and at the end of the cache, as Generator
+/// does.
 Status runBucket(const plan::Plan& plan, exec::Executor& executor,
                  const plan::Bucket& bucket) {
   for (int64_t position :
@@ -142,7 +143,7 @@ Status runPlan(const plan::Plan& plan) {
   return Status::ok();
 }
 
-/// The status of a process that runs the plan; a refusal is no failure.
+/// The exit status of a process that runs the plan; a refusal is no failure.
 int runAside(const plan::Plan& plan) {
   pid_t child = fork();
   if (child == 0) {

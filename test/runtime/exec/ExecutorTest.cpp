@@ -1,4 +1,4 @@
-// The executor on plans written by hand.
+// The executor on handwritten plans.
 
 #include "runtime/exec/Executor.h"
 
@@ -54,7 +54,7 @@ protected:
 };
 
 TEST_F(ExecutorTest, runsAScheduleOverSlots) {
-  // x has two slots; y collects 2 x of both.
+  // x has two slots; y accumulates 2 x of both.
   int x = plan::addBuffer(plan, "x", DType::f32, {2, 16});
   plan.stages[0].buffers[size_t(x)].shape = {16};
   plan.stages[0].buffers[size_t(x)].slots = 2;
@@ -121,8 +121,8 @@ TEST_F(ExecutorTest, aFailureNamesOpFunctionAndRank) {
   EXPECT_EQ(executor->run(schedule, noData).message(), "no data");
 }
 
-/// A job of two ranks, of which the other one sends what this one does, when
-/// it is waited for.
+/// A communicator of two ranks. The peer sends what this rank sends, when
+/// waited for.
 class Echo : public comm::LocalCommunicator {
 public:
   using comm::LocalCommunicator::begin;
@@ -225,7 +225,8 @@ TEST_F(ExecutorTest, mastersAreTheParametersWidened) {
     ASSERT_EQ(float(narrow[i]), wide[i]);
     squares += double(wide[i]) * wide[i];
   }
-  // 128 draws: the mean square is within 1/2 of 0.02^2 but once in 10^4 seeds.
+  // 128 draws: the mean square differs from 0.02^2 by more than half only once
+  // in 10^4 seeds.
   EXPECT_NEAR(squares / 128, 4e-4, 2e-4);
 }
 

@@ -1,4 +1,4 @@
-// When functions are given to a device as one, and when they are not.
+// When the executor records functions for a device, and when it does not.
 
 #include "runtime/comm/LocalCommunicator.h"
 #include "runtime/device/cpu/CpuDevice.h"
@@ -18,7 +18,7 @@ namespace {
 using plan::DType;
 using plan::OpKind;
 
-/// Cores that record ops, all but one kind.
+/// A CPU device that records every op but one kind.
 class RecordingDevice final : public device::Device {
 public:
   std::string name() const override { return "a device that records"; }
@@ -68,7 +68,7 @@ public:
   }
 
   OpKind unrecordable = OpKind::SumSquares;
-  int ops = 0; // that were run one by one
+  int ops = 0; // run one by one
   int recordings = 0;
   int launches = 0; // of recordings
 
@@ -98,7 +98,7 @@ protected:
     plan.device = "cpu";
     plan.mesh.axes = {{"dp", 1}};
     plan.mesh.groups = {{"world", {"dp"}}};
-    // x has two slots; y collects twice both.
+    // x has two slots; y accumulates twice both.
     x = plan::addBuffer(plan, "x", DType::f32, {2, 16});
     plan.stages[0].buffers[size_t(x)].shape = {16};
     plan.stages[0].buffers[size_t(x)].slots = 2;
@@ -134,7 +134,7 @@ protected:
                   slot == 0 ? 1.f : 10.f);
   }
 
-  /// Runs the schedule; y must be what it is without recordings.
+  /// Runs the schedule; y must equal the result without recordings.
   void step() {
     std::fill_n(executor->tensor(y).as<float>(), 16, 5.f);
     device.ops = device.launches = 0;
@@ -171,7 +171,7 @@ TEST_F(RecordingTest, stagesOfAPipelineRehearse) {
   EXPECT_EQ(device.ops, 0);
   plan.stages[0].transfers = {{plan::Transfer::Kind::send, t, 1, 0, 0}};
   ASSERT_TRUE(executor->rehearse().isOk());
-  // Of a function that differs by slots alone, one run.
+  // Functions that differ only by slots run once.
   EXPECT_EQ(device.ops, 3);
   EXPECT_EQ(device.recordings, 3);
   EXPECT_EQ(executor->tensor(x, 1).as<float>()[0], 0.f);

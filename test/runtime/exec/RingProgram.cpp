@@ -1,8 +1,8 @@
-// Ring attention and its gradient over the ranks that mpirun gives it, against
-// attention over the whole sequence on each rank.
+// Ring attention and its gradient over the ranks that mpirun starts, compared
+// with attention over the whole sequence on each rank.
 //
 // Run by ring_attention.test. Every rank draws the whole problem from a seed
-// and keeps an early and a late piece of it, as the loader deals them out.
+// and keeps an early and a late chunk, as the loader distributes them.
 
 #include "runtime/comm/MpiSession.h"
 #include "runtime/device/cpu/CpuDevice.h"
@@ -20,7 +20,7 @@ using kernels::Array;
 using plan::DType;
 using plan::OpKind;
 
-/// The job of this process; set once by main.
+/// The MPI session of this process; set once by main.
 comm::MpiSession*& session() {
   static comm::MpiSession* current = nullptr;
   return current;
@@ -75,7 +75,7 @@ struct Problem {
   Array q, k, v, dout, out, lse, dq, dk, dv, segments, places;
 };
 
-/// Attention over the whole, in f64 of the same numbers.
+/// Attention over the whole sequence, in f64 of the same inputs.
 Problem solved(const Problem& problem) {
   Problem p = problem;
   for (Array* each :
@@ -151,7 +151,7 @@ protected:
   std::unique_ptr<comm::Communicator> communicator;
 };
 
-// Tolerances are those of attention over the whole, AttentionTest.cpp.
+// Tolerances are those of full attention in AttentionTest.cpp.
 TEST_F(RingAttention, f64) {
   check(DType::f64, 1e-12);
 }

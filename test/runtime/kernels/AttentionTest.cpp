@@ -1,6 +1,6 @@
-// Attention against a plain implementation over the s x s matrix; parts of the
-// queries, and keys block by block, against the whole; and attention over a
-// cache against attention over the whole.
+// Attention compared with a plain implementation over the s x s matrix; parts
+// of the queries and key blocks compared with the whole; and attention over a
+// cache compared with full attention.
 
 #include "runtime/ops/OpKind.h"
 #include "test/runtime/kernels/Harness.h"
@@ -48,7 +48,7 @@ struct Results {
   Array out, lse, dq, dk, dv;
 };
 
-/// softmax(scale Q K^T) V and its gradients by the textbook's formulas, one
+/// softmax(scale Q K^T) V and its gradients by the textbook formulas, one
 /// sequence and head at a time.
 Results plainAttention(const Problem& p, const Array& q, const Array& k,
                        const Array& v, const Array& dout) {
@@ -157,8 +157,9 @@ void check(const Problem& p, DType type, double tolerance) {
 }
 
 /// f64 rounds at 1e-16 and sums a few hundred terms. f32 rounds at 6e-8; scores
-/// of size 10 make relative errors of 1e-6 in the weights. bf16 rounds `out` to
-/// 2^-9, and the backward takes from it a delta that nearly cancels: 2^-5.
+/// of size 10 give relative errors of 1e-6 in the weights. bf16 rounds `out` to
+/// 2^-9, and the backward pass computes a delta from it that nearly cancels:
+/// 2^-5.
 void checkAll(const Problem& p, double inSingle = 1e-5) {
   check(p, DType::f64, 1e-12);
   check(p, DType::f32, inSingle);
@@ -169,7 +170,7 @@ std::vector<int64_t> oneSegment(int64_t tokens) {
   return std::vector<int64_t>(size_t(tokens), 0);
 }
 
-/// Documents of the given lengths behind one another, then padding.
+/// Consecutive documents of the given lengths, then padding.
 std::vector<int64_t> documents(int64_t tokens,
                                const std::vector<int64_t>& lengths) {
   std::vector<int64_t> result;
@@ -234,7 +235,7 @@ TEST(Attention, PaddingAloneGivesZeros) {
 }
 
 TEST(Attention, LargeScoresDoNotOverflow) {
-  // Scores of some hundreds, hence 1e-4 in the weights of f32.
+  // Scores of several hundred give errors of 1e-4 in the weights in f32.
   checkAll({1, 80, 1, 1, 8, true, 20, oneSegment(80)}, 1e-4);
 }
 
@@ -252,8 +253,9 @@ TEST(Attention, ThreadsDoNotChangeResults) {
 
 // ---- parts of a row
 
-/// Local orders of the ranks of a ring, the first and the last of equal pieces
-/// of the row to rank 0, and so on; pieces are shorter than tiles and longer.
+/// Local orders of the ranks of a ring: rank 0 has the first and the last of
+/// equal chunks of the row, and so on. Some chunks are shorter than tiles, some
+/// longer.
 std::vector<std::vector<int64_t>> balancedParts(int64_t tokens, int ranks) {
   std::vector<std::vector<int64_t>> parts;
   const int64_t piece = tokens / (2 * ranks);
@@ -268,7 +270,7 @@ std::vector<std::vector<int64_t>> balancedParts(int64_t tokens, int ranks) {
   return parts;
 }
 
-/// The tokens `part` of an array whose dimension `dim` is the sequence.
+/// Selects the tokens `part` of an array whose dimension `dim` is the sequence.
 Array pick(const Array& from, const std::vector<int64_t>& part, size_t dim) {
   std::vector<int64_t> shape = from.shape();
   const int64_t tokens = shape[dim];
@@ -320,8 +322,8 @@ std::vector<int64_t> allTokens(int64_t tokens) {
   return all;
 }
 
-/// As attention with gathered keys: each rank's queries to all keys, dk and dv
-/// summed over the ranks.
+/// Attention with gathered keys: each rank's queries see all keys, and dk and
+/// dv are summed over the ranks.
 void checkGathered(const Problem& p, int ranks, DType type, double tolerance) {
   const Results whole = wholeAttention(p, type);
   const DType sums = accumulatorOf(type);
@@ -350,7 +352,7 @@ void checkGathered(const Problem& p, int ranks, DType type, double tolerance) {
   EXPECT_LT(relativeError(dv, whole.dv), tolerance);
 }
 
-/// As a ring: the blocks of all ranks one behind the other.
+/// Ring attention: the key blocks of all ranks in sequence.
 void checkBlocks(const Problem& p, int ranks, DType type, double tolerance) {
   const Results whole = wholeAttention(p, type);
   const DType sums = accumulatorOf(type);
@@ -427,7 +429,7 @@ TEST(AttentionOfParts, NotCausal) {
 
 // ---- caches
 
-/// The rows `first` to `first + count` of the second dimension of [1,s,...].
+/// Rows `first` to `first + count` of the second dimension of [1,s,...].
 Array rows(const Array& from, int64_t first, int64_t count) {
   std::vector<int64_t> shape = from.shape();
   const int64_t row = from.size() / shape[1];
@@ -450,7 +452,7 @@ void checkCached(DType type, double tolerance, int64_t window = 0,
       ourAttention(p, q.cast(DType::f64), k.cast(DType::f64),
                    v.cast(DType::f64), q.cast(DType::f64), DType::f64, 1);
   Array keyCache(type, {128, 2, 16}), valueCache(type, {128, 2, 16});
-  // A prefill of 72 places, the last two unused, then one token at a time.
+  // A prefill of 72 tokens, the last two padding, then one token at a time.
   int64_t done = 0;
   while (done < p.sequence) {
     const int64_t width = done == 0 ? 72 : 1, used = done == 0 ? 70 : 1;
@@ -480,7 +482,7 @@ TEST(AttentionCached, AgreesWithinBounds) {
 TEST(AttentionCached, AgreesWithTheWholeSequence) {
   checkCached(DType::f64, 1e-12);
   checkCached(DType::f32, 1e-5);
-  checkCached(DType::bf16, 8e-3); // the outputs' rounding, 2^-9 of the largest
+  checkCached(DType::bf16, 8e-3); // the outputs round to 2^-9 of the largest
 }
 
 } // namespace

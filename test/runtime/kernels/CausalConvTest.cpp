@@ -1,5 +1,5 @@
-// causal_conv and its gradient: against the sum written down, across tiles of
-// channels and of tokens, over documents, for any threads.
+// causal_conv and its gradient compared with the explicit sum, across tiles of
+// channels and of tokens, over documents, for any number of threads.
 
 #include "runtime/ops/OpKind.h"
 #include "test/runtime/kernels/Harness.h"
@@ -14,8 +14,7 @@ namespace {
 using plan::DType;
 using plan::OpKind;
 
-/// Documents of the given lengths behind one another, over all sequences, then
-/// padding.
+/// Consecutive documents of the given lengths over all sequences, then padding.
 struct Problem {
   int64_t sequences, tokens, groups, channels, taps;
   std::vector<int64_t> lengths;
@@ -36,8 +35,8 @@ struct Problem {
   }
 };
 
-/// Channels that are no whole tiles, documents within and across tiles of
-/// tokens, one that is shorter than the kernel.
+/// Channels that do not fill whole tiles, documents within and across token
+/// tiles, and one that is shorter than the kernel.
 const Problem across = {2, 300, 2, 35, 4, {2, 254, 3, 41, 290}};
 const Problem small = {2, 7, 2, 3, 3, {4, 1, 2, 5}};
 
@@ -88,12 +87,12 @@ TEST(CausalConv, IsTheSumOverADocumentsTokens) {
                 dy = some(p.shape(), 3), plain = plainConv(p, x, w);
     const Results exact = ourConv(p, x, w, dy, DType::f64);
     EXPECT_LT(relativeError(exact.y, plain), 1e-14);
-    // Sums of as many terms as taps; those of dw are of hundreds.
+    // y sums one term per tap; dw sums hundreds of terms.
     const Results single = ourConv(p, x, w, dy, DType::f32);
     EXPECT_LT(relativeError(single.y, plain), 1e-6);
     EXPECT_LT(relativeError(single.dx, exact.dx), 1e-6);
     EXPECT_LT(relativeError(single.dw, exact.dw), 1e-6);
-    // Computed in f32 and rounded once; dw is not rounded at all.
+    // Computed in f32 and rounded once; dw is not rounded.
     const Results half = ourConv(p, x, w, dy, DType::bf16);
     EXPECT_LT(relativeError(half.y, plain), 0x1p-8);
     EXPECT_LT(relativeError(half.dx, exact.dx), 0x1p-8);
@@ -101,8 +100,8 @@ TEST(CausalConv, IsTheSumOverADocumentsTokens) {
   }
 }
 
-/// The convolution is linear in x and in w: with any y' = conv(x, w'), dy . y'
-/// is dw . w'; with any conv(x', w) it is dx . x'.
+/// The convolution is linear in x and in w: for y' = conv(x, w'), dy . y'
+/// equals dw . w'; for y' = conv(x', w), it equals dx . x'.
 TEST(CausalConv, GradientsAreItsTransposes) {
   for (const Problem& p : {across, small}) {
     const Array x = some(p.shape(), 1), w = some(p.weightShape(), 2),
@@ -121,7 +120,8 @@ TEST(CausalConv, GradientsAreThoseOfDifferences) {
   const Array dy = some(small.shape(), 3);
   const Results ours = ourConv(small, x, w, dy, DType::f64);
   auto loss = [&] { return dot(dy, ourConv(small, x, w, dy, DType::f64).y); };
-  // Differences of a linear function are right to rounding, 1e-14 / 1e-5.
+  // Central differences of a linear function are exact up to rounding, 1e-14 /
+  // 1e-5.
   EXPECT_LT(relativeError(ours.dx, centralDifferences(x, loss)), 1e-8);
   EXPECT_LT(relativeError(ours.dw, centralDifferences(w, loss)), 1e-8);
 }
@@ -148,7 +148,7 @@ TEST(CausalConv, GradientsThatNobodyWantsAreLeftOut) {
   call(OpKind::CausalConvBackward, inputs, {nullptr, &dw});
   EXPECT_EQ(relativeError(dx, both.dx), 0);
   EXPECT_EQ(relativeError(dw, both.dw), 0);
-  // The weight's is added to what is there.
+  // The weight's gradient accumulates.
   call(OpKind::CausalConvBackward, inputs, {nullptr, &dw});
   for (int64_t i = 0; i < dw.size(); ++i)
     EXPECT_EQ(dw.get(i), 2 * both.dw.get(i));

@@ -1,5 +1,5 @@
-// Cross-entropy: two shards of a vocabulary against the whole, and the whole
-// against its definition.
+// Cross-entropy: two shards of a vocabulary compared with the whole, and the
+// whole compared with its definition.
 
 #include "runtime/ops/OpKind.h"
 #include "test/runtime/kernels/Harness.h"
@@ -33,8 +33,8 @@ struct Results {
   Array dlogits;
 };
 
-/// The four steps over `ranks` shards of the logits, with the collectives
-/// between them done here.
+/// The four steps over `ranks` shards of the logits; the test does the
+/// collectives between them.
 Results crossEntropy(const Array& logits, int ranks, Rows rows) {
   const DType type = logits.dtype(), sums = accumulatorOf(type);
   const int64_t tokens = logits.shape()[1], vocabulary = logits.shape()[2];
@@ -110,8 +110,8 @@ void check(DType type, double tolerance) {
   }
 }
 
-// The loss is kept in f32 at least, whatever the logits are: 1e-6. Gradients
-// are rounded to the type once.
+// The loss is at least f32, whatever the type of the logits: 1e-6. Gradients
+// are rounded to that type once.
 TEST(CrossEntropy, ShardsAndWholeInF64) {
   check(DType::f64, 1e-12);
 }

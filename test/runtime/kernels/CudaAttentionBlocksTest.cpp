@@ -1,9 +1,9 @@
-// The GPU's attention to a part of the keys at a time, as ring attention takes
-// them, and to a cache, against their CPU twins.
+// GPU attention to a block of keys at a time, as in ring attention, and to a
+// cache, compared with the CPU twins.
 //
-// Tolerances are those of CudaAttentionCases.h: sums in f32 of some hundred
-// terms and exponentials, 1e-5; in bf16 weights are rounded to 2^-9, and so are
-// P and dS, beside a delta that nearly cancels.
+// Tolerances are those of CudaAttentionCases.h: f32 sums of some hundred terms
+// and exponentials, 1e-5; in bf16 weights, P and dS are rounded to 2^-9, in
+// addition to a delta that nearly cancels.
 
 #include "runtime/ops/OpKind.h"
 #include "test/runtime/kernels/CudaOperands.h"
@@ -28,7 +28,7 @@ class CudaAttentionBlocks : public CudaParityTest {};
 struct BlockShape {
   int64_t batch, tokens, heads, keyHeads, width;
   Attributes attributes = {};
-  int64_t document = 1000; // tokens of one
+  int64_t document = 1000; // tokens per document
 };
 
 const BlockShape blocks[] = {
@@ -41,8 +41,8 @@ const BlockShape blocks[] = {
     {2, 33, 3, 3, 5, {{"chunk", int64_t(20)}}, 45},
 };
 
-/// The tokens that a rank of a ring of two has: an early and a late piece, and
-/// a few of padding at the end of the row.
+/// The tokens of one rank in a ring of two: an early and a late chunk, and a
+/// few padding tokens at the end of the row.
 struct Part {
   Part(const BlockShape& s, int rank)
       : segments(DType::i32, {s.batch, s.tokens}), places(segments) {
@@ -111,8 +111,8 @@ struct CachedShape {
   Attributes attributes = {};
 };
 
-/// Single tokens and many, the first of all and late ones, caches of several
-/// pieces, rows that are whole vectors and not.
+/// Single tokens and many, at the start and late, caches of several pieces, and
+/// rows that are or are not whole vectors.
 const CachedShape caches[] = {
     {1, 0, 64, 4, 2, 16},
     {1, 900, 1000, 8, 2, 128},
@@ -134,7 +134,7 @@ TEST_F(CudaCachedAttention, AgreesWithTheCpu) {
         Array keys = numbers(type, {s.capacity, s.keyHeads, s.width}, 4);
         Array values = numbers(type, {s.capacity, s.keyHeads, s.width}, 5);
         Array positions(DType::i32, {1, s.tokens});
-        // A few of many are padding.
+        // With many tokens, a few are padding.
         for (int64_t i = 0; i < s.tokens; ++i)
           positions.set(
               i, s.tokens > 4 && i > s.tokens - 3 ? -1 : double(s.begin + i));

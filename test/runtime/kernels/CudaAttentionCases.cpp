@@ -1,5 +1,5 @@
-// Makes cases of attention and runs them, forward and backward, on the CPU and
-// on a GPU.
+// Builds attention cases and runs them, forward and backward, on the CPU and on
+// a GPU.
 
 #include "test/runtime/kernels/CudaAttentionCases.h"
 #include "runtime/ops/OpKind.h"

@@ -19,13 +19,12 @@
 
 namespace reciperun::kernels {
 
-/// Segments and places of one side, [batch, tokens].
+/// Segments and positions of the queries or of the keys, [batch, tokens].
 struct Side {
   std::vector<int64_t> segments, places;
 };
 
-/// Queries that ask and keys that are asked: rows of tokens, of which each side
-/// may have others.
+/// The queries and keys of a case. Each has its own number of tokens per row.
 struct AttentionCase {
   std::string name;
   int64_t batch, queries, keys, heads, keyHeads, width;
@@ -33,20 +32,20 @@ struct AttentionCase {
   Side asking, asked;
 };
 
-/// Documents behind one another in each row, then padding.
+/// Consecutive documents in each row, then padding.
 Side packedSide(int64_t batch, int64_t tokens,
                 const std::vector<int64_t>& lengths);
 
-/// Rows of one document each, all of which asks all of it.
+/// Rows of one document each; all queries see all keys.
 AttentionCase plainCase(const std::string& name, int64_t batch, int64_t tokens,
                         int64_t heads, int64_t keyHeads, int64_t width,
                         Attributes attributes = {});
-/// Two rows of the same documents, of 6 heads and 2 key heads.
+/// Two rows with the same documents, 6 heads and 2 key heads.
 AttentionCase packedCase(const std::string& name, int64_t tokens,
                          const std::vector<int64_t>& lengths, int64_t width,
                          Attributes attributes = {});
 
-/// The inputs of a case, the same for all that compute it.
+/// The inputs of a case, the same on both devices.
 struct AttentionArrays {
   Array q, k, v, dout;
   Array askingSegments, askingPlaces, askedSegments, askedPlaces;
@@ -67,7 +66,7 @@ struct AttentionArrays {
   }
 };
 
-/// What forward and backward give.
+/// The outputs of forward and backward.
 struct AttentionResults {
   Array out, lse, dq, dk, dv;
 
@@ -78,9 +77,10 @@ struct AttentionResults {
         dv(type, dk.shape()) {}
 };
 
-/// Of the same inputs in f64.
+/// Computes the case on the CPU from the same inputs in f64.
 AttentionResults onCpu(const AttentionCase& c, plan::DType type);
-/// With a workspace as our kernels need it, unless one of a size is wanted.
+/// Computes the case on a GPU. The workspace has the size that our kernels
+/// need, unless a size is given.
 AttentionResults onGpu(const AttentionCase& c, plan::DType type,
                        int64_t workspaceBytes = 0);
 

@@ -1,6 +1,6 @@
-// Our kernels of attention on a GPU against their CPU twins: widths, packed
-// documents, windows and chunks, capped scores, and a part of the queries.
-// CudaAttentionCases.h says why tolerances are what they are.
+// Our GPU attention kernels compared with their CPU twins: widths, packed
+// documents, windows and chunks, capped scores, and a subset of the queries.
+// CudaAttentionCases.h explains the tolerances.
 
 #include "runtime/plan/OpCheck.h"
 #include "test/runtime/kernels/CudaAttentionCases.h"
@@ -13,8 +13,8 @@ namespace {
 using plan::DType;
 using CudaAttention = OnGpu;
 
-/// The first and the last piece of a row ask all of it, as a rank of context
-/// parallelism does.
+/// The first and the last chunk of a row attend to the whole row, as on one
+/// rank of context parallelism.
 AttentionCase partCase(const std::string& name, int64_t tokens, int64_t width) {
   AttentionCase made =
       packedCase(name, tokens, {tokens / 3, tokens / 2}, width);

@@ -1,5 +1,5 @@
-// Copies between a GPU and the host: they run beside kernels and in the order
-// in which they were begun.
+// Copies between a GPU and the host run concurrently with kernels and in the
+// order of their calls.
 
 #include "runtime/ops/OpKind.h"
 #include "test/runtime/kernels/CudaOperands.h"
@@ -29,7 +29,8 @@ TEST_F(CudaCopiesTest, RunBesideKernelsAndInOrder) {
   ASSERT_EQ(cudaMallocHost(&pinned, size_t(x.tensor().bytes())), cudaSuccess);
   device::Tensor host = x.tensor();
   host.data = pinned;
-  // Out, and back to another place when that is done; then the first changes.
+  // Copies out, then back to another buffer after that is done; then the source
+  // changes.
   EXPECT_TRUE(run(OpKind::CopyBegin, onDevice.tensor(), host).isOk());
   EXPECT_TRUE(run(OpKind::CopyEnd, onDevice.tensor(), host).isOk());
   EXPECT_TRUE(run(OpKind::Zero, onDevice.tensor(), onDevice.tensor()).isOk());

@@ -1,6 +1,6 @@
-// The GPU's elementwise kernels against their CPU twins: counts that are and
-// are not of whole vectors, aligned or not, in place, and arguments far out.
-// CudaOperands.h says why tolerances are what they are.
+// The GPU's elementwise kernels compared with their CPU twins: counts that are
+// and are not multiples of a vector, aligned or not, in place, and extreme
+// arguments. CudaOperands.h explains the tolerances.
 
 #include "runtime/ops/OpKind.h"
 #include "test/runtime/kernels/CudaOperands.h"
@@ -34,7 +34,7 @@ const Map maps[] = {
     {OpKind::Relu2Backward, 2, 1, exact},
     {OpKind::Sigmoid, 1, 1, exponentials},
     {OpKind::SigmoidBackward, 2, 1, exponentials},
-    // tanh, by other formulas on both
+    // tanh, by different formulas on the two devices
     {OpKind::Softcap, 1, 1, exponentials, {{"cap", 2.0}}},
     {OpKind::SoftcapBackward, 2, 1, exponentials, {{"cap", 2.0}}},
     {OpKind::Swiglu, 2, 1, exponentials},
@@ -43,7 +43,7 @@ const Map maps[] = {
 
 class CudaElementwise : public CudaParityTest {
 protected:
-  /// Outputs are the last inputs where `inPlace`.
+  /// The outputs are the last inputs when `inPlace`.
   void run(const Map& map, DType type, int64_t count, bool inPlace) {
     std::vector<Array> in, out;
     for (int i = 0; i < map.inputs; ++i)
@@ -82,7 +82,8 @@ TEST_F(CudaElementwise, FarArgumentsStayFinite) {
       const double far[] = {-1e4, -200, -90, -30, 30, 90, 200, 1e4};
       for (int64_t i = 0; i < 8; ++i)
         x.set(i, far[i]);
-      // Where e^x leaves the range of float, one of them gives x e^-88 for 0.
+      // When e^x leaves the range of float, one device gives x e^-88 and the
+      // other 0.
       compare({map.kind, {&x}, {&y}, map.attributes}, {{0x1p-6, 1e-38}});
     }
 }

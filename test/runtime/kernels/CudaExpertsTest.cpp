@@ -1,5 +1,5 @@
-// The GPU's kernels of the mixture of experts against their CPU twins: what is
-// chosen and where rows go to the number, what is computed of them nearly.
+// The GPU's mixture-of-experts kernels compared with their CPU twins: choices
+// and row indices match exactly, computed values within a tolerance.
 
 #include "runtime/ops/OpKind.h"
 #include "test/runtime/kernels/CudaOperands.h"
@@ -22,9 +22,9 @@ struct RouteShape {
 
 const std::string sigmoid = "sigmoid";
 
-// With a limit gates are not normalised: one that depends on two logits alone
-// often equals another but for its rounding, and the two devices would keep
-// different ones.
+// With a capacity, gates are not normalised. A gate that depends on only two
+// logits often equals another up to rounding, and the two devices would then
+// keep different tokens.
 const RouteShape routes[] = {
     {2, 7, 8, 2},
     {1, 1, 1, 1},
@@ -64,7 +64,7 @@ const RouteShape routes[] = {
     {1, 20, 1500, 10, {{"aux_loss", 0.01}, {"z_loss", 0.001}}},
 };
 
-/// Sequences that end in padding, but the first.
+/// All sequences but the first end in padding.
 Array segmentsOf(int64_t batch, int64_t sequence) {
   Array segments(DType::i32, {batch, sequence});
   for (int64_t i = 0; i < segments.size(); ++i)
@@ -87,7 +87,7 @@ TEST_F(CudaRouter, RouteAndItsGradient) {
       Array loss = one(DType::f64, 2);
       Array load = below(100, {shape.experts}, 4, DType::f64);
       Array dropped = below(100, {2}, 5, DType::f64);
-      // A gate is a quotient of exponentials; the loss a sum of them.
+      // A gate is a quotient of exponentials; the loss is a sum of gates.
       compare({OpKind::Route,
                {&logits, &segments, shape.hasBias ? &bias : nullptr, &weights,
                 &scale},
@@ -151,8 +151,8 @@ const DispatchShape dispatches[] = {{1, 1, 1, 1},    {7, 2, 1, 4},
                                     {300, 2, 3, 4},  {200, 8, 4, 64},
                                     {5000, 2, 1, 8}, {300, 5, 1, 1500}};
 
-/// Of each token's choices, numbers of experts; a tenth had no place, a tenth
-/// of the tokens is padding.
+/// The experts that each token chooses. A tenth of the choices has no slot, and
+/// a tenth of the tokens is padding.
 Array choicesOf(const DispatchShape& shape) {
   Array choices =
       below(shape.groups * shape.members, {1, shape.tokens, shape.choices}, 1);
@@ -188,7 +188,7 @@ TEST_F(CudaExperts, DispatchAndCombine) {
               {exact});
           Array dy = numbers(type, y.shape(), 4), dx = x;
           Array dgates(DType::f32, chosen);
-          // A few products are added, contracted or not.
+          // Sums a few products, contracted into FMAs or not.
           const Tolerance added = tolerance(type, {0x1p-20, 0x1p-21});
           compare({OpKind::DispatchBackward,
                    {&dy, &rows, isGated ? &x : nullptr, gate},
@@ -243,8 +243,8 @@ TEST_F(CudaExperts, PackAndUnpackRows) {
       for (int64_t width : {1, 8, 19}) {
         Array x = numbers(
             type, {shape.groups, shape.blocks * shape.height, width}, 1);
-        // Some blocks have more than they can hold: what a kernel reads from a
-        // buffer it bounds.
+        // Some counts exceed the block's capacity: a kernel clamps values that
+        // it reads from a buffer.
         Array counts = below(7, {shape.groups, shape.blocks, shape.members}, 2);
         Array y(type, {shape.groups, shape.places, width});
         Array packed(DType::i32, {shape.groups, 1, shape.members});

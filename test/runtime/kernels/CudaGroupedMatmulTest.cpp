@@ -1,6 +1,6 @@
-// The experts' products on a GPU against their CPU twins, which compute the
-// same inputs in f64: counts that are 0, fill their block or claim to be more,
-// and rows of no token that no product may meet.
+// The experts' matmuls on a GPU compared with their CPU twins, which compute
+// the same inputs in f64. Counts are 0, fill their block or exceed it, and rows
+// without a token hold values that no matmul may read.
 
 #include "runtime/ops/OpKind.h"
 #include "runtime/plan/OpCheck.h"
@@ -23,10 +23,10 @@ struct ExpertCase {
   int64_t groups, blocks, members, height, from, to;
   bool isStacked = false, accumulate = false;
   double alpha = 1;
-  std::vector<int64_t> counts = {}; // of each block's members; or drawn
+  std::vector<int64_t> counts = {}; // of each block's members; or random
 };
 
-/// Counts of which some are 0 and some blocks are full or claim to be more.
+/// Counts of which some are 0, some fill their block and some exceed it.
 Array countsOf(const ExpertCase& c) {
   if (!c.counts.empty())
     return Array::integers({c.groups, c.blocks, c.members}, c.counts);
@@ -47,7 +47,7 @@ Array countsOf(const ExpertCase& c) {
   return Array::integers({c.groups, c.blocks, c.members}, counts);
 }
 
-/// Makes rows that belong to no token what no product may meet.
+/// Fills rows without a token with values that a matmul must not read.
 void spoilUnused(const ExpertCase& c, const Array& counts, Array& rows) {
   const int64_t width = rows.size() / (c.groups * c.blocks * c.height);
   for (int64_t block = 0; block < c.groups * c.blocks; ++block) {
@@ -112,7 +112,7 @@ TEST_F(CudaExperts, AgreeWithTheCpu) {
   }
 }
 
-/// Tiles are of 128 rows, 256 columns and 64 of the sum.
+/// Tiles have 128 rows, 256 columns and 64 terms of the sum.
 TEST_F(CudaExperts, AgreeAtTheEdgesOfTiles) {
   const std::vector<int64_t> one = {0, 1, 127, 129, 60};
   const std::vector<int64_t> several = {129, 0,   1, 127, 128, 45,

@@ -1,4 +1,4 @@
-// Runs kernels on a GPU and compares them with the CPU's.
+// Runs kernels on a GPU and compares their results with those of the CPU.
 
 #include "test/runtime/kernels/CudaHarness.h"
 
@@ -46,7 +46,7 @@ void check(cudaError_t code, const char* call) {
   ASSERT_EQ(code, cudaSuccess) << call << ": " << cudaGetErrorString(code);
 }
 
-/// Copies of the distinct arrays of a case, and the case over them.
+/// Copies of the distinct arrays of a case, and the case over the copies.
 class Copies {
 public:
   explicit Copies(const ParityCase& of) : now(of) {
@@ -85,8 +85,8 @@ DeviceArray::DeviceArray(Array& array, int64_t shift) : view(array.tensor()) {
   check(
       cudaMemcpy(view.data, array.tensor().data, bytes, cudaMemcpyHostToDevice),
       "copy to the GPU");
-  // A copy from memory that is not pinned may return before its bytes are
-  // there, and the context's stream does not wait for it.
+  // A copy from pageable memory may return before its bytes arrive, and the
+  // context's stream does not wait for it.
   check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
 }
 
@@ -169,7 +169,7 @@ void CudaParityTest::runOnGpu(const ParityCase& of) {
 void CudaParityTest::compare(const ParityCase& of,
                              std::vector<Tolerance> tolerances) {
   if (HasFatalFailure())
-    return; // the GPU is lost, and what else it says is noise
+    return; // the GPU is lost; further errors are noise
   Copies gpu(of), again(of);
   ASSERT_NO_FATAL_FAILURE(runOnGpu(*gpu));
   ASSERT_NO_FATAL_FAILURE(runOnGpu(*again));

@@ -1,5 +1,5 @@
-// Runs kernels on a GPU on copies of arrays, and holds what they give against
-// the CPU's kernels.
+// Runs kernels on a GPU on copies of arrays and compares the results with those
+// of the CPU kernels.
 
 #ifndef RECIPERUN_TEST_KERNELS_CUDAHARNESS_H
 #define RECIPERUN_TEST_KERNELS_CUDAHARNESS_H
@@ -16,10 +16,10 @@
 
 namespace reciperun::kernels {
 
-/// Memory of the GPU with the contents of an array.
+/// GPU memory with the contents of an array.
 class DeviceArray {
 public:
-  /// `shift` elements behind an address that is a multiple of 256.
+  /// Starts `shift` elements after an address that is a multiple of 256.
   DeviceArray(Array& array, int64_t shift);
   DeviceArray(const DeviceArray&) = delete;
   DeviceArray& operator=(const DeviceArray&) = delete;
@@ -33,48 +33,50 @@ private:
   device::Tensor view;
 };
 
-/// How far a number of the GPU's may be from the CPU's: the sum of both parts.
+/// The allowed difference between a GPU value and the CPU value: the sum of
+/// both parts.
 struct Tolerance {
-  double relative = 0;  // of the number
-  double ofLargest = 0; // of the largest number of its tensor
+  double relative = 0;  // of the value
+  double ofLargest = 0; // of the largest value of its tensor
 };
 
-/// A test's op, as both devices run it.
+/// The op of a test, as both devices run it.
 struct ParityCase {
   plan::OpKind kind;
-  /// Null where an optional one is absent. An array that is given twice is one
+  /// Null for an absent optional operand. An array that occurs twice is one
   /// buffer.
   std::vector<Array*> inputs;
   std::vector<Array*> outputs;
   Attributes attributes = {};
   Place place = {};
-  /// Elements that each buffer is shifted by: a buffer may begin at any
-  /// multiple of its element's size, and of no more than that.
+  /// Shift of each buffer in elements: a buffer may begin at any multiple of
+  /// its element size, without further alignment.
   int64_t shift = 0;
 };
 
-/// `silu bf16[3,5] alpha=2`: what a failure names.
+/// Text that identifies a case in a failure, for example `silu bf16[3,5]
+/// alpha=2`.
 std::string describe(const ParityCase& of);
 
-/// Tests of kernels of GPUs; they are skipped where there is none.
+/// Tests of GPU kernels; skipped without a GPU.
 class CudaParityTest : public testing::Test {
 protected:
   void SetUp() override;
 
-  /// Runs an op on the GPU and stores its outputs. Fails on a bad status.
+  /// Runs an op on the GPU and stores its outputs. Fails on an error status.
   void runOnGpu(const ParityCase& of);
   Status tryOnGpu(const ParityCase& of);
 
-  /// Runs an op on both devices on the same operands and compares all elements
-  /// of the outputs; `tolerances` has one for each output, or one for all. The
-  /// arrays then hold what the CPU gives. Then twice more on the GPU, which has
-  /// to give the same bits.
+  /// Runs an op on both devices with the same operands and compares all
+  /// elements of the outputs. `tolerances` has one entry per output, or one for
+  /// all. Afterwards the arrays hold the CPU's results. Two more GPU runs must
+  /// give the same bits.
   void compare(const ParityCase& of, std::vector<Tolerance> tolerances);
 
   static std::unique_ptr<device::CudaContext> context;
 };
 
-/// Compares two arrays; a failure names the worst element.
+/// Compares two arrays; a failure reports the worst element.
 void expectNear(const std::string& what, const Array& gpu, const Array& cpu,
                 Tolerance tolerance);
 

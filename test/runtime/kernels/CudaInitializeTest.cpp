@@ -1,5 +1,5 @@
-// First values that a GPU draws are those that the host draws, as
-// CudaInitialize.h says. Skipped where there is no GPU.
+// A GPU draws the same initial values as the host, within the bounds given in
+// CudaInitialize.h. Skipped without a GPU.
 
 #include "runtime/kernels/data_movement/CudaInitialize.h"
 #include "runtime/device/BFloat16.h"
@@ -21,7 +21,7 @@ device::CudaKernel noKernel(plan::OpKind) {
   return nullptr;
 }
 
-/// How far two numbers are apart, in units in the last place.
+/// The distance of two floats in units in the last place.
 int64_t apart(float a, float b) {
   auto ordered = [](float value) {
     int32_t bits = 0;
@@ -44,7 +44,7 @@ protected:
     gpu = *std::move(opened);
   }
 
-  /// Draws `count` elements of a rank's shard from `first` on, on both.
+  /// Draws `count` elements of a rank's shard from `first` on, on both devices.
   template <class T>
   void draw(const plan::Parameter& parameter, const plan::Mesh& mesh, int rank,
             int64_t first, int64_t count, DType type) {
@@ -53,7 +53,7 @@ protected:
     ASSERT_TRUE(arena) << arena.message();
     std::vector<T> host(size_t(count), T(7.0f)), drawn(size_t(count), T(7.0f));
     initialize(parameter, 11, mesh, rank, first, {host.data(), type, shape}, 2);
-    // One element off, so that nothing is aligned by chance.
+    // Offset by one element, so that nothing is aligned by chance.
     T* const target = reinterpret_cast<T*>(arena->base()) + 1;
     const Expected<bool> isDrawn =
         gpu->draw({parameter, 11, mesh, rank, first, {target, type, shape}});
@@ -75,12 +75,12 @@ private:
       const float a = float(host[i]), b = float(drawn[i]);
       worst = std::max(worst, apart(a, b));
       others += a != b;
-      // Of bf16 a unit in the last place has 2^16 of f32's.
+      // One bf16 unit in the last place is 2^16 f32 units.
       const int64_t allowed = isExact ? 0 : sizeof(T) == 2 ? 1 << 16 : 8;
       ASSERT_LE(apart(a, b), allowed) << kind << " " << i << " of "
                                       << host.size() << ": " << a << ", " << b;
     }
-    // Rounding to bf16 parts two neighbours once in 2^16 times a unit of f32.
+    // Rounding to bf16 separates two neighbouring f32 numbers once in 2^16.
     if (sizeof(T) == 2) {
       EXPECT_LE(others, 10 + int64_t(host.size()) / 1000) << kind;
     }
@@ -123,7 +123,8 @@ TEST_F(CudaInitializeTest, drawsEachKindAsTheHostDoes) {
 }
 
 TEST_F(CudaInitializeTest, drawsEachShardAsTheHostDoes) {
-  // Rows of a shard begin at, and are of, any multiple and none of four.
+  // Shard rows begin at any offset and have any length, multiples of four or
+  // not.
   for (int64_t width : {3, 24, 27, 300})
     for (int rank : {0, 2, 4}) {
       const auto columns = parameterOf("normal", {50, width}, {"", "tp"});

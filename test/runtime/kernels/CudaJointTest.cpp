@@ -1,7 +1,7 @@
-// Ops that do what several others do, on a GPU against their CPU twins.
-// CudaOperands.h says why tolerances are what they are. Matmuls in bf16 are
-// summed in f32 and rounded once, or where they are added to one another as
-// often as there are terms, the second time with the largest.
+// Fused ops on a GPU compared with their CPU twins. CudaOperands.h explains the
+// tolerances. bf16 matmuls are summed in f32 and rounded once. Matmuls that add
+// to one another round once per term, from the second on relative to the
+// largest sum.
 
 #include "runtime/ops/OpKind.h"
 #include "test/runtime/kernels/CudaOperands.h"
@@ -16,7 +16,7 @@ using plan::OpKind;
 
 class CudaJoint : public CudaParityTest {};
 
-/// Of sums of `terms` products that are added one by one.
+/// For sums of `terms` matmuls that are added one by one.
 Tolerance matmulTolerance(DType type, int terms = 1) {
   return type == DType::bf16 ? Tolerance{0x1p-7, terms * 0x1p-8}
                              : Tolerance{0, 1e-5};
@@ -43,7 +43,7 @@ TEST_F(CudaJoint, LinearAdd) {
       }
 }
 
-/// One operand is thin: in the rows of the weight, or in its columns.
+/// One dimension of the weight is small: its rows or its columns.
 TEST_F(CudaJoint, SkinnyMatmuls) {
   for (auto [tokens, out, in] : {std::array<int64_t, 3>{300, 32, 4096},
                                  {1000, 8, 512},
@@ -77,8 +77,9 @@ struct JointCase {
   int64_t shift = 0;
 };
 
-/// Thin ones, which are one product of the library, or our own kernels' where
-/// there is no room for their parts together, as in the last; and others.
+/// Skinny ones, which run as one library matmul, or in our own kernels when
+/// there is no room for the concatenated operands, as in the last case; and
+/// others.
 const JointCase jointCases[] = {
     {256, 512, {32, 16, 8}},    {1000, 2048, {32, 32}},
     {515, 1032, {8, 16, 64}},   {64, 4096, {64, 64, 64}},
@@ -196,8 +197,8 @@ TEST_F(CudaJoint, SoftmaxStats) {
       const int64_t rows = logits.size() / width;
       Array m(DType::f32, {rows}), stats(DType::f32, {rows, 2});
       Array labels = below(width + 1, {rows}, 2);
-      // A thread's largest number so far changes some ten times, and a sum is
-      // rounded as often more than in two readings.
+      // The running maximum of a thread changes some ten times, so that a sum
+      // is rounded that many more times than in two passes.
       compare({OpKind::SoftmaxStats, {&logits, &labels}, {&m, &stats}},
               {exact, {0x1p-14, 0}});
     }

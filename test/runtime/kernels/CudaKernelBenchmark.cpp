@@ -41,12 +41,12 @@ double secondsNow() {
   return duration<double>(steady_clock::now().time_since_epoch()).count();
 }
 
-/// Buffers of the GPU for one op after another.
+/// GPU buffers for one op after another.
 class Memory {
 public:
   ~Memory() { clear(); }
 
-  /// Numbers of about 0.01 in every floating type.
+  /// Values of about 0.01, in every floating type.
   Tensor some(DType type, std::vector<int64_t> shape) {
     const std::vector<int64_t>& kept = shapes.emplace_back(std::move(shape));
     Tensor tensor{nullptr, type, kept};
@@ -80,7 +80,7 @@ private:
 
 class Benchmark {
 public:
-  /// Of the ops whose line begins with `only`.
+  /// Runs the ops whose line begins with `only`.
   Benchmark(device::CudaContext& context, std::string only)
       : context(context), only(std::move(only)) {}
 
@@ -142,7 +142,7 @@ private:
     time("add f32", 6 * bytes, OpKind::Add, {wide, wide}, {wide});
   }
 
-  /// Both layouts of a matrix in 8 bits.
+  /// Both layouts of an fp8 matrix.
   void narrow() {
     Memory memory;
     Tensor x = memory.some(half, {tokens, ffn}),
@@ -175,7 +175,7 @@ private:
          {narrowPart, memory.some(full, {1})}, all);
   }
 
-  /// What swiglus make, in both layouts and as it lies alone.
+  /// swiglu outputs cast to fp8, in both layouts and in the plain layout only.
   void narrowMade() {
     Memory memory;
     Tensor x[3], q[2], qt[2], scale[2];
@@ -246,8 +246,8 @@ private:
          {{"accumulate", true}});
   }
 
-  /// The adapters of q, k and v: one by one, and together. Bytes are those of
-  /// what has to be read and written once.
+  /// The adapters of q, k and v: separate and fused. Counts the bytes that must
+  /// be read and written once.
   void adapters() {
     Memory memory;
     Tensor x = memory.some(half, {tokens, hidden}),
@@ -272,7 +272,7 @@ private:
          {t[0], t[1], t[2], w[0], w[1], w[2]}, {dx});
     time("adapters wgrad", joint, OpKind::LinearJointWgrad,
          {x, t[0], t[1], t[2]}, {dw[0], dw[1], dw[2]});
-    // The other half of an adapter, [hidden, rank], beside a frozen product.
+    // The other LoRA factor, [hidden, rank], in addition to a frozen matmul.
     Tensor b = memory.some(half, {hidden, rank}),
            db = memory.some(full, {hidden, rank});
     time("adapter b", bytes, OpKind::Linear, {t[0], b}, {dx});
@@ -336,7 +336,7 @@ private:
     std::mt19937 generator(1);
     std::vector<int32_t> text(tokens), padded(tokens);
     for (size_t i = 0; i < text.size(); ++i) {
-      // Few words are frequent: about as 1 / rank.
+      // Word frequencies follow about 1 / rank.
       const double share = double(generator()) / 4294967296.0;
       text[i] = int32_t(std::pow(double(vocabulary), share)) - 1;
       padded[i] = i % 2 ? 7 : text[i];
@@ -360,7 +360,7 @@ private:
          {half2, y}, {wide});
   }
 
-  /// A layer of 64 experts, of which a token takes 8.
+  /// A layer of 64 experts, 8 per token.
   void experts() {
     constexpr int64_t kinds = 64, taken = 8, size = 2048;
     Memory memory;
@@ -462,10 +462,10 @@ private:
     time("sum_squares f32", 4 * n, OpKind::SumSquares, {wideGrad}, {norm});
   }
 
-  /// The seconds of a call on the GPU: the best of several rounds.
+  /// GPU time of a call in seconds: the best of several rounds.
   template <class Call> double seconds(Call call) {
     constexpr int rounds = 6, calls = 8;
-    cudaDeviceSynchronize(); // operands are there
+    cudaDeviceSynchronize(); // wait for the operands
     cudaEvent_t begin, end;
     cudaEventCreate(&begin);
     cudaEventCreate(&end);

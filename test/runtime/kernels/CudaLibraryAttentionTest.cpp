@@ -1,6 +1,6 @@
-// cuDNN's attention on a GPU against the CPU's: of one document and of several
-// in a row, and in workspaces of the size that a plan has. CudaAttentionCases.h
-// says why tolerances are what they are.
+// cuDNN's attention on a GPU compared with the CPU's: rows of one document and
+// of several, with workspaces of the size that a plan has. CudaAttentionCases.h
+// explains the tolerances.
 
 #include "runtime/kernels/attention/AttentionLibrary.h"
 #include "test/runtime/kernels/CudaAttentionCases.h"
@@ -63,7 +63,8 @@ TEST_F(CudaLibraryAttention, AgreesWithTheCpu) {
     checkLibrary("causal 128", 256, 2, 128, true, isDeterministic);
     checkLibrary("not causal", 192, 4, 128, false, isDeterministic);
     checkLibrary("ragged", 333, 1, 64, true, isDeterministic);
-    // Of a window of 1 the gradients of q and k are 0, and no error is small.
+    // With a window of 1 the gradients of q and k are 0, so that no relative
+    // error is small.
     for (int64_t window : {2, 20, 128, 332})
       checkLibrary("window " + std::to_string(window), 333, 2, 128, true,
                    isDeterministic, window);
@@ -72,7 +73,7 @@ TEST_F(CudaLibraryAttention, AgreesWithTheCpu) {
 
 using Lengths = std::vector<int64_t>;
 
-/// Two rows of documents, with padding behind the last of each.
+/// Two rows of documents, with padding after the last document of each.
 AttentionCase rowsCase(const std::string& name, int64_t tokens, int64_t width,
                        const Lengths& first, const Lengths& second,
                        Attributes attributes) {
@@ -85,7 +86,7 @@ AttentionCase rowsCase(const std::string& name, int64_t tokens, int64_t width,
   return c;
 }
 
-/// The same lengths, of which the last has what else the row has.
+/// The same lengths, with the last one extended to fill the row.
 Lengths filled(Lengths lengths, int64_t tokens) {
   if (lengths.empty())
     lengths.push_back(0);
@@ -94,8 +95,8 @@ Lengths filled(Lengths lengths, int64_t tokens) {
   return lengths;
 }
 
-/// Rows of up to `most` documents. Padding is attended from like the end of the
-/// document before it, which no token of a document sees.
+/// Rows of up to `most` documents. Padding attends like the end of the document
+/// before it; no token of a document sees padding.
 void checkDocuments(const std::string& name, int64_t most, int64_t tokens,
                     int64_t width, const Lengths& first, const Lengths& second,
                     int64_t window = 0) {
@@ -128,7 +129,7 @@ void checkDocuments(const std::string& name, int64_t most, int64_t tokens,
 
 TEST_F(CudaLibraryAttention, OfPackedDocuments) {
   checkDocuments("documents", 4, 140, 64, {30, 1, 70, 20}, {100, 3, 37});
-  // The same plan finds others the next time.
+  // The same plan runs with other documents the next time.
   checkDocuments("others", 4, 140, 64, {140}, {1, 1, 1, 137});
   checkDocuments("far apart", 16, 400, 128, {100, 3, 200, 80}, {129, 127, 144});
   checkDocuments("padding", 16, 400, 128, {7}, {});

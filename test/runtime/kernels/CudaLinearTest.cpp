@@ -1,9 +1,9 @@
-// A linear and its gradients on a GPU against their CPU twins, which compute
-// the same inputs in f64.
+// A linear layer and its gradients on a GPU compared with their CPU twins,
+// which compute the same inputs in f64.
 //
-// A product that is added to bf16 has no tolerance: cuBLASLt rounds it before
-// it adds, and the sum; some kernels round once. It is either, to the bit, of a
-// product that is known to what sums in f32 lose.
+// Accumulating into bf16 has no tolerance: cuBLASLt rounds the matmul before it
+// adds, and then the sum; some kernels round once. The result must be exactly
+// one of the two, given the error bound of an f32 sum.
 
 #include "runtime/ops/OpKind.h"
 #include "runtime/plan/OpCheck.h"
@@ -32,9 +32,9 @@ double inBf16(double value) {
   return double(float(device::bf16(float(value))));
 }
 
-/// Expects of a product that was added to bf16 one of two roundings, exactly:
-/// of the sum, or of the product and then the sum. The product itself is known
-/// to what sums in f32 lose.
+/// Expects one of two exact roundings of a matmul accumulated into bf16: of the
+/// sum, or of the matmul and then the sum. The matmul is known up to the error
+/// of f32 sums.
 void expectAdded(const std::string& what, const Array& start, const Array& got,
                  const Array& wanted) {
   auto once = [](double sum, double) { return inBf16(sum); };
@@ -62,7 +62,7 @@ void expectAdded(const std::string& what, const Array& start, const Array& got,
   EXPECT_EQ(wrong, 0) << what << ": element " << at << " is " << got.get(at)
                       << ", of " << start.get(at) << " and "
                       << wanted.get(at) - start.get(at);
-  // A kernel rounds all of its sums alike.
+  // A kernel rounds all of its sums in the same way.
   EXPECT_TRUE(byOne == 0 || byTwo == 0) << what;
 }
 

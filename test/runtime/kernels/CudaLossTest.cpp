@@ -1,6 +1,6 @@
-// The GPU's kernels of the loss against their CPU twins: the softmax taken
-// apart on one rank of two, its gradient, and the sum over rows. CudaOperands.h
-// says why tolerances are what they are.
+// The GPU's loss kernels compared with their CPU twins: the split softmax on
+// one rank of two, its gradient, and the sum over rows. CudaOperands.h explains
+// the tolerances.
 
 #include "runtime/ops/OpKind.h"
 #include "test/runtime/kernels/CudaOperands.h"
@@ -31,11 +31,12 @@ TEST_F(CudaLoss, CrossEntropy) {
         const Attributes axis = {{"axis", std::string("tp")}};
         const Place place{meshOf("tp", 2), 1};
         compare({OpKind::SoftmaxMax, {&logits}, {&m}, {}, place}, {exact});
-        // A CPU's lanes add some 10^4 terms each, and round as often.
+        // Each SIMD lane of the CPU adds some 10^4 terms and rounds that many
+        // times.
         compare(
             {OpKind::SoftmaxSum, {&logits, &m, &labels}, {&stats}, axis, place},
             {{0x1p-14, 0}});
-        // Logarithms in f64, of the same numbers.
+        // Logarithms in f64 of the same inputs.
         compare({OpKind::Nll, {&m, &stats, &weights, &scale}, {&loss}},
                 {{1e-12, 0}});
         compare({OpKind::CrossEntropyBackward,

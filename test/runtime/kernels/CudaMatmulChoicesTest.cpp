@@ -1,5 +1,5 @@
-// The choices of algorithms for matrix products: they are measured once, kept
-// in a file, and found there again; files of others are left alone.
+// Choices of matmul algorithms are measured once, stored in a file and found
+// there again; files of others are left alone.
 
 #include "runtime/device/cuda/MatmulChoices.h"
 #include "test/runtime/kernels/CudaMatrixCalls.h"
@@ -38,7 +38,7 @@ TEST_F(CudaMatmuls, AreChosenOnceAndKept) {
     status = products.save();
     EXPECT_TRUE(status.isOk()) << status.message();
     EXPECT_EQ(products.notice(), "");
-    // What is another's share waits for it.
+    // The measurement of another rank's share waits for that rank.
     products.takeShare({0, 1 << 30});
     status = products.prepare({64, 512, 128, false, true},
                               {a.data(), b.data(), c.data()});
@@ -60,7 +60,7 @@ TEST(MatmulChoices, IgnoresAFileThatIsNotItsOwn) {
   device::MatmulChoices choices;
   EXPECT_FALSE(choices.load(file).isOk());
   choices.keep("key", {1, 2, 3});
-  EXPECT_TRUE(choices.save().isOk()); // nowhere
+  EXPECT_TRUE(choices.save().isOk()); // no file
   std::string line;
   std::ifstream in(file);
   std::getline(in, line);
@@ -109,7 +109,7 @@ TEST(MatmulChoices, KeepsWhatOthersHaveWritten) {
   std::ofstream(file, std::ios::app) << "torn = 0012";
   EXPECT_TRUE(all.load(file).isOk());
   ASSERT_TRUE(all.find("a b"));
-  EXPECT_EQ((*all.find("a b"))[0], 1u); // who was first
+  EXPECT_EQ((*all.find("a b"))[0], 1u); // the first writer
   ASSERT_TRUE(all.find("c"));
   EXPECT_EQ((*all.find("c"))[0], ~uint64_t(0));
   EXPECT_EQ((*all.find("c"))[7], 11u);
@@ -133,7 +133,7 @@ TEST(MatmulChoices, ReplacesWhatDoesNotServe) {
   EXPECT_TRUE(two.save().isOk());
   EXPECT_TRUE(all.load(file).isOk());
   ASSERT_TRUE(all.find("a"));
-  EXPECT_EQ((*all.find("a"))[0], 2u); // who was first to replace it
+  EXPECT_EQ((*all.find("a"))[0], 2u); // the first to replace it
   std::filesystem::remove_all(folder);
 }
 

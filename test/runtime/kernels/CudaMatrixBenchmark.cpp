@@ -1,8 +1,8 @@
-// How fast matrix products and attention are on this GPU, in TFLOP/s: the
-// products of an 8B model at 8192 tokens, with the algorithm that cuBLASLt
-// suggests first and with the one that was fastest; attention by our kernels
-// and by cuDNN. Not a test; run it by hand. A product counts 2 m n k, attention
-// the products of the causal half: 2 forward, 5 backward.
+// Measures matmuls and attention on this GPU in TFLOP/s: the matmuls of an 8B
+// model at 8192 tokens, with the algorithm that cuBLASLt suggests first and
+// with the fastest one; attention by our kernels and by cuDNN. Not a test; run
+// it by hand. A matmul counts 2 m n k; attention counts the matmuls of the
+// causal half: 2 forward, 5 backward.
 
 #include "runtime/kernels/common/CudaKernels.h"
 #include "runtime/ops/OpTable.h"
@@ -21,7 +21,7 @@ namespace {
 using plan::DType;
 using plan::OpKind;
 
-/// A tensor of the device, of normal numbers.
+/// A device tensor of normally distributed values.
 class Filled {
 public:
   Filled(DType type, std::vector<int64_t> dims)
@@ -70,7 +70,7 @@ public:
     cudaEventCreate(&end);
   }
 
-  /// The mean of several runs, in ms; 0 after a message.
+  /// The mean of several runs in ms; 0 after an error message.
   double time(OpKind kind, const std::vector<device::Tensor>& in,
               const std::vector<device::Tensor>& out,
               const Attributes& attributes = {}, device::Tensor workspace = {},
@@ -101,9 +101,9 @@ public:
     return time / runs;
   }
 
-  /// y = x w^T and its gradients, with what cuBLASLt suggests first and with
-  /// what measuring chose, in turn: clocks sink while they run, so that the
-  /// ratio says more than either.
+  /// y = x w^T and its gradients, alternating between cuBLASLt's first
+  /// suggestion and the measured choice. Clocks drop during the runs, so the
+  /// ratio is more reliable than either time.
   void products(int64_t n, int64_t k) {
     using device::Matmuls;
     constexpr int64_t m = 8192;
@@ -185,9 +185,9 @@ public:
     std::fflush(stdout);
   }
 
-  /// Where `document` is given, rows hold documents of so many tokens: by our
-  /// kernels, and by cuDNN with places for 64 and 256 in a row. Of a window,
-  /// where one is given, what is behind it counts as no operation.
+  /// With `document`, rows hold documents of that many tokens, computed by our
+  /// kernels and by cuDNN with a capacity of 64 and 256 documents per row. With
+  /// `window`, scores outside it count as no operations.
   void attention(int64_t b, int64_t s, int64_t h, int64_t hk, int64_t d,
                  int64_t document = 0, int64_t window = 0) {
     const Filled q(DType::bf16, {b, s, h, d}), k(DType::bf16, {b, s, hk, d}),
@@ -249,7 +249,7 @@ public:
     }
     both("ours", {}, 2 * b * s * hk * d * 4);
     if (d > 128)
-      return; // none of cuDNN's, see AttentionLibrary.h
+      return; // cuDNN supports none of these, see AttentionLibrary.h
     for (bool isDeterministic : {false, true}) {
       device::AttentionPlans& plans = gpu.attentionPlans();
       const int64_t bytes = plans.backwardBytes(
@@ -273,7 +273,8 @@ private:
 } // namespace
 } // namespace reciperun::kernels
 
-/// What the context and the libraries hold of the device between the stages.
+/// Prints the device memory held by the context and the libraries between
+/// stages.
 static void tellMemory(const char* when) {
   size_t free = 0, all = 0;
   cudaMemGetInfo(&free, &all);

@@ -1,4 +1,4 @@
-// Runs the GPU's kernels on arrays that a test fills.
+// Runs GPU kernels on arrays that a test fills.
 
 #include "test/runtime/kernels/CudaMatrixCalls.h"
 

@@ -1,4 +1,4 @@
-// Runs the GPU's kernels on arrays that a test fills, beside their CPU twins.
+// Runs GPU kernels on arrays that a test fills, next to their CPU twins.
 
 #ifndef RECIPERUN_TEST_KERNELS_CUDAMATRIXCALLS_H
 #define RECIPERUN_TEST_KERNELS_CUDAMATRIXCALLS_H
@@ -14,16 +14,16 @@
 
 namespace reciperun::kernels {
 
-/// The process's GPU; null, and why, where there is none.
+/// The process's GPU, or null with the cause when there is no GPU.
 device::CudaContext* testGpu(std::string* cause = nullptr);
 
-/// Tests that want a GPU; they are skipped where there is none.
+/// Tests that need a GPU; skipped without one.
 class OnGpu : public testing::Test {
 protected:
   void SetUp() override;
 };
 
-/// Bytes of the device, freed with their owner.
+/// Device memory, freed with its owner.
 class DeviceBytes {
 public:
   explicit DeviceBytes(int64_t bytes);
@@ -36,17 +36,17 @@ private:
 };
 
 /// Runs an op on the GPU and expects success. Outputs are copied there first,
-/// since some are added to. A workspace of `workspaceBytes` of noise.
+/// since some accumulate. The workspace has `workspaceBytes` bytes of noise.
 void callOnGpu(plan::OpKind kind, std::vector<Array*> inputs,
                std::vector<Array*> outputs, const Attributes& attributes = {},
                int64_t workspaceBytes = 0);
 
-/// Of a product, relative to its largest element: in f32 a sum of some hundred
-/// terms, rounded at 6e-8, also where its operands are in bf16, whose products
-/// are exact; in bf16 such a sum, rounded once.
+/// Matmul tolerance relative to the largest element. f32: a sum of some hundred
+/// terms, rounded at 6e-8, also for bf16 operands, whose products are exact.
+/// bf16: the same sum, rounded once.
 double matmulTolerance(plan::DType output);
 
-/// Expects max |got - wanted| <= tolerance max |wanted|, and says where not.
+/// Expects max |got - wanted| <= tolerance max |wanted|; reports the element.
 void expectClose(const std::string& what, const Array& got, const Array& wanted,
                  double tolerance);
 

@@ -1,11 +1,11 @@
-// Operands and tolerances of the comparisons of GPUs' kernels with the CPU's.
+// Operands and tolerances for comparing GPU kernels with CPU kernels.
 //
-// Why tolerances are what they are. Both devices compute in float and round
-// what they store, so that in bf16 two results that agree to a few units of
-// float may lie on both sides of a rounding boundary: one unit of bf16, at most
-// 2^-7 of the number. In f32 they differ by the order of sums, by contracted
-// products, and by e^x, which a GPU has right to (2 + |x|) 2^-23. Where terms
-// cancel, the error is one of the terms: a part of the tensor's largest number.
+// Both devices compute in float and round what they store. In bf16 two results
+// that agree to a few units of float may lie on both sides of a rounding
+// boundary: one unit of bf16, at most 2^-7 of the value. In f32 they differ by
+// the order of sums, by FMA contraction, and by e^x, which a GPU computes to (2
+// + |x|) 2^-23. When terms cancel, the error is relative to the terms: a
+// fraction of the tensor's largest value.
 
 #ifndef RECIPERUN_TEST_KERNELS_CUDAOPERANDS_H
 #define RECIPERUN_TEST_KERNELS_CUDAOPERANDS_H
@@ -22,7 +22,7 @@ namespace reciperun::kernels {
 inline constexpr Tolerance exact{};
 inline constexpr plan::DType types[] = {plan::DType::f32, plan::DType::bf16};
 
-/// `inF32`, or one unit of bf16 for results that are rounded to it.
+/// `inF32`, or one unit of bf16 for results rounded to it.
 inline Tolerance tolerance(plan::DType type, Tolerance inF32) {
   if (type != plan::DType::bf16)
     return inF32;
@@ -36,8 +36,8 @@ inline constexpr Tolerance exponentials{0x1p-17, 0x1p-20};
 /// Sums of up to some 10^4 terms, in different orders.
 inline constexpr Tolerance sums{0x1p-18, 0x1p-18};
 
-/// Drawn from a normal distribution; large arrays repeat them from some place
-/// on, which is a prime, so that their rows differ.
+/// Normally distributed values. Large arrays repeat with a prime period, so
+/// that their rows differ.
 inline Array numbers(plan::DType type, std::vector<int64_t> shape,
                      unsigned seed, double scale = 1) {
   constexpr int64_t period = 65537;
@@ -54,7 +54,7 @@ inline Array numbers(plan::DType type, std::vector<int64_t> shape,
   return result;
 }
 
-/// Whole numbers from 0 on.
+/// Random integers in [0, bound).
 inline Array below(int64_t bound, std::vector<int64_t> shape, unsigned seed,
                    plan::DType type = plan::DType::i32) {
   Array result(type, std::move(shape));
@@ -70,7 +70,7 @@ inline Array one(plan::DType type, double value) {
   return result;
 }
 
-/// A mesh of one axis.
+/// A mesh with one axis.
 inline plan::Mesh meshOf(const char* axis, int size) {
   plan::Mesh mesh;
   mesh.axes = {{axis, size}};

@@ -1,6 +1,6 @@
-// The GPU's kernels of the optimizer against their CPU twins: sums of squares,
-// and AdamW in all forms in which its state is kept. CudaOperands.h says why
-// tolerances are what they are.
+// The GPU's optimizer kernels compared with their CPU twins: sums of squares,
+// and AdamW with every form of stored state. CudaOperands.h explains the
+// tolerances.
 
 #include "runtime/device/MasterHalves.h"
 #include "runtime/ops/OpKind.h"
@@ -23,14 +23,14 @@ TEST_F(CudaOptimizer, SumSquares) {
     for (int64_t count : {1, 7, 8, 1001, 2000003})
       for (int64_t shift : {0, 1}) {
         Array x = numbers(type, {count}, 1), sum = one(DType::f64, 3);
-        // Of doubles in another order.
+        // Sums of doubles in another order.
         compare(
             {OpKind::SumSquares, {&x}, {&sum}, {{"scale", 0.25}}, {}, shift},
             {{1e-12, 0}});
       }
 }
 
-/// The forms in which AdamW's state is kept (compiler: StoredTypes).
+/// The forms of AdamW's stored state (compiler: StoredTypes).
 struct Stored {
   DType param, master, moments, gradient;
 };
@@ -59,10 +59,10 @@ struct OptimizerState {
       v.set(i, std::abs(v.get(i)));
   }
 
-  /// The parameter's buffer itself where the form has no other.
+  /// The master buffer, or the parameter's when the form has no separate one.
   Array* masterBuffer() { return form.param == form.master ? &param : &master; }
 
-  /// What is kept of the masters, in f32.
+  /// The masters as f32.
   Array masters() const {
     if (form.master == form.param)
       return param.cast(DType::f32);
@@ -106,7 +106,7 @@ TEST_F(CudaOptimizer, AdamW) {
         ASSERT_NO_FATAL_FAILURE(runOnGpu(onGpu));
         call(onCpu.kind, onCpu.inputs, onCpu.outputs, onCpu.attributes);
         const std::string what = describe(onGpu);
-        // Moments are sums of two products, which may cancel.
+        // Moments are sums of two products that may cancel.
         const Tolerance moments = tolerance(form.moments, {0x1p-22, 0x1p-23});
         expectNear(what + ", m", gpu.m, cpu.m, moments);
         expectNear(what + ", v", gpu.v, cpu.v, moments);

@@ -1,6 +1,6 @@
-// The GPU's kernels that read positions against their CPU twins: rotary
+// The GPU kernels that read positions compared with their CPU twins: rotary
 // positions of all layouts and scalings, and scales by position. CudaOperands.h
-// says why tolerances are what they are.
+// explains the tolerances.
 
 #include "runtime/ops/OpKind.h"
 #include "test/runtime/kernels/CudaOperands.h"
@@ -30,7 +30,7 @@ TEST_F(CudaPositions, Rope) {
       for (bool interleaved : {false, true})
         for (bool inPlace : {false, true}) {
           Array x = numbers(type, shape.x, 1), y = x;
-          // Far positions: angles beyond where fast sines are right.
+          // Far positions: angles beyond the range of fast sines.
           Array positions = below(200000, {shape.x[0], shape.x[1]}, 2);
           compare({OpKind::Rope,
                    {&x, &positions},
