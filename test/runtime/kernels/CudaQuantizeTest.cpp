@@ -1,14 +1,14 @@
-// Matrices in 8 bits and their products on GPUs against the CPU's.
+// fp8 matrices and their matmuls on GPUs compared with the CPU's.
 //
-// Scales and bytes are the same to the bit: a maximum has no order, and both
-// devices divide, multiply and round by IEEE 754's rules.
-// Matmuls: the tensor cores of Hopper add products of 8 bits with some 14 bits
-// behind the first (DeepSeek-V3, arXiv 2412.19437, 3.3.2). Where they may, sums
-// stay there over all of k ("fast"): 2^-8 of the largest element, measured
-// 2^-9.5. Elsewhere cuBLASLt moves them to f32 every few instructions: 2^-11,
-// measured 2^-11.9. Of bf16 two numbers that are rounded to other sides differ
-// by a unit, 2^-7, and by half of one more where cuBLASLt rounds the product
-// before it adds. The error of each case is printed.
+// Scales and bytes are equal bit by bit: a maximum does not depend on order,
+// and both devices divide, multiply and round by the rules of IEEE 754.
+// Matmuls: the tensor cores of Hopper add fp8 products with some 14 fraction
+// bits (DeepSeek-V3, arXiv 2412.19437, 3.3.2). With fast accumulation sums stay
+// there over all of k: 2^-8 of the largest element, measured 2^-9.5. Otherwise
+// cuBLASLt moves them to f32 every few instructions: 2^-11, measured 2^-11.9.
+// Two bf16 results that round to different sides differ by one unit, 2^-7, and
+// by half a unit more when cuBLASLt rounds the matmul before it adds. The test
+// prints the error of each case.
 
 #include "runtime/ops/OpKind.h"
 #include "test/runtime/kernels/CudaOperands.h"
@@ -22,12 +22,12 @@ namespace {
 using plan::DType;
 using plan::OpKind;
 
-/// Of a matrix to 8 bits.
+/// A cast of a matrix to fp8.
 struct Casting {
   DType type, narrow;
   std::string blocks;
   int64_t rows, columns;
-  bool isPlain = true, isTurned = true; // the layouts that are made
+  bool isPlain = true, isTurned = true; // the layouts to make
   int64_t shift = 0;                    // of buffers, in elements
   Array* history = nullptr;
 };
@@ -46,7 +46,7 @@ protected:
             {exact});
   }
 
-  /// Rows of very different sizes, one of them 0.
+  /// Rows of very different magnitudes, one of them 0.
   static Array uneven(DType type, int64_t rows, int64_t columns) {
     Array x = numbers(type, {rows, columns}, 1);
     for (int64_t i = 0; i < x.size(); ++i)
@@ -69,8 +69,9 @@ TEST_F(CudaQuantize, Shapes) {
           check({type, narrow, blocks, rows, columns});
 }
 
-/// As it lies: fewer elements than an access has, some behind the last access,
-/// and more than all blocks of threads have under way.
+/// The plain layout only: matrices with fewer elements than one vector access,
+/// with a remainder after the last access, and larger than one wave of thread
+/// blocks.
 TEST_F(CudaQuantize, OneLayout) {
   for (const std::string& blocks : allBlocks)
     for (auto [rows, columns] : {std::pair(256, 144), std::pair(33, 65)}) {
@@ -106,7 +107,7 @@ TEST_F(CudaQuantize, AmaxHistory) {
     }
 }
 
-/// An infinity, the largest numbers, and those that are no normal ones.
+/// Infinity, the largest numbers, and subnormal numbers.
 TEST_F(CudaQuantize, ExtremesOfBlocks) {
   for (const char* blocks : {"rows", "squares", "mx"})
     for (DType narrow : {DType::f8e4m3, DType::f8e5m2}) {
@@ -140,9 +141,9 @@ TEST_F(CudaQuantize, KeepsWhatIsNoNumber) {
 
 // ---- of what other ops would make
 
-/// GPUs and CPUs have exponentials that differ in their last bits, so that a
-/// GPU's swiglu in 8 bits is held against its own two ops one after the other:
-/// the same bits. Those are held against the CPU's by themselves.
+/// The exponentials of GPUs and CPUs differ in their last bits. The GPU's fused
+/// swiglu and quantize must therefore give the same bits as its two separate
+/// ops, which other tests compare with the CPU's.
 class CudaSwigluQuantize : public CudaParityTest {
 protected:
   void checkForward(const Casting& of) {
@@ -190,7 +191,7 @@ protected:
   }
 
 private:
-  /// Large enough that some sigmoids are near their ends.
+  /// Large enough that some sigmoids saturate.
   static Array wide(const Casting& of, unsigned seed) {
     return numbers(of.type, {of.rows, of.columns}, seed, 4);
   }
@@ -269,7 +270,7 @@ TEST_F(CudaTranspose, Shapes) {
 
 class CudaQuantizeShard : public CudaParityTest {
 protected:
-  /// What `ranks` ranks have `own` elements each of.
+  /// A tensor sharded over `ranks` ranks, `own` elements each.
   struct Case {
     int ranks;
     int64_t own, start, count, shift = 0;
@@ -303,8 +304,8 @@ protected:
   }
 };
 
-/// Whole parts and pieces of them, some ranks without any; runs that no vector
-/// divides, and that begin between two.
+/// Whole shards and parts of them, ranks with no elements, and runs that are no
+/// multiple of a vector or begin inside one.
 TEST_F(CudaQuantizeShard, Runs) {
   const Case cases[] = {{2, 4096, 0, 8192},        {4, 512, 192, 1200},
                         {3, 640, 64, 1},           {2, 1 << 20, 4096, 1500007},
@@ -336,7 +337,7 @@ protected:
     std::string a, b; // blocks
     DType aType = DType::f8e4m3, bType = DType::f8e4m3;
     bool accumulate = false, fast = false;
-    bool hasBase = false; // what is added to lies elsewhere
+    bool hasBase = false; // the accumulator is another buffer
   };
 
   void check(const Case& of, DType output) {

@@ -1,6 +1,6 @@
-// Blocks of ring attention on a GPU, by our kernels and by cuDNN, against the
-// CPU's attention to all blocks at once. CudaAttentionCases.h says why
-// tolerances are what they are; blocks are rounded once more.
+// Blocks of ring attention on a GPU, by our kernels and by cuDNN, compared with
+// the CPU's attention to all blocks at once. CudaAttentionCases.h explains the
+// tolerances; each block is rounded once more.
 
 #include "runtime/kernels/attention/AttentionLibrary.h"
 #include "runtime/ops/OpKind.h"
@@ -18,7 +18,7 @@ using plan::DType;
 using plan::OpKind;
 using CudaRing = OnGpu;
 
-/// The tokens of a rank: an early and a late piece of a row.
+/// The tokens of a rank: an early and a late chunk of a row.
 std::vector<int64_t> tokensOf(int64_t rank, int64_t ranks, int64_t piece) {
   std::vector<int64_t> tokens;
   for (int64_t number : {rank, 2 * ranks - 1 - rank})
@@ -27,7 +27,7 @@ std::vector<int64_t> tokensOf(int64_t rank, int64_t ranks, int64_t piece) {
   return tokens;
 }
 
-/// Those tokens of data [b, tokens, heads, width].
+/// The rows of those tokens in data [b, tokens, heads, width].
 Array rowsOf(const Array& data, const std::vector<int64_t>& tokens) {
   std::vector<int64_t> shape = data.shape();
   const int64_t all = shape[1], row = shape[2] * shape[3];
@@ -40,8 +40,8 @@ Array rowsOf(const Array& data, const std::vector<int64_t>& tokens) {
   return part;
 }
 
-/// A rank's queries to all ranks' keys, block by block, and the gradients of
-/// each block; against attention to all of them at once.
+/// Runs a rank's queries over all ranks' keys, block by block, and the
+/// gradients of each block; compares them with attention to all keys at once.
 void checkRing(const std::string& name, int64_t ranks, int64_t rank,
                int64_t piece, int64_t width, DType type,
                const Attributes& attributes) {
@@ -86,7 +86,7 @@ void checkRing(const std::string& name, int64_t ranks, int64_t rank,
   const std::string what = name + " " + ops::dtypeName(type) + " rank " +
                            std::to_string(rank) + " of " +
                            std::to_string(ranks);
-  // Of several blocks each is rounded to bf16 before it is merged.
+  // With several blocks, each is rounded to bf16 before the merge.
   const double forward = type == DType::f32 ? 1e-5 : 0x1p-6;
   const double backward = type == DType::f32 ? 2e-5 : 0x1p-5;
   expectClose(what + " out", got.out, wanted.out, forward);
@@ -125,8 +125,8 @@ TEST_F(CudaRing, AgreesWithAttentionToTheWhole) {
   std::printf("  %s\n", testGpu()->attentionPlans().notice().c_str());
 }
 
-/// What a plan's workspace is sized by: the own block, of which others are
-/// parts.
+/// The rank's own block determines the size of the plan's workspace; other
+/// blocks are parts of it.
 TEST_F(CudaRing, BlocksFitTheWorkspaceOfThePlan) {
   const std::vector<int64_t> queries = {1, 4096, 32, 128},
                              keys = {1, 4096, 8, 128};

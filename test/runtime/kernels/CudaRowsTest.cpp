@@ -1,6 +1,6 @@
-// The GPU's kernels of rows against their CPU twins: norms, biases, broadcasts
-// and parts of rows, of widths from one element to more than a block holds.
-// CudaOperands.h says why tolerances are what they are.
+// The GPU's row kernels compared with their CPU twins: norms, biases,
+// broadcasts and slices of rows, with widths from one element to more than a
+// thread block holds. CudaOperands.h explains the tolerances.
 
 #include "runtime/ops/OpKind.h"
 #include "test/runtime/kernels/CudaOperands.h"
@@ -66,9 +66,9 @@ TEST_F(CudaRows, LayerNorm) {
         Array x = numbers(type, shape, 1), w = numbers(type, {width}, 2);
         Array y = x, mean(DType::f32, {x.size() / width}), rstd = mean;
         for (int64_t i = 0; i < x.size(); ++i)
-          x.set(i, x.get(i) + 1); // a mean to take away
-        // A mean's error is one of the numbers it is taken of, and a row of one
-        // element leaves nothing but it.
+          x.set(i, x.get(i) + 1); // a mean to subtract
+        // The error of a mean is relative to its terms, and a row of one
+        // element consists of nothing but that error.
         compare({OpKind::LayerNorm,
                  {&x, &w},
                  {&y, &mean, &rstd},
@@ -111,9 +111,9 @@ TEST_F(CudaRows, NormsTakeBuffersThatAreNotAligned) {
 }
 
 TEST_F(CudaRows, WeightsOfSeveralRows) {
-  // Of rows that share a block, of such that are not of whole vectors, of those
-  // that have one and go through a ring, and, once, of so many of these that
-  // its slots are filled again.
+  // Rows that share a thread block, rows that are not whole vectors, rows with
+  // their own block and a ring buffer, and one case with so many of them that
+  // ring slots are reused.
   const std::vector<int64_t> shapes[] = {
       {300, 8, 64}, {3, 5, 2, 17}, {9, 2, 1001}, {70, 4, 1024}, {3000, 3, 260}};
   for (DType type : types)

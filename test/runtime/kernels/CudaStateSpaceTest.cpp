@@ -1,5 +1,5 @@
-// The GPU's kernels of state space layers against their CPU twins: convolutions
-// along the sequence, and the scan of states.
+// The GPU's state space kernels compared with their CPU twins: convolutions
+// along the sequence and the state scan.
 
 #include "runtime/ops/OpKind.h"
 #include "test/runtime/kernels/CudaOperands.h"
@@ -12,9 +12,9 @@ using plan::OpKind;
 
 class CudaStateSpace : public CudaParityTest {};
 
-/// Documents of `length` tokens one behind the other over all sequences, so
-/// that they begin anywhere in each; the last fifth of a sequence is padding
-/// where `isPadded`.
+/// Consecutive documents of `length` tokens over all sequences, so that they
+/// begin anywhere in each. When `isPadded`, the last fifth of a sequence is
+/// padding.
 Array documents(int64_t sequences, int64_t tokens, int64_t length,
                 bool isPadded) {
   Array result(DType::i32, {sequences, tokens});
@@ -31,8 +31,8 @@ struct ConvShape {
   int64_t sequences, tokens, groups, channels, taps, document;
 };
 
-/// Whole vectors and not, kernels longer than a block takes at a time and than
-/// a document, fewer tokens than taps, more than one tile of everything.
+/// Whole vectors and others, kernels longer than a block's tile and than a
+/// document, fewer tokens than taps, and more than one tile in every dimension.
 const ConvShape convolutions[] = {
     {2, 300, 2, 35, 4, 41},    {1, 5, 1, 2, 9, 3},     {1, 1, 1, 1, 1, 1},
     {2, 130, 1, 512, 4, 64},   {3, 77, 2, 96, 7, 100}, {1, 70, 1, 40, 60, 33},
@@ -49,7 +49,7 @@ TEST_F(CudaStateSpace, ConvolutionAndItsGradients) {
         Array x = numbers(type, shape, 1), w = numbers(type, weights, 2);
         Array dy = numbers(type, shape, 3), y = x, dx = x;
         Array segments = documents(s.sequences, s.tokens, s.document, true);
-        // Sums of as many products as there are taps, rounded once.
+        // Sums of one product per tap, rounded once.
         const Tolerance near = tolerance(type, {0, 0x1p-20});
         compare({.kind = OpKind::CausalConv,
                  .inputs = {&x, &w, &segments},
@@ -92,7 +92,7 @@ TEST_F(CudaStateSpace, RefusesMoreTapsThanItsMemoryHolds) {
 
 struct ScanShape {
   int64_t sequences, tokens, groups, heads, width, state, chunk, document;
-  double steps = 1; // how far dt varies
+  double steps = 1; // the spread of dt
 
   int64_t channels() const { return heads * width; }
 };
@@ -105,9 +105,9 @@ std::string describe(const ScanShape& s) {
          std::to_string(s.chunk);
 }
 
-/// Channels of less, of exactly and of more than a block's, states that are no
-/// whole fours, chunks that are no whole tiles, of one token and longer than
-/// the sequence, documents within and across all of them, decays to nothing.
+/// Fewer channels than a thread block, exactly as many, and more; states that
+/// are no multiple of four; chunks that are no whole tiles, of one token, and
+/// longer than the sequence; documents within and across them; and full decay.
 const ScanShape scans[] = {
     {2, 11, 2, 3, 2, 5, 1, 4},       {2, 11, 2, 3, 2, 5, 4, 3},
     {1, 100, 1, 2, 40, 16, 48, 37},  {2, 130, 2, 2, 64, 128, 128, 200},
@@ -139,10 +139,10 @@ std::vector<Array*> pointersTo(std::vector<Array>& arrays) {
   return result;
 }
 
-/// The CPU goes token by token, the GPU takes a tile as products. In f32 both
-/// sum in f32, and a part of what they sum cancels. In bf16 the GPU rounds
-/// states and the products of scores that it multiplies by, to 2^-9 each; what
-/// is far smaller than the largest is what is left of larger ones.
+/// The CPU processes one token at a time, the GPU one tile as matmuls. In f32
+/// both sum in f32, and some of the terms cancel. In bf16 the GPU rounds the
+/// states and the score products that it multiplies by to 2^-9 each. Elements
+/// far below the largest are remainders of larger terms.
 Tolerance ofGradients(DType type) {
   return tolerance(type, {0, type == DType::bf16 ? 0x1p-7 : 0x1p-16});
 }
@@ -157,8 +157,8 @@ protected:
     Array states(DType::f32,
                  {s.sequences, s.groups, (s.tokens - 1) / s.chunk + 1,
                   s.channels(), s.state});
-    // Sums over a state of numbers that carry the roundings of all tokens
-    // before; both devices take them token by token.
+    // Sums over states that carry the rounding errors of all earlier tokens;
+    // both devices process one token at a time.
     compare({.kind = OpKind::StateScan,
              .inputs = pointersTo(in),
              .outputs = {&y, &states},
@@ -193,8 +193,8 @@ TEST_F(CudaScan, AgreesWithTheCpu) {
         check(shape, type, shift);
 }
 
-// Those that the scratch does not hold at a time: tiles by tiles, then some of
-// the sequences' groups by others.
+// Cases that exceed the scratch: launches split by tiles in the first and by
+// groups of the sequences in the second.
 TEST_F(CudaScan, InAsManyLaunchesAsTheScratchNeeds) {
   check({4, 100, 2, 4, 64, 128, 96, 60}, DType::bf16, 0);
   check({24, 40, 4, 4, 64, 128, 40, 30}, DType::bf16, 0);

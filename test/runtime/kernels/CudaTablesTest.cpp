@@ -1,6 +1,6 @@
-// The GPU's embedding, its gradient and dropout against their CPU twins, on one
-// rank of several: they look up what they do by tokens, samples and places.
-// CudaOperands.h says why tolerances are what they are.
+// The GPU's embedding, its gradient and dropout compared with their CPU twins,
+// on one rank of several. All of them look up values by token, sample or
+// position.
 
 #include "runtime/ops/OpKind.h"
 #include "test/runtime/kernels/CudaOperands.h"
@@ -38,7 +38,7 @@ TEST_F(CudaTables, EmbeddingBackward) {
           Array tokens = below(vocabulary, {1, 333}, 1);
           Array dy = numbers(type, {1, 333, width}, 2);
           Array dtable = numbers(gradient, {vocabulary / 2, width}, 3);
-          // The CPU adds one token after another to what is there.
+          // The CPU accumulates one token after another.
           compare({OpKind::EmbeddingBackward,
                    {&tokens, &dy},
                    {&dtable},

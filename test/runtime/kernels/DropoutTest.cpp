@@ -1,4 +1,4 @@
-// Dropout: what it keeps, and that no layout changes that.
+// Dropout: the share it keeps, and independence of the layout.
 
 #include "runtime/ops/OpKind.h"
 #include "test/runtime/kernels/Harness.h"
@@ -57,8 +57,9 @@ TEST(Dropout, DependsOnSampleAndStreamAlone) {
 }
 
 TEST(Dropout, ShardsDropWhatTheWholeDrops) {
-  // [1,4,10] split into 2 x 2: sequence along `cp` in two pieces a rank, width
-  // along `tp`, so that shards begin in the middle of a block of four numbers.
+  // [1,4,10] split into 2 x 2: the sequence along `cp` in two chunks per rank,
+  // the width along `tp`, so that shards begin inside a block of four random
+  // numbers.
   Array x = ones({1, 4, 10}), all = x;
   Array samples = Array::integers({1}, {5}, DType::i64);
   Array whole = placesOf(1, 4);

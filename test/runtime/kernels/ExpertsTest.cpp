@@ -1,5 +1,5 @@
-// Dispatch, the experts' linear and combine: where tokens go, what they make,
-// and their gradients against central differences.
+// Dispatch, the experts' linear and combine: the destinations of tokens, the
+// results, and gradients compared with central differences.
 
 #include "runtime/ops/OpKind.h"
 #include "test/runtime/kernels/Harness.h"
@@ -23,8 +23,8 @@ Array like(const Array& other) {
   return Array(other.dtype(), other.shape());
 }
 
-/// Two sequences of three tokens to two groups of 2 experts, with 6 places
-/// each. ~1 had no place, -1 is padding.
+/// Two sequences of three tokens, dispatched to two groups of 2 experts with a
+/// capacity of 6. ~1 has no slot, -1 is padding.
 struct Tokens {
   Array x = real({2, 3, 5}, 1);
   Array choices = Array::integers({2, 3, 2}, {2, 0, 0, ~1, 2, 1, //
@@ -48,7 +48,7 @@ TEST(Experts, DispatchLaysTokensInTheirOrder) {
     for (int64_t c = 0; rows[i] >= 0 && c < 5; ++c)
       EXPECT_EQ(t.y.get(rows[i] * 5 + c), t.x.get(i / 2 * 5 + c));
   }
-  for (int64_t row : {9, 10, 11}) // places that no token takes
+  for (int64_t row : {9, 10, 11}) // slots without a token
     for (int64_t c = 0; c < 5; ++c)
       EXPECT_EQ(t.y.get(row * 5 + c), 0);
 }
@@ -134,7 +134,7 @@ TEST(Experts, GradientOfCombine) {
 }
 
 TEST(Experts, PackingTakesRowsExpertByExpertAndBringsThemBack) {
-  // Two blocks of 4 rows of two experts; 5 of the 6 rows have a place.
+  // Two blocks of 4 rows of two experts; 5 of the 6 rows fit.
   Array x = real({1, 8, 2}, 1),
         counts = Array::integers({1, 2, 2}, {1, 2, 2, 1});
   Array y(DType::f64, {1, 5, 2}), packed(DType::i32, {1, 1, 2});
@@ -155,7 +155,7 @@ TEST(Experts, PackingTakesRowsExpertByExpertAndBringsThemBack) {
 }
 
 TEST(Experts, PackingTakesRowsInPasses) {
-  // The rows above in passes of 2, of which two have a place for each.
+  // The same rows in passes of 2 slots.
   Array x = real({1, 8, 2}, 1),
         counts = Array::integers({1, 2, 2}, {1, 2, 2, 1});
   const int64_t from[] = {0, 4, 5, 1, 2, 6};
@@ -204,11 +204,11 @@ TEST(Experts, CombineTakesRowsForTheGradientOfGates) {
        {&dy, &byTaken});
   for (int64_t i = 0; i < byRows.size(); ++i)
     EXPECT_EQ(byTaken.get(i), byRows.get(i));
-  EXPECT_EQ(taken.get(3 * 5), 0); // the choice without a place
+  EXPECT_EQ(taken.get(3 * 5), 0); // the choice without a slot
 }
 
-/// Two experts whose rows come in two blocks of 80: a tall piece and lower
-/// ones, none at all, and rows behind them that are no one's.
+/// Two experts whose rows come in two blocks of 80: one tall group, low and
+/// empty ones, and unused rows after them.
 struct Rows {
   Array counts = Array::integers({1, 2, 2}, {3, 71, 0, 2});
 
@@ -249,7 +249,7 @@ TEST(Experts, LinearIsALinearForEachExpert) {
       for (int64_t i = 0; i < we.size(); ++i)
         we.set(i, w.get(e * we.size() + i));
       call(OpKind::Linear, {&x, &we}, {&ye});
-      // Sums of 8 products in f32, whose order oneDNN may choose.
+      // Sums of 8 products in f32, in an order that oneDNN may choose.
       for (int64_t i = 0; i < ye.size(); ++i) {
         if (Rows::isUsed(i / 4) && Rows::expertOf(i / 4) == e) {
           EXPECT_NEAR(y.get(i), ye.get(i), type == DType::f32 ? 1e-5 : 0x1p-6);

@@ -1,8 +1,8 @@
-// Each op's backward against central differences in double precision.
+// Each op's backward compared with central differences in double precision.
 //
 // The loss is the sum of the outputs times fixed random numbers, which are then
 // the outputs' gradients. Errors are relative to the largest element of the
-// gradient and must be below 1e-6: differences are right to about 1e-9.
+// gradient and must be below 1e-6: the differences are accurate to about 1e-9.
 
 #include "runtime/ops/OpTable.h"
 #include "test/runtime/kernels/Harness.h"
@@ -147,7 +147,8 @@ TEST(Gradient, LayerNorm) {
   }
 }
 
-/// A weight with a row for each of a token's three is three weights.
+/// A weight with one row for each of a token's three rows acts as three
+/// weights.
 TEST(Gradient, NormsOfWeightsOfSeveralRows) {
   for (bool isCentered : {false, true})
     for (bool isLayerNorm : {false, true}) {
@@ -200,7 +201,7 @@ TEST(Gradient, Bias) {
   EXPECT_LT(relativeError(db, centralDifferences(b, loss)), tolerance);
 }
 
-/// The backward of an op of one operand, whose operand it reads.
+/// Checks the backward of a unary op that reads the operand.
 void checkUnary(OpKind forward, OpKind backward,
                 const Attributes& attributes = {}) {
   Array x = real({3, 7}, 1), y = like(x), dy = real({3, 7}, 2), dx = like(x);
@@ -221,7 +222,7 @@ TEST(Gradient, Activations) {
   checkUnary(OpKind::Softcap, OpKind::SoftcapBackward, {{"cap", 1.5}});
 }
 
-/// The backward of an op of one operand, which reads nothing but the gradient.
+/// Checks the backward of a unary op that reads only the gradient.
 void checkLinear(OpKind forward, OpKind backward, std::vector<int64_t> from,
                  std::vector<int64_t> to, const Attributes& attributes = {}) {
   Array x = real(from, 1), y(DType::f64, to), dy = real(to, 2), dx = like(x);
@@ -342,7 +343,7 @@ TEST(Gradient, AttentionAcrossTiles) {
   checkAttention({1, 70, 1, 1, 2, true, segments});
 }
 
-/// Queries that are a part of the row, in another order than their keys.
+/// Queries that are a subset of the row, in another order than the keys.
 TEST(Gradient, AttentionOfSomeQueriesToAllKeys) {
   Array q = real({1, 4, 2, 3}, 1), k = real({1, 7, 1, 3}, 2),
         v = real({1, 7, 1, 3}, 3);
@@ -428,7 +429,7 @@ TEST(Gradient, CrossEntropy) {
   Array logits = real({2, 3, 11}, 1), dlogits = like(logits);
   Array labels = Array::integers({2, 3}, {0, 10, 4, 4, -1, 7});
   Array weights = Array::random(DType::f32, {2, 3}, 2);
-  weights.set(4, 0); // the place without a label
+  weights.set(4, 0); // the token without a label
   Array scale(DType::f32, {1});
   scale.set(0, 0.25);
   Array m(DType::f64, {2, 3}), stats(DType::f64, {2, 3, 2});

@@ -1,4 +1,4 @@
-// Runs kernels on arrays that a test fills: what the executor does, in small.
+// Runs kernels on arrays that a test fills: a small version of the executor.
 
 #ifndef RECIPERUN_TEST_KERNELS_HARNESS_H
 #define RECIPERUN_TEST_KERNELS_HARNESS_H
@@ -23,7 +23,7 @@ public:
   Array() = default; // absent
   Array(plan::DType type, std::vector<int64_t> shape);
 
-  /// Normal numbers of a seed, rounded to the type.
+  /// Normally distributed numbers from a seed, rounded to the type.
   static Array random(plan::DType type, std::vector<int64_t> shape,
                       unsigned seed, double scale = 1);
   static Array integers(std::vector<int64_t> shape,
@@ -47,7 +47,7 @@ private:
 
 using ops::Attributes;
 
-/// Where a call runs: one rank of a mesh, some threads.
+/// The rank, mesh and threads of a call.
 struct Place {
   plan::Mesh mesh;
   int rank = 0;
@@ -59,10 +59,10 @@ void call(plan::OpKind kind, std::vector<Array*> inputs,
           std::vector<Array*> outputs, const Attributes& attributes = {},
           const Place& place = {}, Array* workspace = nullptr);
 
-/// Places 0, 1, ... in each row, i32 [batch, sequence].
+/// Positions 0, 1, ... in each row, i32 [batch, sequence].
 Array placesOf(int64_t batch, int64_t sequence);
 
-/// The type in which sums over elements of `type` are kept.
+/// The accumulator type for elements of `type`.
 plan::DType accumulatorOf(plan::DType type);
 
 /// sum of a * b.
@@ -72,8 +72,8 @@ double dot(const Array& a, const Array& b);
 double relativeError(const Array& a, const Array& b);
 
 /// The gradient of loss() with respect to the f64 array `x` by central
-/// differences. With steps of 1e-5 and losses of order 1 to 100 the differences
-/// are right to about 1e-10 + 1e-14 / 1e-5 = 1e-9 of the loss.
+/// differences. With steps of 1e-5 and losses of order 1 to 100, the
+/// differences are accurate to about 1e-10 + 1e-14 / 1e-5 = 1e-9 of the loss.
 Array centralDifferences(Array& x, const std::function<double()>& loss);
 
 } // namespace reciperun::kernels

@@ -1,5 +1,5 @@
-// First values of parameters: their distribution, and that no layout changes
-// them.
+// Initial values of parameters: their distribution and independence of the
+// layout.
 
 #include "runtime/kernels/data_movement/Initialize.h"
 
@@ -54,8 +54,8 @@ plan::Parameter drawnAs(const char* kind, double scale = 0) {
   return parameter;
 }
 
-/// Values that `toUnit` makes U(0, 1) of: by their mean, 1/2, their mean
-/// square, 1/3, and their ends.
+/// Expects that `toUnit` maps the values to U(0, 1): checks their mean, 1/2,
+/// their mean square, 1/3, and their extremes.
 template <class F> void expectUniform(const Array& values, const F& toUnit) {
   double sum = 0, squares = 0, least = 1, most = 0;
   for (int64_t i = 0; i < values.size(); ++i) {
@@ -69,8 +69,8 @@ template <class F> void expectUniform(const Array& values, const F& toUnit) {
   const double n = double(values.size()), root = std::sqrt(n);
   EXPECT_NEAR(sum / n, 1.0 / 2, 5 * std::sqrt(1.0 / 12) / root);
   EXPECT_NEAR(squares / n, 1.0 / 3, 5 * std::sqrt(4.0 / 45) / root);
-  // Rounding of the values and of `toUnit` is below 1e-6; an end is missed by
-  // 1e-4 once in 10^13 times.
+  // Rounding of the values and of `toUnit` is below 1e-6; an extreme misses its
+  // bound by 1e-4 once in 10^13 times.
   EXPECT_NEAR(least, 0, 1e-4);
   EXPECT_NEAR(most, 1, 1e-4);
   EXPECT_GE(least, -1e-6);
@@ -101,7 +101,7 @@ TEST(Initialize, DependsOnSeedAndName) {
   EXPECT_GT(relativeError(whole(matrix("a", shape, {"", ""}), 2), base), 0.1);
 }
 
-/// Shards of a [6,10] parameter on 2 ranks hold the whole's numbers.
+/// Shards of a [6,10] parameter on 2 ranks hold the values of the whole.
 void checkShards(size_t dim, const char* kind) {
   plan::Parameter parameter = matrix("w", {6, 10}, {"", ""});
   parameter.init.kind = kind;

@@ -1,5 +1,5 @@
-// Ops that do what several others do: each gives what those give. In double
-// precision sums of two orders agree to some 1e-14 of their terms.
+// Fused ops give the same results as the separate ops. In double precision sums
+// in two orders agree to some 1e-14 of their terms.
 
 #include "runtime/ops/OpKind.h"
 #include "test/runtime/kernels/Harness.h"
@@ -73,7 +73,7 @@ TEST(Joint, MatmulsOfOneInput) {
       expectSame(y[i], yAlone[i]);
       expectSame(dw[i], dwAlone[i]);
     }
-    // Without `accumulate` what was there does not count.
+    // Without `accumulate` the output is overwritten.
     call(OpKind::LinearJointDgrad,
          {at(dy, 0), at(dy, 1), at(dy, 2), at(w, 0), at(w, 1), at(w, 2)}, {&dx},
          alpha);
@@ -114,8 +114,8 @@ TEST(Joint, SoftmaxStats) {
   expectSame(stats, statsAlone);
 }
 
-// In bf16 a sum is rounded once: what is added to 256 counts from 1 on, which
-// two roundings of 0.75 + 0.75 would miss.
+// In bf16 a sum is rounded once: 256 changes with an addend from 1 on, which
+// two separately rounded addends of 0.75 would miss.
 TEST(Joint, LinearAddRoundsOnce) {
   Array x(DType::bf16, {1, 2}), w(DType::bf16, {1, 2}), c(DType::bf16, {1, 1});
   for (int64_t i = 0; i < 2; ++i) {

@@ -28,7 +28,7 @@ double secondsNow() {
 
 class Benchmark {
 public:
-  /// Of the ops that are called `only`, or of all where that is empty.
+  /// Times the ops called `only`, or all when it is empty.
   Benchmark(DType type, int threads, std::string only)
       : type(type), context(threads), only(std::move(only)) {}
 
@@ -47,7 +47,7 @@ public:
     Array segments(DType::i32, {batch, sequence});
     Array places = placesOf(batch, sequence);
     Array dq = q, dk = k, dv = k, workspace(sums(), {2 * k.size()});
-    // Half of the s x s scores, two products forward and five backward.
+    // Half of the s x s scores, two matmuls forward and five backward.
     const double flops = 2.0 * batch * heads * sequence * sequence * width / 2;
     time("attention", 2 * flops, 0, OpKind::Attention,
          {&q, &k, &v, &segments, &places, &segments, &places}, {&out, &lse});
@@ -56,7 +56,7 @@ public:
          {&dq, &dk, &dv}, {}, &workspace);
   }
 
-  /// Channels of `heads` heads in one group, with 128 numbers of state each.
+  /// Channels of `heads` heads in one group, with a state of 128 each.
   void stateSpace() {
     constexpr int64_t state = 128, chunk = 128, taps = 4;
     Array x = some({batch, sequence, 1, hidden}), y = x, dx = x;
@@ -71,8 +71,8 @@ public:
          {&y});
     time("causal_conv_backward", 0, 5 * bytes, OpKind::CausalConvBackward,
          {&y, &x, &w, &segments}, {&dx, &dw});
-    // Of each number of state: decay, input and output; as much again and their
-    // gradients.
+    // Per state element: decay, input and output; the gradients take as much
+    // again.
     const double flops = 5.0 * batch * sequence * hidden * state;
     time("state_scan", flops, 0, OpKind::StateScan,
          {&x, &dt, &b, &c, &p, &p, &p, &segments}, {&y, &states},
@@ -170,7 +170,7 @@ private:
     time(name + " wgrad", flops, 0, OpKind::LinearWgrad, {&x, &y}, {&dw});
   }
 
-  /// The best of several runs, so that other work on the machine shows little.
+  /// Takes the best of several runs, to suppress other load on the machine.
   void time(const std::string& name, double flops, double bytes, OpKind kind,
             std::vector<Array*> inputs, std::vector<Array*> outputs,
             const Attributes& attributes = {}, Array* workspace = nullptr) {

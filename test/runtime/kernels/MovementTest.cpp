@@ -1,4 +1,4 @@
-// Ops that move numbers without computing: zero, cast, slice, parts of rows,
+// Ops that move data without computing: zero, cast, slice, parts of rows,
 // embedding shards.
 
 #include "runtime/ops/OpTable.h"
@@ -35,7 +35,8 @@ TEST(Cast, KeepsWhatTheTypeHolds) {
 }
 
 TEST(Cast, RoundsToNearestEven) {
-  // 1 + 2^-8 lies between the bf16 numbers 1 and 1 + 2^-7: the even one is 1.
+  // 1 + 2^-8 is halfway between the bf16 numbers 1 and 1 + 2^-7; it rounds to
+  // the even one, 1.
   Array x(DType::f32, {5}), y(DType::bf16, {5});
   x.set(0, 1 + 0x1p-8);
   x.set(1, 1 + 3 * 0x1p-8);
@@ -80,7 +81,7 @@ TEST(Rows, ComeApartAndTogetherAgain) {
 TEST(Rows, ArePaddedWithZeros) {
   for (DType type : allTypes) {
     Array x = Array::random(type, {40, 3}, 1);
-    Array y = Array::random(type, {40, 7}, 2); // what was there before
+    Array y = Array::random(type, {40, 7}, 2); // previous contents
     call(OpKind::Pad, {&x}, {&y}, {{"begin", int64_t(2)}});
     for (int64_t i = 0; i < y.size(); ++i) {
       int64_t column = i % 7 - 2;
@@ -96,7 +97,7 @@ TEST(Rows, AreCopiedAndSummed) {
     call(OpKind::Broadcast, {&x}, {&y});
     for (int64_t i = 0; i < y.size(); ++i)
       EXPECT_EQ(y.get(i), x.get(i / 12 * 3 + i % 3));
-    // Four times a number is one of the same type.
+    // Four times a number is exact in the same type.
     call(OpKind::BroadcastBackward, {&y}, {&sum});
     for (int64_t i = 0; i < x.size(); ++i)
       EXPECT_EQ(sum.get(i), 4 * x.get(i));

@@ -1,4 +1,4 @@
-// Matrices in 8 bits and their scales, for tests on CPUs and GPUs.
+// fp8 matrices and their scales, for tests on CPUs and GPUs.
 
 #ifndef RECIPERUN_TEST_KERNELS_NARROWOPERANDS_H
 #define RECIPERUN_TEST_KERNELS_NARROWOPERANDS_H
@@ -13,7 +13,7 @@ inline int64_t blocksIn(int64_t count) {
   return (count + 127) / 128;
 }
 
-/// The outputs of a quantize of a matrix [rows, columns].
+/// The outputs of quantizing a matrix [rows, columns].
 struct NarrowOutputs {
   std::string blocks; // empty: "tensor"
   int64_t rows, columns;
@@ -31,7 +31,7 @@ struct NarrowOutputs {
     return hasOneScale() ? Attributes{} : Attributes{{"blocks", blocks}};
   }
 
-  /// Of the layouts that are wanted.
+  /// Pointers to the outputs of the requested layouts.
   std::vector<Array*> pointers(bool isPlain = true, bool isTurned = true,
                                Array* history = nullptr) {
     return {isPlain ? &q : nullptr, isPlain || hasOneScale() ? &scale : nullptr,
@@ -39,7 +39,7 @@ struct NarrowOutputs {
             isTurned && !hasOneScale() ? &qtScale : nullptr, history};
   }
 
-  /// Element (i, j) as its 8 bits and its scale tell it.
+  /// Element (i, j), decoded from its fp8 value and its scale.
   double get(int64_t i, int64_t j) const {
     return q.get(i * columns + j) * scaleOf(scale, i, j);
   }
@@ -57,7 +57,7 @@ struct NarrowOutputs {
                             : scales.get(i / 128 * stride + j / 128);
   }
 
-  /// Where the scale of a row's block lies, in a row of so many tiles.
+  /// The offset of the scale of a row's block, with `tiles` tiles per row.
   static int64_t mxPlace(int64_t tiles, int64_t row, int64_t block) {
     return (row / 128 * tiles + block / 4) * 512 + row % 32 * 16 +
            row % 128 / 32 * 4 + block % 4;

@@ -1,4 +1,4 @@
-// AdamW and the gradient's norm against plain loops.
+// AdamW and the gradient norm compared with plain loops.
 
 #include "runtime/device/MasterHalves.h"
 #include "runtime/ops/OpKind.h"
@@ -30,7 +30,7 @@ State stateOf(DType compute) {
   return state;
 }
 
-/// One update of the buffers that the op is given.
+/// Runs one update on the given buffers.
 void step(Array& param, Array& master, State& state, Array& grad,
           double normSquared, double lr, int t, double clip) {
   Array norm(DType::f64, {1}), rate(DType::f32, {1}), count(DType::i32, {1});
@@ -46,7 +46,7 @@ void step(Array& param, Array& master, State& state, Array& grad,
         {"clip", clip}});
 }
 
-/// `shared`: the parameter is the master itself.
+/// Runs one update; with `shared`, the parameter is its own master.
 void step(State& state, Array& grad, double normSquared, double lr, int t,
           double clip, bool shared) {
   step(shared ? state.master : state.param, state.master, state, grad,
@@ -96,12 +96,12 @@ TEST(AdamW, AgreesWithItsDefinition) {
 
 TEST(AdamW, ClipsByTheNorm) {
   check(DType::f64, 1, 1e-14);
-  check(DType::f64, 100, 1e-14); // a norm of 50 stays as it is
+  check(DType::f64, 100, 1e-14); // a norm of 50 is not clipped
 }
 
 constexpr int64_t many = 1 << 17;
 
-/// A state whose parameters are exact masters, as at the start of a training.
+/// A state whose parameters equal the masters, as at the start of training.
 State freshState() {
   State state;
   state.param = Array::random(DType::bf16, {many}, 1);
@@ -133,7 +133,7 @@ TEST(AdamW, NarrowMastersAreTheParameters) {
   State whole = freshState(), narrow = freshState();
   for (int t = 1; t <= 3; ++t) {
     Array grad = Array::random(DType::f32, {many}, unsigned(t) + 10);
-    whole.master = whole.param.cast(DType::f32); // forgets what was rounded
+    whole.master = whole.param.cast(DType::f32); // drops the rounded-off bits
     step(whole, grad, 4, 1e-2, t, 0, /*shared=*/false);
     step(narrow.param, narrow.param, narrow, grad, 4, 1e-2, t, 0);
   }
@@ -168,8 +168,8 @@ TEST(AdamW, RoundsNarrowMomentsToNearest) {
                           lr * first / (1 - std::pow(beta1, t)) / width);
     }
   }
-  // A sum that f32 rounds to the other side of the middle between two numbers
-  // of bf16, 2^-16 of all, is a unit of bf16 apart from then on.
+  // An f32 sum that rounds to the other side of the midpoint between two bf16
+  // numbers, one in 2^16, differs by one bf16 unit from then on.
   int64_t apart = 0;
   for (int64_t i = 0; i < many; ++i) {
     EXPECT_NEAR(state.m.get(i), m.get(i), std::abs(m.get(i)) * 0x1p-6);

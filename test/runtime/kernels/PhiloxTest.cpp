@@ -1,5 +1,5 @@
-// Philox4x32-10 against the known answers that its authors publish (Random123,
-// examples/kat_vectors), and the streams that are made of it.
+// Philox4x32-10 compared with the known answers published by its authors
+// (Random123, examples/kat_vectors), and the streams built on it.
 
 #include "runtime/kernels/common/Philox.h"
 
@@ -22,7 +22,7 @@ TEST(Philox, KnownAnswers) {
 }
 
 TEST(Philox, SixteenBlocksAreSixteenCalls) {
-  // Across the border of the counter's first word.
+  // Crosses the overflow of the counter's first word.
   const uint64_t first = 0xfffffffau, sequence = 0x123456789abu;
   const PhiloxKey key = philoxKey(1, 2);
   const PhiloxWords together(first, sequence, key);

@@ -1,10 +1,10 @@
-// The f32 and bf16 kernels against their f64 twins.
+// The f32 and bf16 kernels compared with their f64 twins.
 //
 // Inputs are rounded to the type first, so that only the kernel's own rounding
-// shows. Results are relative to the largest element. f32: sums of up to a few
+// shows. Errors are relative to the largest element. f32: sums of up to a few
 // hundred terms lose at most about 1e-6. bf16: computed in f32 and rounded once
-// to 8 bits, 2^-9 of each element, twice that where an input was a rounded
-// intermediate. Sums into f32 gradients of bf16 inputs stay as good as f32.
+// to 8 bits, 2^-9 of each element, twice that when an input was a rounded
+// intermediate. Sums into f32 gradients of bf16 inputs are as accurate as f32.
 
 #include "runtime/ops/OpTable.h"
 #include "test/runtime/kernels/Harness.h"
@@ -22,8 +22,8 @@ using plan::OpKind;
 constexpr double single = 1e-6;
 constexpr double half = 0x1p-8;
 
-/// Operands that are real numbers are of the type under test; `accumulated`
-/// outputs of its accumulator's.
+/// Shapes of the outputs: `rounded` ones have the type under test,
+/// `accumulated` ones its accumulator type.
 struct Outputs {
   std::vector<std::vector<int64_t>> rounded, accumulated;
 };
@@ -47,7 +47,7 @@ std::vector<Array> run(OpKind kind, const std::vector<Array>& inputs,
   return out;
 }
 
-/// Inputs of type bf16 are cast to each type; others are given as they are.
+/// Casts bf16 inputs to each type; other inputs are passed unchanged.
 void check(OpKind kind, const std::vector<Array>& inputs,
            const Outputs& outputs, const Attributes& attributes = {}) {
   const auto exact = run(kind, inputs, outputs, attributes, DType::f64);
@@ -65,7 +65,7 @@ Array some(std::vector<int64_t> shape, unsigned seed) {
 }
 
 TEST(Precision, Linear) {
-  // Odd sizes, LoRA's thin matrices, one token.
+  // Odd sizes, LoRA's skinny matrices, one token.
   const int64_t sizes[][3] = {
       {37, 53, 71}, {64, 128, 96}, {33, 8, 65}, {33, 65, 8}, {1, 40, 100}};
   for (const auto& [t, n, k] : sizes) {
@@ -95,7 +95,8 @@ TEST(Precision, LayerNorm) {
           {{{9, 101}}, {{9}, {9}}}, {{"eps", 1e-5}, {"centered", isCentered}});
 }
 
-/// The mean is a thousand deviations away, in numbers that bf16 tells apart.
+/// The mean is a thousand deviations from zero, with values that bf16 can
+/// distinguish.
 TEST(Precision, LayerNormFarFromZero) {
   Array x(DType::f32, {1, 64}), w = some({64}, 2), y(DType::f32, {1, 64});
   Array exact(DType::f64, {1, 64}), mean(DType::f32, {1}), rstd = mean;
@@ -106,7 +107,7 @@ TEST(Precision, LayerNormFarFromZero) {
   call(OpKind::LayerNorm, {&x, &w32}, {&y, &mean, &rstd}, {{"eps", 1e-5}});
   call(OpKind::LayerNorm, {&wide, &w64}, {&exact, &mean64, &rstd64},
        {{"eps", 1e-5}});
-  // The mean is rounded to 6e-5, of a deviation of 0.8.
+  // The mean is rounded to 6e-5, with a deviation of 0.8.
   EXPECT_LT(relativeError(y, exact), 1e-4);
 }
 
@@ -132,8 +133,8 @@ TEST(Precision, RmsNormBackward) {
   }
 }
 
-/// An op adds to a gradient in bf16 what it adds to one in f32, rounded once.
-/// That of a norm's weight is its second result.
+/// Checks that an op accumulates into a bf16 gradient what it accumulates into
+/// an f32 one, rounded once. A norm's weight gradient is its second result.
 void checkNarrowGradient(OpKind kind, std::vector<Array> inputs, bool isNorm,
                          std::vector<int64_t> shape,
                          Array* workspace = nullptr) {
@@ -148,16 +149,16 @@ void checkNarrowGradient(OpKind kind, std::vector<Array> inputs, bool isNorm,
          workspace);
   }
   for (int64_t i = 0; i < wide.size(); ++i)
-    // Half a unit of bf16; oneDNN may add the terms of the two, of order 10, in
-    // another order.
+    // Half a bf16 unit; oneDNN may add the terms, of order 10, in another
+    // order.
     EXPECT_NEAR(narrow.get(i), wide.get(i),
                 std::abs(wide.get(i)) * 0x1p-8 + 1e-4)
         << ops::opName(kind);
 }
 
 TEST(Precision, GradientsInBf16) {
-  // One token many times: a sum that is rounded at each step would stop at 256
-  // times what is added to it.
+  // One token many times: a sum rounded at each step would stop at 256 times
+  // the addend.
   Array tokens = Array::integers({1, 600}, std::vector<int64_t>(600, 3));
   Array ones(DType::bf16, {1, 600, 70});
   for (int64_t i = 0; i < ones.size(); ++i)
@@ -180,8 +181,8 @@ TEST(Precision, GradientsInBf16) {
       true, {101});
   checkNarrowGradient(OpKind::BiasBackward, {some({600, 101}, 1)}, false,
                       {101});
-  // Two experts of 300 rows, five pieces and more each; the workspace holds
-  // what an op before has left.
+  // Two experts of 300 rows, at least five tiles each; the workspace holds
+  // leftovers of an earlier op.
   Array counts = Array::integers({2, 1, 1}, {300, 290});
   Array workspace = Array::random(DType::f32, {24 * 40}, 5);
   checkNarrowGradient(OpKind::ExpertLinearWgrad,
@@ -190,7 +191,8 @@ TEST(Precision, GradientsInBf16) {
 }
 
 TEST(Precision, Rope) {
-  // An angle of p radians is p * 6e-8 wrong in f32: 40 keeps to the bound.
+  // An angle of p radians has an error of p * 6e-8 in f32: 40 is within the
+  // bound.
   const Array positions = Array::integers({1, 3}, {0, 7, 40});
   check(OpKind::Rope, {some({1, 3, 2, 10}, 1), positions},
         {{{1, 3, 2, 10}}, {}}, {{"theta", 1e4}});

@@ -1,5 +1,5 @@
-// Matrices in 8 bits against their definition, and products of two of them
-// against sums in f64 of what they hold.
+// fp8 matrices compared with their definition, and matmuls of them compared
+// with f64 sums of the decoded values.
 
 #include "runtime/ops/OpKind.h"
 #include "test/runtime/kernels/NarrowOperands.h"
@@ -20,14 +20,14 @@ struct Narrow {
   DType type;
   double largest, unit, least; // half a unit of a number; of the smallest
 };
-// A number of f8e4m3 has 3 bits behind the first, so that it is off by 2^-4 of
-// it at most; the smallest is 2^-9. f8e5m2 has 2, and 2^-16.
+// f8e4m3 has 3 fraction bits, so its error is at most 2^-4 of a value; its
+// smallest number is 2^-9. f8e5m2 has 2 fraction bits and 2^-16.
 constexpr Narrow e4m3{DType::f8e4m3, 448, 0x1p-4, 0x1p-10};
 constexpr Narrow e5m2{DType::f8e5m2, 57344, 0x1p-3, 0x1p-17};
 
 const std::string allBlocks[] = {"", "rows", "squares", "mx"};
 
-/// Rows of very different sizes, some of them 0.
+/// Rows of very different magnitudes, some of them 0.
 Array uneven(DType type, int64_t rows, int64_t columns) {
   Array x = Array::random(type, {rows, columns}, 1);
   for (int64_t i = 0; i < x.size(); ++i)
@@ -123,7 +123,7 @@ TEST(Quantize, PutsZerosBehindSquares) {
   for (int64_t i = 0; i < made.scale.size(); ++i)
     made.scale.set(i, 9);
   call(OpKind::Quantize, {&x, nullptr}, made.pointers(), made.attributes());
-  EXPECT_EQ(made.scale.get(3), 0); // three blocks make a row of four
+  EXPECT_EQ(made.scale.get(3), 0); // three blocks are padded to four
   EXPECT_EQ(made.scale.get(7), 0);
 }
 
@@ -155,8 +155,8 @@ TEST(Quantize, InfinityIsNoNumberInItsBlock) {
   }
 }
 
-/// The scale and the first element that blocks of `mx` become, whose largest
-/// element is the first.
+/// The scale and first element of an `mx` block whose first element is the
+/// largest.
 struct MxCase {
   Narrow narrow;
   double first, scale, rounded;
@@ -166,12 +166,12 @@ TEST(Quantize, ScalesOfMxArePowersOfTwoThatHoldTheLargest) {
   const MxCase cases[] = {
       {e4m3, 448, 1, 448},
       {e4m3, -448, 1, -448},
-      {e4m3, 0x1.c00002p8, 2, 224}, // the number behind 448
+      {e4m3, 0x1.c00002p8, 2, 224}, // the next number after 448
       {e4m3, 449, 2, 224},
       {e4m3, 256, 1, 256},
       {e4m3, 1.75, 0x1p-8, 448},
       {e4m3, 0x1p-119, 0x1p-127, 256},
-      {e4m3, 0x1p-130, 0x1p-127, 0.125}, // no normal number of f32
+      {e4m3, 0x1p-130, 0x1p-127, 0.125}, // subnormal in f32
       {e4m3, 0, 0x1p-127, 0},
       {e4m3, std::numeric_limits<float>::max(), 0x1p120, 256},
       {e5m2, 57344, 1, 57344},
@@ -192,7 +192,7 @@ TEST(Quantize, ScalesOfMxArePowersOfTwoThatHoldTheLargest) {
   }
 }
 
-// The two places that the documentation of NVIDIA's nvmath-python gives for
+// The two offsets that NVIDIA's nvmath-python documents for
 // `get_block_scale_offset`.
 TEST(Quantize, ScalesOfMxLieAsTensorCoresReadThem) {
   Array x(DType::f32, {128, 256});
@@ -230,12 +230,12 @@ TEST(Quantize, ScalesByItsPast) {
          {});
     return made.scale.get(0) * 448;
   };
-  EXPECT_FLOAT_EQ(float(step(2)), 2); // nothing is known: its own
+  EXPECT_FLOAT_EQ(float(step(2)), 2); // no history: its own
   EXPECT_FLOAT_EQ(float(step(5)), 2);
   EXPECT_FLOAT_EQ(float(step(1)), 5);
   EXPECT_FLOAT_EQ(float(step(1)), 5);
   EXPECT_FLOAT_EQ(float(step(1)), 5);
-  EXPECT_FLOAT_EQ(float(step(1)), 1); // the 5 has been forgotten
+  EXPECT_FLOAT_EQ(float(step(1)), 1); // the 5 has left the history
   EXPECT_EQ(history.get(0), 1);
 }
 
@@ -267,9 +267,9 @@ TEST(Transpose, PutsRowsInTheirColumns) {
     }
 }
 
-/// A matrix that lies among others in the parts of four ranks.
+/// A matrix within a larger tensor sharded over four ranks.
 struct InParts {
-  static constexpr int64_t ranks = 4, own = 512; // elements of a part
+  static constexpr int64_t ranks = 4, own = 512; // elements per rank
   int64_t rows, columns, start;
 
   Attributes attributes() const {
@@ -288,7 +288,8 @@ struct InParts {
   bool has(int64_t place) const {
     return place >= start && place < start + rows * columns;
   }
-  /// Others have larger elements, which count for nothing.
+  /// The rank's shard. Elements outside the matrix are larger and must not
+  /// count.
   Array part(const Array& x, int rank) const {
     Array part(x.dtype(), {own});
     for (int64_t i = 0; i < own; ++i)
@@ -303,7 +304,7 @@ void checkParts(DType type, const Narrow& narrow, const InParts& in) {
   call(OpKind::Quantize, {&x, nullptr}, whole.pointers(true, false));
   Array maxima(DType::f32, {3});
   maxima.set(2, 7);
-  // One array for all ranks does what their all-reduce would.
+  // All ranks share one array in place of the all-reduce.
   for (int rank = 0; rank < in.ranks; ++rank) {
     Array part = in.part(x, rank);
     call(OpKind::ShardAmax, {&part}, {&maxima}, in.attributes(),
@@ -396,8 +397,8 @@ void checkMatmul(const MatmulCase& of, DType output) {
   EXPECT_EQ(relativeError(apart, y), 0);
 }
 
-/// A value of bf16 that is made in other registers may be rounded to the other
-/// side: an element is off by a unit of bf16, and then by one of 8 bits.
+/// A bf16 value computed in other registers may round to the other side: an
+/// element is off by one bf16 unit, and then by one fp8 unit.
 void expectCastsOf(const Array& x, const NarrowOutputs& got) {
   const double most = mostIn(x, got.columns, 0, got.rows, 0, got.columns);
   for (int64_t i = 0; i < got.rows; ++i)

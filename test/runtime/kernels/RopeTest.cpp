@@ -1,4 +1,4 @@
-// Rotary embedding: frequencies under each scaling, and the pairs that turn.
+// Rotary embedding: frequencies under each scaling, and the rotated pairs.
 
 #include "runtime/ops/OpKind.h"
 #include "test/runtime/kernels/Harness.h"
@@ -13,7 +13,7 @@ namespace {
 using plan::DType;
 using plan::OpKind;
 
-/// The angle by which pair `i` of a head of `width` turns at position 1.
+/// The rotation angle of pair `i` of a head of `width` at position 1.
 double frequency(int64_t width, int64_t i, const Attributes& attributes) {
   Array x(DType::f64, {1, 1, 1, width}), y = x;
   Array positions = Array::integers({1, 1}, {1});
@@ -81,7 +81,7 @@ TEST(Rope, TurnsFirstHalfAgainstSecondHalf) {
   Array x = Array::random(DType::f32, {1, 2, 2, 6}, 1), y = x;
   Array positions = Array::integers({1, 2}, {0, 3});
   call(OpKind::Rope, {&x, &positions}, {&y}, {{"theta", 100.0}});
-  for (int64_t i = 0; i < 12; ++i) // position 0 turns nothing
+  for (int64_t i = 0; i < 12; ++i) // position 0 does not rotate
     EXPECT_EQ(y.get(i), x.get(i));
   for (int64_t head = 2; head < 4; ++head)
     for (int64_t i = 0; i < 3; ++i) {

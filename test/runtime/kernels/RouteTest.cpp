@@ -1,5 +1,5 @@
-// Routing: its choices and losses by their definitions, its gradient against
-// central differences.
+// Routing: choices and losses compared with their definitions, gradients
+// compared with central differences.
 
 #include "runtime/ops/OpKind.h"
 #include "test/runtime/kernels/Harness.h"
@@ -260,8 +260,8 @@ TEST(RouteGradient, WithoutGatesIsThatOfTheLosses) {
   EXPECT_LT(relativeError(dlogits, expected), 1e-6);
 }
 
-// Gates and gradients of f32 keep 6e-8 a step over sums of 8 scores; those of
-// bf16 are those of f32 on rounded logits, the gradient rounded once.
+// f32 gates and gradients lose 6e-8 per step over sums of 8 scores. bf16 ones
+// equal f32 on rounded logits, with the gradient rounded once.
 TEST(Route, NarrowTypesAgreeWithDouble) {
   for (DType type : {DType::f32, DType::bf16}) {
     const Attributes attributes = {{"aux_loss", 2.0}, {"z_loss", 0.3}};

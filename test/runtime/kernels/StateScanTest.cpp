@@ -1,5 +1,6 @@
-// state_scan and its gradient: against the sum that the recurrence stands for,
-// for any chunks and threads, over documents and across the borders of chunks.
+// state_scan and its gradient compared with the explicit sum of the recurrence,
+// for any chunk size and number of threads, across documents and chunk
+// boundaries.
 
 #include "runtime/ops/OpKind.h"
 #include "test/runtime/kernels/Harness.h"
@@ -29,8 +30,8 @@ struct Problem {
   }
 };
 
-/// Nothing is a multiple of anything: documents of 4, 1 and 5 tokens and one of
-/// padding.
+/// No size is a multiple of another: documents of 4, 1 and 5 tokens, then one
+/// padding token.
 const Problem ragged = {2, 11, 2, 3, 2, 5, {7, 7, 7, 7, 1, 2, 2, 2, 2, 2, -1}};
 
 std::vector<int64_t> documents(int64_t tokens, int64_t length) {
@@ -117,7 +118,7 @@ Gradients gradientsOf(const Problem& p, const Inputs& inputs, const Array& dy,
   return result;
 }
 
-/// The sums behind the recurrence, of one head.
+/// The explicit sums of the recurrence for one head.
 struct PlainHead {
   const Problem& p;
   const std::vector<Array>& in;
@@ -136,7 +137,7 @@ struct PlainHead {
   int64_t xAt(int64_t t, int64_t channel) const {
     return row(t) * p.channels() + head * p.width + channel;
   }
-  /// What is left at token t of what came in at s.
+  /// The decay from token s to token t.
   double left(int64_t s, int64_t t) const {
     double time = 0;
     for (int64_t r = s + 1; r <= t; ++r) {
@@ -146,7 +147,7 @@ struct PlainHead {
     }
     return std::exp(-std::exp(parameter(4)) * time) * step(s);
   }
-  /// Number i of a channel's state behind token t.
+  /// Element i of a channel's state after token t.
   double state(int64_t t, int64_t channel, int64_t i) const {
     double sum = 0;
     for (int64_t s = 0; s <= t; ++s)
@@ -199,7 +200,7 @@ TEST(StateScan, IsTheSumOverADocumentsTokens) {
   EXPECT_LT(relativeError(half.states, plain.states), 1e-6);
 }
 
-/// Slow heads carry their state over many chunks, wide ones fill vectors.
+/// Slow heads carry their state over many chunks; wide heads fill vectors.
 TEST(StateScan, CarriesStatesFar) {
   const Problem p = {1, 70, 1, 2, 3, 33, documents(70, 62)};
   Inputs inputs(p);
@@ -221,7 +222,7 @@ TEST(StateScan, GradientsAreThoseOfDifferences) {
       const Array expected = centralDifferences(inputs.arrays[i], [&] {
         return dot(scan(ragged, inputs, DType::f64, chunk).y, dy);
       });
-      // Of GradientTest.cpp.
+      // The tolerance of GradientTest.cpp.
       EXPECT_LT(relativeError(ours[i], expected), 1e-6)
           << "input " << i << ", chunks of " << chunk;
     }
@@ -239,7 +240,7 @@ TEST(StateScan, ChunksChangeNoResult) {
               0);
     const Gradients other = gradientsOf(ragged, inputs, dy, DType::f64, chunk);
     for (size_t i = 0; i < 7; ++i)
-      // The states that are computed again may be rounded another way.
+      // Recomputed states may round differently.
       EXPECT_LT(relativeError(other[i], of[i]), 1e-14) << i << " " << chunk;
   }
 }
@@ -261,10 +262,9 @@ TEST(StateScan, ThreadsChangeNothing) {
   }
 }
 
-/// A few hundred tokens whose states decay over some tens, as a trained
-/// layer's. Sums of hundreds of terms lose 1e-6 in f32; those over all tokens
-/// are in f64 but of terms that nearly cancel. bf16 rounds what is stored to
-/// 2^-9.
+/// A few hundred tokens whose states decay over tens of tokens, as in a trained
+/// layer. Sums of hundreds of terms lose 1e-6 in f32. Sums over all tokens are
+/// in f64, but their terms nearly cancel. bf16 rounds stored values to 2^-9.
 TEST(StateScan, GradientsInNarrowTypes) {
   const Problem p = {2, 300, 1, 2, 4, 16, documents(300, 130)};
   const Inputs inputs(p, 0.5);
@@ -290,7 +290,7 @@ TEST(StateScan, GradientsOfParametersAreAddedTo) {
   for (size_t i = 0; i < 7; ++i)
     for (int64_t j = 0; j < once[i].size(); ++j)
       EXPECT_NEAR(twice[i].get(j), (i < 4 ? 1 : 2) * once[i].get(j), 1e-12);
-  // Frozen parameters leave the rest as it is.
+  // Frozen parameters leave the other gradients unchanged.
   Gradients frozen = once;
   for (size_t i = 0; i < 4; ++i)
     frozen[i] = Array(DType::f64, once[i].shape());
@@ -342,7 +342,7 @@ TEST(StateScan, DocumentsDoNotMeet) {
   EXPECT_FALSE(std::isfinite(after.y.get(2 * 5)));
 }
 
-/// Steps that softplus leaves as they are, and ones that it makes nothing of.
+/// Steps so large that softplus is the identity, and so small that it gives 0.
 TEST(StateScan, StepsOfExtremes) {
   const Problem p = {1, 2, 1, 1, 1, 1, {0, 0}};
   Inputs in(p);

@@ -1,4 +1,4 @@
-// The arena: its size, its addresses, its failure.
+// The arena: its size, its addresses, and failed allocations.
 
 #include "runtime/memory/Arena.h"
 

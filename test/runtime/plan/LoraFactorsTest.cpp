@@ -1,4 +1,4 @@
-// Shapes of adapters that match their matrix, and that do not.
+// Adapter shapes that match their matrix, and shapes that do not.
 
 #include "runtime/plan/LoraFactors.h"
 
@@ -19,7 +19,7 @@ TEST(LoraFactors, OfOtherShapesDoNot) {
   EXPECT_FALSE(areLoraFactors({8, 6}, {2, 5}, {8, 2}));
   EXPECT_FALSE(areLoraFactors({}, {2, 6}, {8, 2}));
   EXPECT_FALSE(areLoraFactors({8, 6}, {}, {8, 2}));
-  // As many elements, but its rows are no rows of the product.
+  // The number of elements matches, but the rows are not rows of the matrix.
   EXPECT_FALSE(areLoraFactors({6, 8}, {2, 6}, {8, 2}));
   EXPECT_FALSE(areLoraFactors({48}, {2, 6}, {8, 2}));
 }

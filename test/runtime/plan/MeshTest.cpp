@@ -1,4 +1,5 @@
-// Ranks are numbered row-major; groups agree on what they do not span.
+// Ranks are numbered row-major; group members agree on all axes that the group
+// does not span.
 
 #include "runtime/plan/Mesh.h"
 

@@ -1,5 +1,5 @@
-// Paths.h: paths that are resolved, folders that links lead to, and a plan that
-// is written again elsewhere.
+// Paths.h: resolving paths, folders behind links, and a plan written again to
+// another folder.
 
 #include "runtime/plan/Paths.h"
 
@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A folder of the test's own, which is the working folder while it lasts.
+/// A temporary folder, which is the working directory during the test.
 class Paths : public testing::Test {
 protected:
   Paths()

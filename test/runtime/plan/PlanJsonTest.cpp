@@ -1,4 +1,5 @@
-// Plans as JSON: what is written reads back, damage is told with its place.
+// Plans as JSON: a written plan reads back, and damage is reported with its
+// location.
 
 #include "runtime/plan/PlanJson.h"
 

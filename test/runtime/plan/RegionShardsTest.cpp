@@ -1,4 +1,4 @@
-// What a rank keeps of the members of a region.
+// The shards of a region's members that a rank keeps.
 
 #include "runtime/plan/RegionShards.h"
 

@@ -1,6 +1,6 @@
-// A small training plan, written by hand: one linear layer over dp x tp ranks.
+// A small handwritten training plan: one linear layer over dp x tp ranks.
 //
-// It has one of each thing that a plan may hold, and is valid.
+// It has one of each thing that a plan may hold, and it is valid.
 
 #ifndef RECIPERUN_TEST_SAMPLEPLAN_H
 #define RECIPERUN_TEST_SAMPLEPLAN_H

@@ -1,5 +1,5 @@
-// Parameters that are rows of one tensor elsewhere: what makes a tensor of
-// them, and what does not.
+// Parameters that are rows of one Hugging Face tensor: which sets form a
+// tensor, and which do not.
 
 #include "runtime/plan/TensorRows.h"
 
@@ -25,7 +25,7 @@ Parameter rows(const char* name, int64_t first, int64_t count) {
   return parameter;
 }
 
-/// Three parts of a tensor of twelve rows, not in the order of its rows.
+/// Three parts of a tensor of twelve rows, in another order than the rows.
 std::vector<Parameter> parts() {
   return {rows("c", 10, 2), rows("a", 0, 4), rows("b", 4, 6)};
 }
@@ -70,7 +70,7 @@ TEST(TensorRows, MayNotLeaveTheTensor) {
                  "of tensor `mix.weight`, which does not hold it");
   EXPECT_PRED2(says, refusal([](Parameters& p) { p[1].hfShape = {}; }),
                "of the 12 of tensor `mix.weight`, which does not hold it");
-  // More elements than 64 bits number.
+  // More elements than 64 bits can count.
   EXPECT_PRED2(says,
                refusal([](Parameters& p) { p[1].hfRows->of = INT64_MAX; }),
                "of tensor `mix.weight`, which does not hold it");
@@ -122,7 +122,7 @@ TEST(TensorRows, NoTwoParametersAreOneTensor) {
                 .message()
                 .find("a name that safetensors keeps for itself"),
             std::string::npos);
-  // Without a name a parameter is no tensor elsewhere.
+  // Parameters without a name belong to no Hugging Face tensor.
   EXPECT_TRUE(checkTensorRows({make("a", ""), make("b", "")}).isOk());
 }
 

@@ -1,4 +1,4 @@
-// Ops of matrices in 8 bits whose operands do not fit together are refused.
+// fp8 ops whose operands do not fit together are refused.
 
 #include "runtime/plan/PlanJson.h"
 
@@ -18,7 +18,7 @@ struct Operand {
   std::vector<int64_t> shape; // empty: absent
 };
 
-/// An op over operands of its own, inputs first.
+/// An op with its own operands, inputs first.
 struct Call {
   OpKind kind;
   size_t inputs;
@@ -27,7 +27,7 @@ struct Call {
   bool keepsAmaxHistory = false; // the last output is input 1
 };
 
-/// The message for the sample plan with one op in place of its functions.
+/// The message for the sample plan with one op instead of its functions.
 std::string refusal(const Call& call) {
   Plan plan = samplePlan();
   std::vector<int> inputs, outputs;
@@ -113,7 +113,7 @@ const Operand part{T, {512}}, maxima{DType::f32, {4}}, narrowPart{F, {512}};
 const Call mostOfPart = {OpKind::ShardAmax, 1, {part, maxima}, lastRun};
 const Call castPart = {
     OpKind::QuantizeShard, 2, {part, maxima, narrowPart, one}, lastRun};
-/// Of which all sizes are told by the others.
+/// Every size of these calls follows from the other operands.
 const Call all[] = {whole, rows, squares, mx,     product,  ofBlocks,
                     ofMx,  sum,  swiglu,  slopes, transpose};
 

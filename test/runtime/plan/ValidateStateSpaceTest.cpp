@@ -1,5 +1,5 @@
-// Ops of state spaces whose operands do not fit together are refused: each size
-// is one that another operand or an attribute has as well.
+// State space ops whose operands do not fit together are refused: each size
+// also occurs in another operand or an attribute.
 
 #include "runtime/plan/PlanJson.h"
 
@@ -12,7 +12,7 @@
 namespace reciperun::plan {
 namespace {
 
-/// An op over operands of its own, inputs first.
+/// An op with its own operands, inputs first.
 struct Call {
   OpKind kind;
   size_t inputs;
@@ -20,7 +20,7 @@ struct Call {
   int64_t chunk = 4;
 };
 
-/// The message for the sample plan with one op in place of its functions.
+/// The message for the sample plan with one op instead of its functions.
 std::string refusal(const Call& call) {
   Plan plan = samplePlan();
   std::vector<int> inputs, outputs;
@@ -84,7 +84,7 @@ TEST(ValidateStateSpace, sizesDependOnOneAnother) {
   for (const Call& call : {conv, convBackward, scan, scanBackward})
     for (size_t i = 0; i < call.operands.size(); ++i)
       for (size_t d = 0; d < call.operands[i].shape.size(); ++d) {
-        // The kernel's width is the weight's alone.
+        // Only the weight has the kernel's width.
         if (call.kind == OpKind::CausalConv && i == 1 && d == 2)
           continue;
         for (int64_t change : {-1, 1}) {
@@ -142,7 +142,7 @@ TEST(ValidateStateSpace, saysWhatDoesNotFit) {
     call.chunk = chunk;
     expect(call, "(state_scan) scans in chunks of ");
   }
-  // Nine tokens in chunks of five are two.
+  // Nine tokens in chunks of five make two chunks.
   Call fewer = scan;
   fewer.chunk = 5;
   expect(fewer, "wants [2, 3, 2, 10, 7] f32 in `states`");
@@ -158,7 +158,7 @@ TEST(ValidateStateSpace, saysWhatDoesNotFit) {
   expect(apart, "wants [3, 10, 4] bf16 in `w`, which is [3, 11, 4] bf16");
 }
 
-/// A weight has the last dimensions of what is normalised, one or more.
+/// A weight has the last one or more dimensions of the normalised tensor.
 TEST(ValidateStateSpace, weightsOfNorms) {
   const Buffer rows = operand("rows", sums, {2, 9, 3});
   auto refusalWith = [&](std::vector<int64_t> shape) {

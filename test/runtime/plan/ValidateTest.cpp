@@ -1,4 +1,4 @@
-// Plans whose numbers are out of range are refused, each for its reason.
+// Plans with values out of range are refused, each with its reason.
 
 #include "runtime/ops/OpTable.h"
 #include "runtime/plan/PlanJson.h"
@@ -22,7 +22,7 @@ std::string refusal(const std::function<void(Plan&)>& edit) {
   return validate(plan).message();
 }
 
-/// Makes the sample's data a sound blend, for an edit to damage.
+/// Turns the sample's data into a valid blend, for an edit to damage.
 DataSource& blend(Plan& plan) {
   DataSource blend;
   blend.kind = "blend";
@@ -73,7 +73,7 @@ TEST(Validate, buffersStayInTheArena) {
       (p.stages[0].buffers[0].shardAxis = "dp",
        p.stages[0].buffers[0].shardStride = p.stages[0].memory.arena),
       "ends at byte");
-  // The second slot of a buffer at the end of the arena is outside of it.
+  // The second slot of a buffer at the end of the arena lies outside it.
   EXPECT_REFUSED((p.stages[0].buffers[0].slotStride = p.stages[0].memory.arena,
                   p.stages[0].buffers[0].slots = 2),
                  "ends at byte");
@@ -141,7 +141,8 @@ TEST(Validate, gathersAndSlices) {
                "has `dim` = -1");
 }
 
-/// One op in place of the sample's functions, over buffers of these types.
+/// The message for one op instead of the sample's functions, over buffers of
+/// these types.
 std::string refusalOfOp(OpKind kind, std::vector<int> inputs,
                         std::vector<int> outputs,
                         const std::vector<Buffer>& buffers) {
@@ -175,7 +176,7 @@ TEST(Validate, kernelsReadTypesThatAreAsWideAsTheyThink) {
   EXPECT_NE(refusalOfOp(OpKind::EmbeddingBackward, {0, 1}, {2},
                         {tokens, rows, table}),
             "");
-  // The sums of a softmax over doubles are doubles.
+  // Softmax sums over f64 logits are f64.
   Buffer logits = operand(DType::f64, {8, 4}),
          largest = operand(DType::f32, {8});
   EXPECT_PRED2(says,
@@ -217,8 +218,9 @@ TEST(Validate, partsOfARingAreTheExecutors) {
             std::string::npos);
 }
 
-/// Of a step on a gradient, a parameter, its master and a moment of these
-/// types. `number` is that of the master's buffer, 4 the parameter's.
+/// The message for an optimizer step with a gradient, a parameter, its master
+/// and a moment of these types. `number` is the master's buffer; the
+/// parameter's is 4.
 std::string refusalOfStep(DType gradient, DType param, DType master,
                           DType moment, int number = 5) {
   std::vector<Buffer> buffers;

@@ -1,4 +1,4 @@
-// Messages between stages that two sides see differently are refused.
+// Messages that the two stages describe differently are refused.
 
 #include "runtime/plan/Validate.h"
 
@@ -7,7 +7,7 @@
 namespace reciperun::plan {
 namespace {
 
-/// The first of two stages sends two buffers by one line.
+/// The first of two stages sends two buffers over one line.
 Plan pipeline() {
   Plan plan;
   plan.mesh.axes = {{"pp", 2}};
@@ -29,7 +29,7 @@ Plan pipeline() {
   return plan;
 }
 
-/// What is said of a plan that `change` has changed.
+/// The message for a plan edited by `change`.
 template <class Change> std::string refusal(const Change& change) {
   Plan plan = pipeline();
   change(plan);
@@ -58,7 +58,7 @@ TEST(ValidateTransfers, refusesLinksThatTwoSidesSeeDifferently) {
             }).find("messages are not sent in the order"),
             std::string::npos);
   EXPECT_NE(refusal([](Plan& plan) {
-              // The other way, on the line of the first.
+              // The opposite direction, over the same line.
               using Kind = Transfer::Kind;
               plan.stages[1].transfers.push_back({Kind::send, 0, 0, 2, 0});
               plan.stages[0].transfers.push_back({Kind::receive, 0, 1, 2, 0});
@@ -75,7 +75,7 @@ TEST(ValidateTransfers, refusesAnotherOrder) {
                       "in which they are received"),
             std::string::npos)
       << told;
-  // On two lines they may overtake one another.
+  // Messages on two lines may overtake each other.
   EXPECT_EQ(refusal([](Plan& plan) {
               for (Stage& stage : plan.stages)
                 stage.transfers[1].link = 1;

@@ -1,4 +1,4 @@
-// generation_config.json: what ends an answer, and files that do not say.
+// generation_config.json: tokens that end an answer, and files without them.
 
 #include "runtime/serve/EndTokens.h"
 

@@ -9,7 +9,7 @@
 namespace reciperun::serve {
 namespace {
 
-/// The values of a call, and the message where it makes no sense.
+/// The values of a call, and the message for an invalid one.
 struct Call {
   GenerateArguments arguments;
   std::string message;

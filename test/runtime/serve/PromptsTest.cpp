@@ -1,4 +1,4 @@
-// Prompts of arguments and files: all of them, in order, as UTF-8.
+// Prompts from arguments and files: all of them, in order, as UTF-8.
 
 #include "runtime/serve/Prompts.h"
 
@@ -35,7 +35,7 @@ TEST(Prompts, ComeFromArgumentsAndFilesInOrder) {
           .string();
   EXPECT_EQ(textsOf({{false, "first"}, {true, lines}, {true, rows}}),
             (Texts{"first", "one", "two words", "x\ny", "z"}));
-  // An argument may have lines.
+  // An argument may contain line breaks.
   EXPECT_EQ(textsOf({{false, "a\nb"}}), (Texts{"a\nb"}));
 }
 

@@ -1,4 +1,4 @@
-// The choice of tokens: greedy, repeatable, and distributed as the logits say.
+// Token sampling: greedy, repeatable, and distributed according to the logits.
 
 #include "runtime/serve/Sampler.h"
 

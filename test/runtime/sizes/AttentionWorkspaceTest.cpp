@@ -1,5 +1,5 @@
-// What the gradient of attention by cuDNN takes, as an H200 said it (cuDNN
-// 9.19): CudaMatrixParityTest asks the library where there is a GPU.
+// The workspace of cuDNN's attention gradient, as reported on an H200 (cuDNN
+// 9.19). CudaMatrixParityTest asks the library when there is a GPU.
 
 #include "runtime/sizes/AttentionWorkspace.h"
 #include "runtime/plan/RingWorkspace.h"
@@ -9,7 +9,7 @@
 namespace reciperun::sizes {
 namespace {
 
-/// A row of 4096 tokens with the heads of an 8B.
+/// A row of 4096 tokens with the heads of an 8B model.
 AttentionSizes aRow() {
   AttentionSizes sizes;
   sizes.type = DType::bf16;
@@ -36,9 +36,10 @@ TEST(AttentionWorkspace, hasNoneOfDocumentsThatNobodyCounts) {
   AttentionSizes sizes = aRow();
   EXPECT_FALSE(isForLibrary(sizes));
   EXPECT_EQ(libraryWorkspace(sizes), 0);
-  // Ours, which sums dk and dv in f32.
+  // Our kernels sum dk and dv in f32.
   EXPECT_EQ(attentionWorkspace(sizes), 2 * 4096 * 8 * 128);
-  // And a number for each query and head, which are more where keys are few.
+  // They also keep a number for each query and head, which takes more when
+  // there are few key heads.
   sizes.keyHeads = 1;
   sizes.width = 8;
   EXPECT_EQ(attentionWorkspace(sizes), 4096 * 32);
@@ -67,7 +68,7 @@ TEST(AttentionWorkspace, ofAWindowIsThatOfTheRowButNotInARing) {
   EXPECT_EQ(plan::ringWorkspace({sizes, 2}, true).kernelBytes, whole);
   sizes.window = 1024;
   EXPECT_EQ(libraryWorkspace(sizes), whole);
-  // Ours, which keeps a number for each query and head.
+  // Our kernels keep a number for each query and head.
   EXPECT_EQ(plan::ringWorkspace({sizes, 2}, true).kernelBytes, 4096 * 32 * 4);
   sizes.isDeterministic = true;
   EXPECT_EQ(libraryWorkspace(sizes), 0);

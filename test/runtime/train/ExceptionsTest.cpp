@@ -1,4 +1,4 @@
-// What is thrown is told in our own words.
+// Exceptions are reported in our own words.
 
 #include "runtime/train/Exceptions.h"
 

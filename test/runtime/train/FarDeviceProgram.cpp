@@ -46,7 +46,7 @@ public:
   Expected<std::unique_ptr<device::Recording>> endRecording() override {
     return std::unique_ptr<device::Recording>(std::move(recorded));
   }
-  /// Of recordings.
+  /// The number of launches of recordings.
   int launches() const { return launched; }
 
   Expected<bool> isIdle() override { return ++asked % 3 == 0; }
@@ -95,7 +95,7 @@ private:
     std::vector<device::OpCall> calls;
   };
 
-  /// Gives the rights for as long as it lives.
+  /// Grants access to the arena during its lifetime.
   struct Open {
     explicit Open(FarDevice& device) : device(device) {
       device.protect(PROT_READ | PROT_WRITE);
@@ -115,7 +115,7 @@ private:
   std::byte* base = nullptr;
   size_t size = 0;
   int asked = 0;
-  std::unique_ptr<Calls> recorded; // while it records
+  std::unique_ptr<Calls> recorded; // while recording
   int launched = 0;
 };
 

@@ -1,5 +1,4 @@
-// Lines reach their file, however long it takes, and who has them written does
-// not wait for it.
+// Lines reach their file however slow it is, and the caller does not wait.
 
 #include "runtime/train/LineWriter.h"
 
@@ -49,7 +48,7 @@ TEST_F(LineWriterTest, linesAreThereOnceAwaited) {
   }
 }
 
-// A pipe holds 64 KiB; its reader begins when all has been given.
+// A pipe holds 64 KiB; its reader starts after all lines have been given.
 TEST_F(LineWriterTest, whoGivesLinesWaitsForNoReader) {
   constexpr int count = 10'000;
   ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);

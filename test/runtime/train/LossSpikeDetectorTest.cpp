@@ -1,4 +1,4 @@
-// What counts as a spike.
+// Which losses count as spikes.
 
 #include "runtime/train/LossSpikeDetector.h"
 
@@ -21,7 +21,7 @@ TEST(LossSpikeDetectorTest, comparesWithTheMedianOfTheWindow) {
   EXPECT_FALSE(watch.take(4.0));    // twice the median of 1, 9, 2
   EXPECT_EQ(watch.take(8.5), 4.0);  // of 9, 2, 4
   EXPECT_FALSE(watch.take(8.0));    // of 2, 4, 8.5
-  EXPECT_FALSE(watch.take(16.0));   // of 4, 8.5, 8: at the factor is none
+  EXPECT_FALSE(watch.take(16.0)); // of 4, 8.5, 8: the factor itself is no spike
   EXPECT_EQ(watch.take(18.0), 8.5);
 }
 

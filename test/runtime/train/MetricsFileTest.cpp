@@ -1,4 +1,4 @@
-// Which rows of a metrics file a run that goes on keeps.
+// The rows of a metrics file that a resumed run keeps.
 
 #include "runtime/train/Report.h"
 
@@ -19,7 +19,7 @@ protected:
   const checkpoint::TestFolder folder;
   const std::filesystem::path path = folder / "metrics.jsonl";
 
-  /// Steps `first` ... `last` of so many samples each, from `samples` on.
+  /// Writes steps `first` to `last` of `each` samples, after `samples` samples.
   void write(int64_t samples, int64_t first, int64_t last, int64_t each) {
     auto file = MetricsFile::open(path, samples);
     ASSERT_TRUE(file) << file.message();
@@ -48,10 +48,10 @@ protected:
 TEST_F(MetricsFileTest, keepsWhatLedToTheSamples) {
   write(0, 1, 10, 4);
   EXPECT_EQ(rows(), 10);
-  write(32, 9, 10, 4); // the last two again
+  write(32, 9, 10, 4); // repeats the last two
   EXPECT_EQ(kept.size(), 8u);
   EXPECT_EQ(rows(), 10);
-  // Twice the batch: 40 samples are 5 of its steps.
+  // Twice the batch size: 40 samples are 5 of its steps.
   write(40, 6, 9, 8);
   EXPECT_EQ(kept.size(), 10u);
   write(56, 8, 10, 8);

@@ -1,4 +1,4 @@
-// What a run goes by, told apart by contents and not by names of files.
+// The settings of a run are compared by contents, not by file names.
 
 #include "runtime/train/Settings.h"
 
@@ -37,7 +37,7 @@ std::string valueOf(const std::vector<Setting>& settings,
   return found == settings.end() ? "absent" : found->value;
 }
 
-/// The texts of the changes.
+/// The texts of the changes between two plans.
 std::vector<std::string> between(const plan::Plan& before,
                                  const plan::Plan& now) {
   auto a = settingsOf(before), b = settingsOf(now);
@@ -87,12 +87,12 @@ TEST_F(SettingsTest, tellWhatChanged) {
 
 TEST_F(SettingsTest, goByTheContentsOfFiles) {
   const plan::Plan before = planOf(data, tokenizer);
-  // The same under other names.
+  // The same contents under other names.
   const std::string moved = folder.write("b/x.jsonl", "{}\n{}\n").string();
   EXPECT_TRUE(
       between(before, planOf(moved, folder.write("t.json", "{}").string()))
           .empty());
-  // As many rows and bytes.
+  // The same number of rows and bytes.
   const std::string other = folder.write("y.jsonl", "{}\n[]\n").string();
   const std::vector<std::string> changes =
       between(before, planOf(other, folder.write("u.json", "[]").string()));
@@ -105,11 +105,11 @@ TEST_F(SettingsTest, refuseWhatCannotBeRead) {
   EXPECT_FALSE(settingsOf(planOf(folder / "none.jsonl", tokenizer)));
 }
 
-// Above 64 MiB samples are read: the ends of a file are always among them.
+// Files above 64 MiB are hashed by samples, which include both ends.
 TEST_F(SettingsTest, sampleLargeFiles) {
   const std::filesystem::path path = folder.write("large", "first");
   const int64_t size = (int64_t(200) << 20) + 12345;
-  std::filesystem::resize_file(path, size); // of zeros that take no room
+  std::filesystem::resize_file(path, size); // sparse zeros
   auto before = contentsOf({path.string()});
   ASSERT_TRUE(before) << before.message();
   for (int64_t at : {int64_t(0), size - 1}) {

@@ -1,5 +1,5 @@
-// A whole training plan without a compiler: a bigram model, table -> logits,
-// on `dp` ranks with mock data. It learns, validates and has no export.
+// A complete training plan without a compiler: a bigram model, table -> logits,
+// on `dp` ranks with mock data. It trains, validates and has no export.
 
 #ifndef RECIPERUN_TEST_TINYPLAN_H
 #define RECIPERUN_TEST_TINYPLAN_H
