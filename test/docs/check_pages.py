@@ -20,7 +20,7 @@ FENCE = re.compile(r"^(```+)[^\n]*\n.*?^\1$", re.MULTILINE | re.DOTALL)
 OPENING = re.compile(r"^```(\w*)([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"!?\[(?:[^\[\]]|\[[^\]]*\])*\]\(([^()\s]+)\)")
 HEADING = re.compile(r"^#{1,6} +(.*?) *#*$", re.MULTILINE)
-# `sh` is for commands that no test can run: another machine's, or a build.
+# `sh` marks commands that no test can run: another machine's, or a build.
 LANGUAGES = {"recipe", "console", "text", "sh", "mermaid", "json", "jsonl",
              "yaml", "python"}
 # Pages with a test of their own kind: the README's is in test/examples, the

@@ -45,7 +45,7 @@ MEASURED = [re.compile(text) for text in (
     rf"train_step_timing in s: ({NUMBER})",
     rf"tokens/s: ({NUMBER})",
     rf"TFLOP/s: ({NUMBER})",
-    # The predicted memory of a run counts what reading its data took.
+    # The predicted memory of a run includes the memory for reading its data.
     rf"memory: ({SIZE}) predicted for a rank",
     rf"memory of the data: ({SIZE}) on the host",
     rf"; ({SIZE}) while it was read",
@@ -56,7 +56,7 @@ MEASURED = [re.compile(text) for text in (
     rf'"(?:device_bytes|saving|host_seconds)":({NUMBER})',
     rf'"(?:data|forward|backward|communication|optimizer|other)":({NUMBER})',
     rf"^saved `.*` in ({NUMBER}) s$",
-    # A time of `checkpoint list`, the rate of `verify`.
+    # A time in `checkpoint list`, the rate of `verify`.
     r" (\d+-\d+-\d+ \d+:\d+:\d+) ",
     rf"with their checksums in ({NUMBER}) s",
     rf"\(({NUMBER}) GB/s\)",
@@ -172,8 +172,8 @@ class Page:
         else:
             self.place = folder / self.path.stem
             self.place.mkdir()
-        # A rank has one thread on every machine; Open MPI wants to be asked
-        # twice by root, and for more ranks than cores.
+        # Each rank has one thread on every machine. Open MPI needs two settings
+        # to run as root, and one to run more ranks than cores.
         self.environment = os.environ | {
             "OMP_NUM_THREADS": "1",
             "OMPI_ALLOW_RUN_AS_ROOT": "1",

@@ -41,7 +41,7 @@ namespace {
 
 constexpr const char* mainFile = "fuzz.recipe";
 
-/// Each evaluates the recipe anew.
+/// Each of them evaluates the recipe again.
 constexpr size_t mostExplained = 4;
 
 struct Input {
@@ -92,14 +92,14 @@ const driver::FileLoader& library() {
   return loader;
 }
 
-/// Whether a word of the printed tree is a place, `4:3-4:15`.
+/// Whether a word of the printed tree is a source range, `4:3-4:15`.
 bool isPlace(std::string_view word) {
   return std::count(word.begin(), word.end(), ':') == 2 &&
          std::count(word.begin(), word.end(), '-') == 1 &&
          word.find_first_not_of("0123456789:-") == std::string_view::npos;
 }
 
-/// The printed tree without its places: the first such word of each line.
+/// The printed tree without the source range that each line starts with.
 std::string withoutPlaces(const std::string& tree) {
   std::string result;
   std::istringstream lines(tree);
@@ -121,7 +121,7 @@ void checkFormat(const ast::File& file, const SourceMap& sources) {
   std::string formatted = format::format(file, sources);
   SourceMap others;
   diag::Engine engine;
-  // Whether ops may be declared here is not a question of style.
+  // The formatter does not check whether ops may be declared here.
   SourceId source =
       others.add(mainFile, formatted, SourceKind::standardLibrary);
   ast::File again = parse::parse(others, source, engine);
@@ -138,7 +138,7 @@ void checkProgram(const ir::Module& program) {
   require(again && ir::print(*again) == text, "a printed program is read");
 }
 
-/// A thousand layers take the time of a thousand and show no more than one.
+/// A thousand layers take much longer to compile and test nothing more.
 constexpr size_t mostCalls = 400;
 
 void compileSelected(driver::Session& session, diag::Engine& engine) {
@@ -160,7 +160,7 @@ void compileSelected(driver::Session& session, diag::Engine& engine) {
             "a plan is read");
 }
 
-/// As `recipec check` does, over a few points of what may be a thousand.
+/// Compiles as `recipec check` does, limited to a few points of a sweep.
 void compileRecipes(driver::Session& session) {
   constexpr size_t mostCompiled = 4;
   session.checkDeclarations();
@@ -175,7 +175,7 @@ void compileRecipes(driver::Session& session) {
   }
 }
 
-/// As `recipec explain` does, of the recipe that was compiled last.
+/// Explains as `recipec explain` does, for the last compiled recipe.
 void explain(driver::Session& session, const std::string& path) {
   std::vector<sema::PathStep> steps;
   std::istringstream names(path);
@@ -207,7 +207,7 @@ void renderAll(driver::Session& session) {
   driver::applySafeFixes(session.engine, session.sources);
 }
 
-/// libFuzzer's own limit is on the clock of a machine that may be busy.
+/// CPU time: libFuzzer's own limit uses wall time, which depends on other load.
 double cpuSeconds() {
   return double(std::clock()) / CLOCKS_PER_SEC;
 }

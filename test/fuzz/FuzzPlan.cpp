@@ -1,8 +1,8 @@
 // libFuzzer target: the reader of plans.
 //
-// Any bytes are read as a plan. What is refused has a reason. What is read is
-// written and read again as the same; and what passes validation has all its
-// buffers inside the arena, computed here once more in wider integers.
+// Any bytes are read as a plan. A refusal has a reason. A plan that was read is
+// written and read again unchanged. After validation all buffers lie inside the
+// arena, recomputed here in wider integers.
 
 #include "runtime/plan/Mesh.h"
 #include "runtime/plan/PlanJson.h"
@@ -19,7 +19,7 @@ namespace {
 
 using Wide = __int128;
 
-/// The byte behind the last one that any rank reaches through the buffer.
+/// The end offset of the last byte that any rank reaches through the buffer.
 Wide reach(const plan::Plan& plan, const plan::Buffer& buffer) {
   Wide bytes = plan::byteSize(buffer.dtype);
   for (int64_t dimension : buffer.shape)
@@ -36,7 +36,7 @@ void checkReach(const plan::Plan& plan) {
               "a buffer of a validated plan ends inside the arena");
 }
 
-/// What the runtime asks of a mesh before it touches a device.
+/// Makes the queries that the runtime makes to a mesh before it uses a device.
 void checkMesh(const plan::Plan& plan) {
   constexpr int enoughRanks = 64;
   for (int rank : {0, plan.mesh.ranks - 1})

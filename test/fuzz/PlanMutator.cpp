@@ -16,7 +16,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Limits of the types that plans hold, and sizes that meet them.
+/// Limits of the types in plans, and sizes near them.
 constexpr int64_t notableIntegers[] = {
     0,
     1,
@@ -62,7 +62,7 @@ public:
     }
   }
 
-  /// Walks down both documents as long as they agree.
+  /// Descends both documents in parallel while their structure agrees.
   void cross(const Json& other) {
     Json* mine = &document;
     const Json* theirs = &other;
@@ -104,7 +104,8 @@ private:
     return *node;
   }
 
-  /// Another value of the document that `isRight` takes, after some tries.
+  /// A random value of the document that `isRight` accepts, or null after some
+  /// tries.
   template <class Predicate> const Json* another(Predicate isRight) {
     for (int turn = 0; turn < 32; ++turn)
       if (const Json* node = nodes[below(nodes.size())]; isRight(*node))
@@ -132,7 +133,7 @@ private:
   }
 
   void changeInteger(Json& node) {
-    // Two's complement: what overflows here shall not trap.
+    // Unsigned arithmetic: overflow must not trap.
     auto value = static_cast<uint64_t>(node.get<int64_t>());
     switch (below(8)) {
     case 0:
@@ -231,7 +232,7 @@ private:
     }
   }
 
-  /// Fields that are left out where they have their usual value.
+  /// Adds a field that is omitted when it has its default.
   void addField(Json& node) {
     constexpr const char* names[] = {
         "slots",       "slot_stride", "shard_axis", "shard_stride", "group",

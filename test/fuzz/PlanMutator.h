@@ -15,11 +15,11 @@
 namespace reciperun::fuzz {
 
 /// The plan with one to four values changed; the same seed gives the same
-/// changes. Empty where `text` is no JSON.
+/// changes. Empty when `text` is not JSON.
 std::string mutatePlan(std::string_view text, uint32_t seed);
 
-/// The plan with one value, list or record taken from where `other` has it.
-/// Empty where either is no JSON.
+/// The plan with one value, list or record copied from the same location in
+/// `other`. Empty when either is not JSON.
 std::string crossPlans(std::string_view text, std::string_view other,
                        uint32_t seed);
 

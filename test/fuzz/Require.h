@@ -1,4 +1,4 @@
-// What a fuzz target demands of the code under test.
+// Assertions of the fuzz targets about the code under test.
 
 #ifndef RECIPEC_TEST_FUZZ_REQUIRE_H
 #define RECIPEC_TEST_FUZZ_REQUIRE_H
@@ -8,7 +8,7 @@
 
 namespace recipec::fuzz {
 
-/// Stops with the promise that was broken; libFuzzer then keeps the input.
+/// Aborts with the broken promise; libFuzzer then keeps the input.
 inline void require(bool holds, const char* promise) {
   if (holds)
     return;

@@ -4,8 +4,8 @@ import itertools
 import json
 import random
 
-# Settings and their values, the first of which leaves the others as they are.
-# The model decides which of them mean anything.
+# Settings and their values; the first value is neutral. Some settings only
+# apply to some models.
 SETTINGS = {
     "model": ["dense", "experts", "hybrid", "learned", "centered", "qwen2",
               "qwen3", "qwen3_moe", "chunked", "latent", "windowed"],
@@ -35,7 +35,7 @@ LAYERS = 8  # of every model
 # Ways of `cp_comm` that mix two, and what one layer after the other does.
 MIXED = ("a2a+p2p", "by layer")
 BY_LAYER = 2 * ["a2a+p2p", "a2a", "p2p", "all_gather"]
-# What `shard` has ranks keep no more of than parts.
+# Values of `shard` with which ranks keep only parts of parameters.
 IN_PARTS = ("gradients", "parameters")
 WITH_EXPERTS = ("experts", "qwen3_moe", "chunked", "latent")
 
@@ -107,7 +107,7 @@ def list_of(layout, chance):
     left = LAYERS - floor * chunks
     if left < 0:
         return None
-    # Some of the lists that are refused, too.
+    # Also tries some of the lists that are refused.
     tries = 1 if chance.random() < 0.05 else 50
     for _ in range(tries):
         layers = [floor] * chunks
@@ -140,7 +140,8 @@ def candidates_of(most_ranks, chance, count):
     found = {}
     while len(found) < count:
         layout = {name: chance.choice(SETTINGS[name]) for name in names}
-        # Some settings neutral: otherwise few layouts would be small enough.
+        # Makes some settings neutral: few layouts would be small enough
+        # otherwise.
         for name in chance.sample(names, chance.randint(0, 10)):
             layout[name] = NEUTRAL[name]
         if chance.random() < 0.5:  # what a pipeline asks of others is rare
