@@ -54,7 +54,7 @@ Expected<std::string> Training::causeOf(int64_t step) {
   executor->setObserver(&search);
   Status ran =
       executor->run(*executor->findSchedule("train"), [&](int microBatch) {
-        return load(*trainData, step, microBatch);
+        return buffers->load(*sets.train, step, microBatch);
       });
   executor->setObserver(nullptr);
   RECIPERUN_TRY(ran);
@@ -72,7 +72,7 @@ std::string Training::originText(const NonFiniteSearch& search,
                                  const NonFiniteSearch::Origin& origin,
                                  int64_t step) const {
   int microBatch = origin.step.microBatch;
-  std::string rows = trainData->origin(step, microBatch);
+  std::string rows = sets.train->origin(step, microBatch);
   return search.text(origin) +
          " was the first to make such values of finite ones, in micro-batch " +
          std::to_string(microBatch) + (rows.empty() ? "" : " (" + rows + ")");
@@ -115,7 +115,7 @@ std::string Training::validationComplaint(const StepRecord& record) {
 
 /// Of a loss that exceeds the usual one.
 std::string Training::spikeText(const StepRecord& record) const {
-  std::string rows = trainData->origin(record.step - 1);
+  std::string rows = sets.train->origin(record.step - 1);
   return "the loss " + text(record.loss) + " at step " +
          std::to_string(record.step) + " is " + text(record.loss / *usualLoss) +
          " times " + text(*usualLoss) + ", the median of the " +

@@ -10,10 +10,10 @@ namespace reciperun::train {
 Status Training::prepareEvaluation(const std::string& wanted) {
   Status opened = checkInputPaths(plan, /*trains=*/false);
   if (opened.isOk())
-    opened = openValidation();
+    opened = sets.openValidation();
   RECIPERUN_TRY(communicator.agree(opened));
-  RECIPERUN_TRY(compareData());
-  closeTokenizer();
+  RECIPERUN_TRY(sets.compare(communicator));
+  sets.closeTokenizer();
   checkpoints.emplace(plan.checkpoint.directory);
   RECIPERUN_TRY(
       communicator.agree(isRoot() ? checkpoints->open() : Status::ok()));
@@ -25,20 +25,9 @@ Status Training::prepareEvaluation(const std::string& wanted) {
   RECIPERUN_TRY(communicator.agree(takeMemory()));
   RECIPERUN_TRY(prepareKernels());
   if (isRoot())
-    progress.emplace(options.style, validData->steps(), 0, plan.train);
+    progress.emplace(options.style, sets.valid->steps(), 0, plan.train);
   RECIPERUN_TRY(fillState());
   start.source.reset();
-  return Status::ok();
-}
-
-Status Training::openValidation() {
-  if (!plan.data.valid)
-    return Status::error("the plan has no validation data: give the recipe "
-                         "`data.valid`");
-  RECIPERUN_TRY(openTokenizer());
-  Expected<data::Loader> loader = openLoader(data::DataSet::valid, "evaluate");
-  RECIPERUN_TRY(loader);
-  validData = std::move(*loader);
   return Status::ok();
 }
 

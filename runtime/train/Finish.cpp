@@ -53,9 +53,9 @@ Status Training::finish() {
 
 /// What each source of a blend has given of all rows.
 void Training::reportSources() {
-  const int64_t steps = trainData->steps();
-  const double rows = double(trainData->samplesBefore(steps));
-  for (const data::SourceRows& source : trainData->sourcesBefore(steps)) {
+  const int64_t steps = sets.train->steps();
+  const double rows = double(sets.train->samplesBefore(steps));
+  for (const data::SourceRows& source : sets.train->sourcesBefore(steps)) {
     char text[96];
     std::snprintf(text, sizeof text, "%ld rows (%.2f %%), %.3g epochs of it",
                   long(source.rows), 100 * double(source.rows) / rows,

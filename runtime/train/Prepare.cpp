@@ -12,7 +12,6 @@
 #include "runtime/checkpoint/HuggingFaceCheck.h"
 #include "runtime/checkpoint/HuggingFaceImport.h"
 #include "runtime/checkpoint/Verify.h"
-#include "runtime/data/ControlTokens.h"
 #include "runtime/data/FileHead.h"
 #include "runtime/exec/Weights.h"
 #include "runtime/ops/OpTable.h"
@@ -37,31 +36,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The micro-batches that one run of a schedule goes through.
-int64_t microBatchesOf(const plan::Schedule& schedule) {
-  int64_t count = 0;
-  for (const plan::ScheduleStep& step : schedule.steps)
-    if (step.kind == plan::ScheduleStep::Kind::load)
-      count = std::max(count, int64_t(step.microBatch) + 1);
-  return count;
-}
-
-/// Control tokens of the chat template that the tokenizer has not.
-std::vector<std::string>
-chatNotes(const plan::Plan& plan,
-          const std::optional<data::Tokenizer>& tokenizer) {
-  std::vector<std::string> notes;
-  if (!tokenizer || !plan::readsMessages(plan.data))
-    return notes;
-  const plan::ChatTemplate& chat = plan.data.chat;
-  for (const std::string& token :
-       data::missingTokens(chat.before + chat.after, *tokenizer))
-    notes.push_back("`data.chat` writes `" + token +
-                    "`, which is no token of the tokenizer: the model learns "
-                    "its letters");
-  return notes;
-}
-
 /// `1 step`, `2 steps`.
 std::string counted(int64_t number, const std::string& noun) {
   return std::to_string(number) + " " + noun + (number == 1 ? "" : "s");
@@ -85,8 +59,8 @@ Training::Training(const plan::Plan& plan, Rank& rank, Options options)
     : plan(plan), stage(plan::stageOf(plan, rank.communicator->rank())),
       device(*rank.device), threads(rank.threads),
       communicator(*rank.communicator, device), options(std::move(options)),
-      spikes(plan.train), startTimes(rank.times),
-      clock(stage, device, communicator) {
+      sets(plan, stage, communicator.rank()), spikes(plan.train),
+      startTimes(rank.times), clock(stage, device, communicator) {
   if (this->options.timesOps)
     opTimes.emplace(device, clock);
   if (!plan.train.logNorms.empty())
@@ -98,9 +72,9 @@ Status Training::prepare() {
   RECIPERUN_TRY(drawRun());
   RECIPERUN_TRY(communicator.agree(checkAnswers()));
   RECIPERUN_TRY(communicator.agree(checkInputPaths(plan, /*trains=*/true)));
-  RECIPERUN_TRY(unlessStopped(openData()));
-  RECIPERUN_TRY(compareData());
-  closeTokenizer();
+  RECIPERUN_TRY(unlessStopped(sets.open()));
+  RECIPERUN_TRY(sets.compare(communicator));
+  sets.closeTokenizer();
   RECIPERUN_TRY(communicator.agree(openCheckpoints()));
   RECIPERUN_TRY(communicator.agree(describe()));
   RECIPERUN_TRY(chooseStart());
@@ -123,7 +97,7 @@ Status Training::prepare() {
 /// Where the run begins, as far as manifests tell.
 Status Training::chooseStart() {
   Expected<Start> found =
-      findStart(plan, communicator, *checkpoints, *trainData, settings);
+      findStart(plan, communicator, *checkpoints, *sets.train, settings);
   RECIPERUN_TRY(found);
   start = std::move(*found);
   if (start.resumes())
@@ -188,11 +162,11 @@ Status Training::checkProfile() const {
   const ProfileRange& range = options.profile;
   if (range.first == 0)
     return Status::ok();
-  if (range.first <= start.step || range.first > trainData->steps())
+  if (range.first <= start.step || range.first > sets.train->steps())
     return Status::error(
         "`--profile` begins at step " + std::to_string(range.first) +
         ", and the run goes from step " + std::to_string(start.step + 1) +
-        " to " + std::to_string(trainData->steps()));
+        " to " + std::to_string(sets.train->steps()));
   for (int rank : range.ranks)
     if (rank >= communicator.ranks())
       return Status::error("`--profile` names rank " + std::to_string(rank) +
@@ -282,88 +256,12 @@ Status Training::unlessStopped(const Status& mine) {
   return signal ? Status::error("ended by a signal") : all;
 }
 
-Status Training::openData() {
-  RECIPERUN_TRY(openTokenizer());
-  Expected<data::Loader> loader = openLoader(data::DataSet::train, "train");
-  RECIPERUN_TRY(loader);
-  trainData = std::move(*loader);
-  if (!plan.data.valid)
-    return Status::ok();
-  loader = openLoader(data::DataSet::valid, "evaluate");
-  RECIPERUN_TRY(loader);
-  validData = std::move(*loader);
-  return Status::ok();
-}
-
-/// Each rank reads its own files, and all go by their number of rows.
-/// Collective.
-Status Training::compareData() {
-  for (const auto* loader : {&trainData, &validData}) {
-    if (!*loader)
-      continue;
-    for (const int64_t mine : {(*loader)->steps(), (*loader)->rowsOfEpoch(0)}) {
-      Expected<int64_t> most = communicator.maximum(mine);
-      RECIPERUN_TRY(most);
-      Expected<int64_t> negated = communicator.maximum(-mine);
-      RECIPERUN_TRY(negated);
-      if (*most != -*negated)
-        return Status::error(
-            std::string("the files of `") +
-            (loader == &trainData ? "data.train" : "data.valid") +
-            "` differ between hosts: ranks find " + std::to_string(-*negated) +
-            " to " + std::to_string(*most) + " rows or steps in them");
-    }
-  }
-  return Status::ok();
-}
-
-Status Training::openTokenizer() {
-  if (plan.data.tokenizer.empty() || !plan::readsText(plan.data))
-    return Status::ok();
-  Expected<data::Tokenizer> read = data::Tokenizer::read(plan.data.tokenizer);
-  RECIPERUN_TRY(read.status().withContext("`tokenizer`"));
-  tokenizer = std::move(*read);
-  return Status::ok();
-}
-
-/// What reading took beside what is kept goes back to the system, so that it
-/// does not add to the arena.
-void Training::closeTokenizer() {
-  readingPeak = peakBytes();
-  tokenizerNotes = chatNotes(plan, tokenizer);
-  tokenizer.reset();
-  releaseFreeMemory();
-}
-
-int64_t Training::dataBytes() const {
-  return (trainData ? trainData->bytes() : 0) +
-         (validData ? validData->bytes() : 0);
-}
-
 /// Of a process, or of its device where this has memory of its own. The plan
 /// does not know the files of the data, which are on the host.
 int64_t Training::predictedBytes(const plan::MemoryTable& planned) const {
   if (!device.isHost())
     return planned.total;
-  return std::max(planned.total + dataBytes(), readingPeak);
-}
-
-/// This rank's share of a data set, in the micro-batches of a schedule.
-Expected<data::Loader> Training::openLoader(data::DataSet set,
-                                            const char* schedule) {
-  auto found = std::find_if(
-      stage.schedules.begin(), stage.schedules.end(),
-      [&](const plan::Schedule& each) { return each.name == schedule; });
-  if (found == stage.schedules.end())
-    return Status::error("the plan has no schedule `" + std::string(schedule) +
-                         "`");
-  int rank = communicator.rank();
-  data::BatchShard shard{
-      plan::coordinate(plan.mesh, rank, "dp"), plan::axisSize(plan.mesh, "dp"),
-      microBatchesOf(*found), plan::coordinate(plan.mesh, rank, "cp"),
-      plan::axisSize(plan.mesh, "cp")};
-  return data::Loader::open(plan.data, plan.train, set, shard,
-                            tokenizer ? &*tokenizer : nullptr);
+  return std::max(planned.total + sets.bytes(), sets.readingPeak());
 }
 
 Status Training::takeMemory() {
@@ -377,6 +275,7 @@ Status Training::takeMemory() {
   if (!made)
     return made.status();
   executor.emplace(std::move(*made));
+  buffers.emplace(stage, device, *executor);
   return Status::ok();
 }
 
@@ -453,7 +352,7 @@ Status Training::passOver(const std::string& reason) {
   RECIPERUN_TRY(chooseStart());
   if (!isRoot())
     return Status::ok();
-  progress.emplace(options.style, trainData->steps(), start.step, plan.train);
+  progress.emplace(options.style, sets.train->steps(), start.step, plan.train);
   progress->line(weightsText());
   announceResumed();
   return Status::ok();
@@ -494,7 +393,7 @@ std::string Training::weightsText() const {
   if (!start.resumes())
     return "weights from " + path;
   return "resumed from " + path + " after step " + std::to_string(start.step) +
-         " (" + std::to_string(trainData->samplesBefore(start.step)) +
+         " (" + std::to_string(sets.train->samplesBefore(start.step)) +
          " samples)";
 }
 
@@ -508,8 +407,8 @@ std::string Training::scheduleText() const {
       "%.4g",
       plan.train.learningRate.kind.c_str(),
       static_cast<long long>(start.step + 1),
-      static_cast<long long>(trainData->steps()),
-      learningRate(plan.train.learningRate, start.step, trainData->steps()));
+      static_cast<long long>(sets.train->steps()),
+      learningRate(plan.train.learningRate, start.step, sets.train->steps()));
   return text;
 }
 
@@ -517,7 +416,7 @@ std::string Training::scheduleText() const {
 void Training::announceResumed() {
   if (!start.changes.empty())
     progress->line(start.changes);
-  const int64_t steps = trainData->steps();
+  const int64_t steps = sets.train->steps();
   if (start.step < steps)
     return progress->line(scheduleText());
   progress->line("nothing is left to do: the recipe's " +
@@ -542,7 +441,7 @@ void Training::announceFolder() {
 }
 
 void Training::announce() {
-  progress.emplace(options.style, trainData->steps(), start.step, plan.train);
+  progress.emplace(options.style, sets.train->steps(), start.step, plan.train);
   progress->line(plan.name + ": " + plan.task + " on " + meshText(plan.mesh) +
                  " on " + plan.device + ", " + device.name() + " a rank");
   int64_t parameters = 0, trainable = 0;
@@ -554,23 +453,23 @@ void Training::announce() {
   progress->line("model: " + std::to_string(parameters) + " parameters, " +
                  std::to_string(trainable) + " of them trained, " +
                  weightsText());
-  progress->line("data: " + trainData->extent() + " of " +
+  progress->line("data: " + sets.train->extent() + " of " +
                  std::to_string(plan.data.sequence) + " tokens; " +
-                 counted(trainData->steps(), "step") + " of " +
+                 counted(sets.train->steps(), "step") + " of " +
                  counted(plan.train.globalBatch, "row"));
   // The compiler has told where the recipe says how many steps there are.
   const std::string doubt =
       plan.train.steps > 0
           ? std::string()
-          : scheduleDoubt(plan.train.learningRate, trainData->steps());
+          : scheduleDoubt(plan.train.learningRate, sets.train->steps());
   if (!doubt.empty())
     progress->line("warning: " + doubt);
   for (const data::Loader* loader :
-       {&*trainData, validData ? &*validData : nullptr})
+       {&*sets.train, sets.valid ? &*sets.valid : nullptr})
     for (const std::string& note :
          loader ? loader->notes() : std::vector<std::string>())
       progress->line("note: " + note);
-  for (const std::string& note : tokenizerNotes)
+  for (const std::string& note : sets.tokenizerNotes())
     progress->line("note: " + note);
   announceFolder();
   for (const std::string& note : device.notes())
@@ -584,8 +483,8 @@ void Training::announceMemory() {
   progress->line("memory: " + bytesText(predictedBytes(stage.memory)) +
                  " predicted for a rank, " + std::to_string(arena.bytes()) +
                  " bytes of it in the arena");
-  progress->line("memory of the data: " + bytesText(dataBytes()) +
-                 " on the host for a rank; " + bytesText(readingPeak) +
+  progress->line("memory of the data: " + bytesText(sets.bytes()) +
+                 " on the host for a rank; " + bytesText(sets.readingPeak()) +
                  " while it was read");
   const plan::MemoryTable& memory = stage.memory;
   if (device.isHost() && predictedBytes(memory) > memory.capacity &&

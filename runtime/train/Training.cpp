@@ -14,7 +14,6 @@
 #include "runtime/train/Training.h"
 
 #include "runtime/base/StopSignal.h"
-#include "runtime/device/HostCopy.h"
 #include "runtime/plan/Mesh.h"
 #include "runtime/train/Host.h"
 #include "runtime/train/Schedule.h"
@@ -28,11 +27,6 @@
 
 namespace reciperun::train {
 namespace {
-
-/// What each place that counts weighs in the loss, their mean.
-float lossScale(double weight) {
-  return weight > 0 ? float(1.0 / weight) : 0.0f;
-}
 
 using Clock = std::chrono::steady_clock;
 
@@ -69,7 +63,7 @@ Expected<Outcome> Training::runSteps() {
   RECIPERUN_TRY(shareState());
   hostClock.start();
   int64_t step = start.step;
-  for (; step < trainData->steps() && !signal; ++step) {
+  for (; step < sets.train->steps() && !signal; ++step) {
     std::optional<comm::Watch::Pace> pace;
     pace.emplace(communicator.host().watch(), paceOf(step));
     Expected<StepRecord> record = trainStep(step);
@@ -121,7 +115,7 @@ Expected<Outcome> Training::runSteps() {
     times.saving = secondsSince(begin);
   }
   return Outcome{
-      step < trainData->steps() ? signal : 0, step, waitForMetrics(), {}};
+      step < sets.train->steps() ? signal : 0, step, waitForMetrics(), {}};
 }
 
 /// Goes on with the checkpoint in the making, and begins one where it is due.
@@ -132,7 +126,7 @@ Status Training::saveAfter(const StepRecord& record) {
   RECIPERUN_TRY(saving->proceed(reports));
   if (savesAfter(record.step - 1)) {
     RECIPERUN_TRY(waitForMetrics()); // what resumes there finds them
-    RECIPERUN_TRY(saving->save(positionAfter(plan, *trainData, record.step),
+    RECIPERUN_TRY(saving->save(positionAfter(plan, *sets.train, record.step),
                                record.validLoss));
   }
   tellNews();
@@ -155,7 +149,7 @@ void Training::tellNews() {
 /// Where checkpoints are due, at the last step, and where a signal has ended
 /// the run.
 bool Training::savesAfter(int64_t step) const {
-  return saving && (signal != 0 || step + 1 == trainData->steps() ||
+  return saving && (signal != 0 || step + 1 == sets.train->steps() ||
                     saving->isDue(step + 1, reports));
 }
 
@@ -191,7 +185,7 @@ Expected<StepRecord> Training::trainStep(int64_t step) {
   executor->setObserver(&observer);
   Status ran =
       executor->run(*executor->findSchedule("train"), [&](int microBatch) {
-        return load(*trainData, step, microBatch);
+        return buffers->load(*sets.train, step, microBatch);
       });
   executor->setObserver(nullptr);
   RECIPERUN_TRY(ran);
@@ -203,19 +197,19 @@ Expected<StepRecord> Training::trainStep(int64_t step) {
   times.phases = clock.seconds();
   times.phases[size_t(Phase::other)] += between;
   times.step = std::accumulate(times.phases.begin(), times.phases.end(), 0.0);
-  Expected<StepRecord> record = readOutputs();
+  Expected<StepRecord> record = buffers->readOutputs();
   RECIPERUN_TRY(record);
   record->step = step + 1;
-  record->epoch = trainData->epochsBefore(step + 1);
+  record->epoch = sets.train->epochsBefore(step + 1);
   if (norms) {
     auto measured = norms->measure(*executor, communicator);
     RECIPERUN_TRY(measured);
     record->gradNorms = std::move(*measured);
   }
   record->learningRate =
-      learningRate(plan.train.learningRate, step, trainData->steps());
-  record->samples = trainData->samplesBefore(step + 1);
-  for (const data::SourceRows& source : trainData->sourcesBefore(step + 1))
+      learningRate(plan.train.learningRate, step, sets.train->steps());
+  record->samples = sets.train->samplesBefore(step + 1);
+  for (const data::SourceRows& source : sets.train->sourcesBefore(step + 1))
     record->sourceSamples.push_back(source.rows);
   if (isRoot())
     usualLoss = spikes.take(record->loss);
@@ -253,7 +247,7 @@ void Training::beginTrace() {
 
 /// Of the run's steps, from 1; 0 where none is.
 int64_t Training::lastProfiled() const {
-  return std::min(options.profile.last, trainData->steps());
+  return std::min(options.profile.last, sets.train->steps());
 }
 
 /// Behind the last step that is profiled. Fails on all ranks.
@@ -280,56 +274,13 @@ Status Training::endTrace(const std::filesystem::path& folder) {
   return written;
 }
 
-/// What the step has left in buffers.
-Expected<StepRecord> Training::readOutputs() {
-  StepRecord record;
-  Expected<double> loss = readOutput(stage.outputs.loss);
-  RECIPERUN_TRY(loss);
-  record.loss = *loss;
-  if (stage.outputs.normSquared >= 0) {
-    Expected<double> squares = readOutput(stage.outputs.normSquared);
-    RECIPERUN_TRY(squares);
-    record.gradNorm = std::sqrt(*squares);
-  }
-  auto dropped = shareOf(stage.outputs.dropped);
-  RECIPERUN_TRY(dropped);
-  record.droppedShare = *dropped;
-  auto overflow = shareOf(stage.outputs.overflow);
-  RECIPERUN_TRY(overflow);
-  record.overflowShare = *overflow;
-  auto secondPass = shareOf(stage.outputs.secondPass);
-  RECIPERUN_TRY(secondPass);
-  record.secondPassShare = *secondPass;
-  return record;
-}
-
-Expected<double> Training::readOutput(int buffer, int64_t index) {
-  return device::readElement<double>(device, executor->tensor(buffer), index);
-}
-
-/// The second of two counts as a share of the first; nothing of no buffer.
-Expected<std::optional<double>> Training::shareOf(int buffer) {
-  if (buffer < 0)
-    return std::optional<double>();
-  Expected<double> all = readOutput(buffer, 0);
-  RECIPERUN_TRY(all);
-  Expected<double> part = readOutput(buffer, 1);
-  RECIPERUN_TRY(part);
-  return std::optional<double>(*part / *all);
-}
-
 /// What a step wants beside its micro-batches.
 Status Training::setInputs(int64_t step) {
-  const plan::Inputs& in = stage.inputs;
-  double rate = learningRate(plan.train.learningRate, step, trainData->steps());
-  Expected<double> weight = trainData->weight(step);
+  Expected<double> weight = sets.train->weight(step);
   RECIPERUN_TRY(weight);
-  auto set = [&](int buffer, auto value) {
-    return device::writeElement(device, executor->tensor(buffer), value);
-  };
-  RECIPERUN_TRY(set(in.learningRate, float(rate)));
-  RECIPERUN_TRY(set(in.step, int32_t(step + 1)));
-  return set(in.lossScale, lossScale(*weight));
+  return buffers->setInputs(
+      learningRate(plan.train.learningRate, step, sets.train->steps()), step,
+      *weight);
 }
 
 /// What only all ranks together know.
@@ -345,27 +296,6 @@ void Training::addTimes(StepRecord& record) const {
   record.tflopsPerRank = flops / 1e12;
   if (plan.prediction.peakFlops > 0)
     record.mfu = flops / plan.prediction.peakFlops;
-}
-
-Status Training::load(const data::Loader& loader, int64_t step,
-                      int microBatch) {
-  const plan::Inputs& in = stage.inputs;
-  auto open = [&](int buffer) {
-    return device::HostCopy(device, executor->tensor(buffer, microBatch));
-  };
-  device::HostCopy tokens = open(in.tokens), labels = open(in.labels),
-                   weights = open(in.weights), positions = open(in.positions),
-                   segments = open(in.segments), places = open(in.places),
-                   samples = open(in.samples);
-  RECIPERUN_TRY(loader.fill(step, microBatch,
-                            {tokens.as<int32_t>(), labels.as<int32_t>(),
-                             weights.as<float>(), positions.as<int32_t>(),
-                             segments.as<int32_t>(), places.as<int32_t>(),
-                             samples.as<int64_t>()}));
-  for (device::HostCopy* input :
-       {&tokens, &labels, &weights, &positions, &segments, &places, &samples})
-    RECIPERUN_TRY(input->store());
-  return Status::ok();
 }
 
 /// Nothing where it is not due. No part of a step's time.
@@ -386,13 +316,13 @@ void Training::tellNotes() {
 }
 
 bool Training::validatesAfter(int64_t step) const {
-  if (!validData)
+  if (!sets.valid)
     return false;
   // The best checkpoints are those of the lowest validation loss.
   if (plan.checkpoint.keepTop > 0 && savesAfter(step))
     return true;
   int64_t every = plan.train.validateEvery;
-  return step + 1 == trainData->steps() ||
+  return step + 1 == sets.train->steps() ||
          (every > 0 && (step + 1) % every == 0);
 }
 
@@ -400,17 +330,16 @@ bool Training::validatesAfter(int64_t step) const {
 /// ended it. Batches enter in the order of the file.
 Expected<std::optional<Validation>> Training::validate() {
   Validation sum;
-  for (int64_t batch = 0; batch < validData->steps(); ++batch) {
-    Expected<double> weight = validData->weight(batch);
+  for (int64_t batch = 0; batch < sets.valid->steps(); ++batch) {
+    Expected<double> weight = sets.valid->weight(batch);
     RECIPERUN_TRY(weight);
-    RECIPERUN_TRY(device::writeElement(
-        device, executor->tensor(stage.inputs.lossScale), lossScale(*weight)));
+    RECIPERUN_TRY(buffers->setLossScale(*weight));
     RECIPERUN_TRY(
         executor->run(*executor->findSchedule("evaluate"), [&](int microBatch) {
-          return load(*validData, batch, microBatch);
+          return buffers->load(*sets.valid, batch, microBatch);
         }));
     RECIPERUN_TRY(executor->wait());
-    Expected<double> loss = readOutput(stage.outputs.loss);
+    Expected<double> loss = buffers->readLoss();
     RECIPERUN_TRY(loss);
     sum.loss += *loss * *weight;
     sum.weight += *weight;
@@ -418,7 +347,7 @@ Expected<std::optional<Validation>> Training::validate() {
     if (signal)
       return std::optional<Validation>();
     if (isRoot())
-      progress->validating(batch + 1, validData->steps());
+      progress->validating(batch + 1, sets.valid->steps());
   }
   if (sum.weight == 0)
     return std::optional<Validation>();

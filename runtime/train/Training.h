@@ -16,8 +16,6 @@
 
 #include "runtime/checkpoint/FolderLock.h"
 #include "runtime/comm/TimedCommunicator.h"
-#include "runtime/data/Loader.h"
-#include "runtime/data/Tokenizer.h"
 #include "runtime/device/Device.h"
 #include "runtime/exec/Executor.h"
 #include "runtime/memory/Arena.h"
@@ -30,8 +28,10 @@
 #include "runtime/train/Phases.h"
 #include "runtime/train/RankJob.h"
 #include "runtime/train/Report.h"
+#include "runtime/train/RunData.h"
 #include "runtime/train/Saving.h"
 #include "runtime/train/Start.h"
+#include "runtime/train/StepBuffers.h"
 #include "runtime/train/Trace.h"
 
 #include <memory>
@@ -102,15 +102,8 @@ private:
   Status takeMemory();
   Status openSaving();
   Status prepareKernels();
-  Status openData();
-  Status compareData();
-  Expected<data::Loader> openLoader(data::DataSet set, const char* schedule);
-  Status openTokenizer();
-  void closeTokenizer();
   Status unlessStopped(const Status& mine);
-  int64_t dataBytes() const;
   int64_t predictedBytes(const plan::MemoryTable& planned) const;
-  Status openValidation();
   Status openFiles();
   Status initializeState();
   Status loadStart();
@@ -126,7 +119,6 @@ private:
   std::string weightsText() const;
   std::string scheduleText() const;
 
-  Status load(const data::Loader& loader, int64_t step, int microBatch);
   exec::Observer& observerOf(int64_t step);
   Expected<StepRecord> trainStep(int64_t step);
   std::optional<comm::Watch::Duration> paceOf(int64_t step) const;
@@ -156,9 +148,6 @@ private:
   std::string spikeText(const StepRecord& record) const;
   Status giveUp(const std::string& complaint);
   Status shareState();
-  Expected<StepRecord> readOutputs();
-  Expected<double> readOutput(int buffer, int64_t index = 0);
-  Expected<std::optional<double>> shareOf(int buffer);
   int64_t takenBytes() const;
   Status gatherParameters();
   Status gatherGradients();
@@ -175,9 +164,8 @@ private:
   Options options;
   memory::Arena arena;
   std::optional<exec::Executor> executor;
-  std::optional<data::Tokenizer> tokenizer;
-  std::optional<data::Loader> trainData;
-  std::optional<data::Loader> validData;
+  std::optional<StepBuffers> buffers; // of the executor
+  RunData sets;
   std::optional<checkpoint::CheckpointFolder> checkpoints; // read by rank 0
   std::vector<checkpoint::FolderLock> locks;               // of rank 0
   std::string runId;                         // see checkpoint::SaveId
@@ -191,16 +179,14 @@ private:
   StartTimes startTimes;
   PhaseClock clock;
   HostClock hostClock;
-  std::optional<OpTimes> opTimes; // where they are asked for
-  std::optional<Trace> trace;     // while steps are profiled
-  StepTimes times;                // of this rank
-  StepTimes longest;              // of all ranks
-  std::string resumed;            // the checkpoint that this run goes on from
-  std::string evaluated;          // see weightsPath
-  int signal = 0;                 // agreed by all ranks
-  int64_t peak = 0;               // largest of all ranks
-  int64_t readingPeak = 0;        // of this process, while data was read
-  std::vector<std::string> tokenizerNotes; // of what the recipe's chat lacks
+  std::optional<OpTimes> opTimes;  // where they are asked for
+  std::optional<Trace> trace;      // while steps are profiled
+  StepTimes times;                 // of this rank
+  StepTimes longest;               // of all ranks
+  std::string resumed;             // the checkpoint that this run goes on from
+  std::string evaluated;           // see weightsPath
+  int signal = 0;                  // agreed by all ranks
+  int64_t peak = 0;                // largest of all ranks
   std::optional<double> usualLoss; // on rank 0, where the last loss exceeds it
   bool isSpike = false;            // agreed by all ranks
   Saving::Report reports;          // of all ranks
