@@ -161,7 +161,7 @@ std::optional<Status> libraryBlockForward(const CudaKernelArgs& args) {
       beginOf<bfloat16>(keys, in[2]), own, lse};
   if (Status status = plans.forward(block->shape, data,
                                     room.take<std::byte>(bytes), stream);
-      !status)
+      !status.isOk())
     return status;
   mergeRows<<<unsigned(ceilDivide(queries.rows(), warps)), dim3(lanes, warps),
               0, stream>>>(queries, isFirst, out[2].as<bfloat16>(), lse,
