@@ -382,6 +382,15 @@ const ir::Module& fullest(const Compilation& compilation) {
 /// The setting that the memory depends on most.
 const char* culprit(const Compilation& compilation) {
   const cost::MemoryTable& memory = compilation.estimate.memory;
+  const recipe::Recipe& recipe = compilation.recipe;
+  const recipe::Origin::Kind shard = recipe.at("parallel.shard").origin.kind;
+  const bool isReplicated = shard != recipe::Origin::Kind::defaultValue &&
+                            shard != recipe::Origin::Kind::derived &&
+                            recipe.string("parallel.shard") == "none" &&
+                            recipe.integer("parallel.dp") > 1;
+  if (isReplicated &&
+      memory.optimizer >= std::max(memory.parameters, memory.activations))
+    return "parallel.shard";
   if (memory.activations <=
       std::max({memory.parameters, memory.gradients, memory.optimizer}))
     return "cluster.hardware";

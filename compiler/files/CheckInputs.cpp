@@ -53,6 +53,8 @@ public:
 private:
   Place place(const std::string& setting, const std::string& path) const;
   void source(const std::string& setting, const plan::DataSource& source);
+  void doubt(const std::string& setting, const plan::DataSource& source,
+             const std::vector<std::string>& files);
   bool filesOf(const std::string& setting, const plan::DataSource& source,
                std::vector<std::string>& files);
   void reportPattern(const Place& where, const plan::DataSource& source);
@@ -68,6 +70,7 @@ private:
   const SourceMap& sources;
   std::optional<data::Tokenizer> words; // empty if not needed or not readable
   bool isVocabTold = false;
+  bool isLengthTold = false;
 };
 
 Place Inputs::place(const std::string& setting, const std::string& path) const {
@@ -195,7 +198,7 @@ void Inputs::source(const std::string& setting,
     return;
   Fault fault = lookInto(source, plan.data, files, words ? &*words : nullptr);
   if (fault.what.empty())
-    return;
+    return doubt(setting, source, files);
   const std::string& path =
       source.paths.empty() ? source.path : source.paths[0];
   SourceRange range = rangeOf(
@@ -208,6 +211,24 @@ void Inputs::source(const std::string& setting,
     builder.help(fault.help);
   else if (!fault.missingField.empty())
     builder.help("name a field of the objects, or rename one in the file");
+}
+
+void Inputs::doubt(const std::string& setting, const plan::DataSource& source,
+                   const std::vector<std::string>& files) {
+  const Doubt doubt =
+      doubtAbout(source, plan.data, files, words ? &*words : nullptr);
+  if (doubt.kind == Doubt::Kind::none)
+    return;
+  const bool isLength = doubt.kind == Doubt::Kind::length;
+  if (isLength && std::exchange(isLengthTold, true))
+    return;
+  auto builder =
+      found.doubts.report(diag::Kind::UnlikelySetting,
+                          isLength ? recipe.at("data.sequence").origin.range
+                                   : rangeOf(recipe, setting, source.separator),
+                          "`" + setting + "`: " + doubt.what);
+  if (!doubt.help.empty())
+    builder.help(doubt.help);
 }
 
 /// Reports one error for all sources, because its cause is the model or the
@@ -251,7 +272,7 @@ void Inputs::check() {
                  found);
   const plan::Checkpoint& checkpoint = plan.checkpoint;
   if (checkpoint.resumesFromPath() && !plan::isRemote(checkpoint.resume))
-    checkCheckpoint(place("checkpoint.resume", checkpoint.resume),
+    checkCheckpoint(place("checkpoint.resume", checkpoint.resume), plan,
                     found.faults);
 }
 

@@ -22,6 +22,20 @@ struct Fault {
   std::string missingField = {};
 };
 
+/// What a run could do with the files, though hardly on purpose.
+struct Doubt {
+  enum class Kind { none, separator, length } kind = Kind::none;
+  std::string what;
+  std::string help; // may be empty
+};
+
+/// A separator of `text` that its files do not hold, or samples of `jsonl` that
+/// are all longer than a sequence: as lookInto() looks into them.
+Doubt doubtAbout(const reciperun::plan::DataSource& source,
+                 const reciperun::plan::Data& data,
+                 const std::vector<std::string>& files,
+                 const reciperun::data::Tokenizer* tokenizer);
+
 /// Why a run could not use the beginning of `files`, of which it reads at most
 /// 1 MiB in all. Finds lines that lack a field, files that are not text, and
 /// ids at or above the vocabulary. `tokenizer` may be null.

@@ -69,7 +69,7 @@ const recipe::Value* find(const recipe::Value& value, const std::string& text) {
         return found;
   if (const auto* record = std::get_if<recipe::Record>(&value.data))
     for (const char* field :
-         {"path", "sources", "messages", "prompt", "completion"})
+         {"path", "sources", "messages", "prompt", "completion", "separator"})
       if (const recipe::Value* inner = record->find(field))
         if (const recipe::Value* found = find(*inner, text))
           return found;
@@ -160,6 +160,29 @@ bool isTokenizerFolder(const Place& place) {
          fs::is_regular_file(fs::path(place.resolved) / tokenizerName, code);
 }
 
+/// The folder in which a pattern is looked for, or the one nearest to it, and
+/// its files of the pattern's kind.
+void tellPattern(diag::Builder& builder, const Place& place) {
+  const std::string& path = place.resolved;
+  const size_t slash = path.rfind('/', path.find_first_of("*?["));
+  const fs::path folder = slash == path.npos ? "." : path.substr(0, slash);
+  const Gap gap = gapOf(folder);
+  const std::string kind = fs::path(path).extension().string();
+  std::vector<std::string> names = namesIn(gap.above);
+  std::erase_if(names, [&](const std::string& name) {
+    return kind.empty() || !name.ends_with(kind);
+  });
+  const std::string above = absolute(gap.above.string());
+  builder.help((gap.name.empty()
+                    ? ""
+                    : "the folder `" +
+                          (gap.above / gap.name).lexically_normal().string() +
+                          "` does not exist; ") +
+               "`" + above + "` holds " +
+               (names.empty() ? "no file of this kind"
+                              : diag::quotedList(names, mostListed)));
+}
+
 } // namespace
 
 bool isPattern(const std::string& path) {
@@ -228,7 +251,13 @@ void reportMissing(diag::Engine& engine, const Place& place,
   else if ((place.setting == "weights" || place.setting == "tokenizer") &&
            isHubName(place))
     tellHub(builder, place);
-  else if (!isPattern(place.resolved))
+  else if (place.setting == "checkpoint.resume" &&
+           place.written.find('/') == std::string::npos)
+    builder.help("write `resume = \"auto\"` to go on from the last checkpoint "
+                 "of this run, or the path of one");
+  else if (isPattern(place.resolved))
+    tellPattern(builder, place);
+  else
     tellFolder(builder, place);
 }
 

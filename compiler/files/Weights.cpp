@@ -105,6 +105,41 @@ std::string pointerHelp(const fs::path& folder) {
   return "copy or download the file again";
 }
 
+/// The names of the parameters of a checkpoint; empty where its manifest is
+/// damaged, which the run tells.
+std::set<std::string> parametersOf(const fs::path& manifest) {
+  std::set<std::string> names;
+  auto text = reciperun::readTextFile(manifest);
+  auto json = reciperun::parseJson(text ? *text : "");
+  if (!json || !json->is_object() || !json->contains("parameters") ||
+      !(*json)["parameters"].is_array())
+    return names;
+  for (const auto& parameter : (*json)["parameters"])
+    if (parameter.is_object() && parameter.contains("name") &&
+        parameter["name"].is_string())
+      names.insert(parameter["name"].get<std::string>());
+  return names;
+}
+
+/// A run with an adapter goes on from a checkpoint that has it.
+void checkAdapter(const Place& place, const reciperun::plan::Plan& plan,
+                  diag::Engine& engine) {
+  const std::set<std::string> names =
+      parametersOf(fs::path(place.resolved) / manifestName);
+  if (names.empty())
+    return;
+  for (const reciperun::plan::Parameter& parameter : plan.parameters)
+    if (parameter.adapter && !names.contains(parameter.name))
+      return reportUnfit(
+          place, engine,
+          "`" + place.written +
+              "` is a checkpoint without the adapter: it "
+              "has no `" +
+              parameter.name + "`",
+          "to start the adapter from its weights, write `weights = \"" +
+              place.written + "\"` and leave `resume` out");
+}
+
 } // namespace
 
 void checkWeights(const Place& place, const recipe::Recipe& recipe,
@@ -143,14 +178,15 @@ void checkWeights(const Place& place, const recipe::Recipe& recipe,
                 "these weights are of");
 }
 
-void checkCheckpoint(const Place& place, diag::Engine& engine) {
+void checkCheckpoint(const Place& place, const reciperun::plan::Plan& plan,
+                     diag::Engine& engine) {
   std::string cause = reciperun::data::whyNoFolder(place.resolved);
   if (!cause.empty())
     return reportMissing(engine, place, cause);
   fs::path folder = place.resolved;
   std::error_code code;
   if (fs::exists(folder / manifestName, code))
-    return;
+    return checkAdapter(place, plan, engine);
   bool isModel = fs::exists(folder / singleName, code) ||
                  fs::exists(folder / indexName, code);
   reportUnfit(place, engine,

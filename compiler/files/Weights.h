@@ -19,8 +19,9 @@ void checkWeights(const Place& place, const recipe::Recipe& recipe,
                   Findings& found);
 
 /// Checks a checkpoint to resume from. Weights without optimizer state are not
-/// enough.
-void checkCheckpoint(const Place& place, diag::Engine& engine);
+/// enough, and a plan that trains an adapter needs a checkpoint with it.
+void checkCheckpoint(const Place& place, const reciperun::plan::Plan& plan,
+                     diag::Engine& engine);
 
 } // namespace recipec::files
 

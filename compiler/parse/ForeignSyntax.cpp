@@ -36,13 +36,13 @@ public:
       : sources(sources), list(list), error(error), report(report) {}
 
   bool run() {
-    return comment() || equality() || doubleSign() || typedValue() ||
-           assignment() || percent() || power() || orSign() || prefix() ||
-           quotedName() || elseIf() || fromImport() || extends() ||
-           quotedDeclaration() || hyphens() || slashes() || table() ||
-           thousands() || fatArrow() || method() || dashedList() ||
-           continuation() || dataFile() || valueOfFile() || settingOfFile() ||
-           word();
+    return wholeDivision() || comment() || forgottenReturn() || equality() ||
+           doubleSign() || typedValue() || assignment() || percent() ||
+           power() || orSign() || prefix() || quotedName() || elseIf() ||
+           fromImport() || extends() || quotedDeclaration() || hyphens() ||
+           slashes() || table() || thousands() || fatArrow() || method() ||
+           dashedList() || continuation() || dataFile() || valueOfFile() ||
+           settingOfFile() || word();
   }
 
 private:
@@ -87,6 +87,31 @@ private:
   }
 
   // ---- forms
+
+  /// `a // b`: one operand behind a value, and not the words of a comment.
+  bool wholeDivision() {
+    const size_t first = error.token - 1;
+    const bool isOperand = isName(next()) || next() == TokenType::INTEGER;
+    return previous() == TokenType::SLASH && found() == TokenType::SLASH &&
+           areAdjacent(first) && isOperand && isEndOfItem(error.token + 2) &&
+           fix("division is `/`, of whole numbers too; a comment begins with "
+               "`#`",
+               rangeOf(first, error.token), "/", Applicability::maybe);
+  }
+
+  /// `x + y` alone as the last item of a block.
+  bool forgottenReturn() {
+    if (error.rule != Grammar::RuleSetting || !isBinaryOperator(found()) ||
+        !isInFunction() || next() == TokenType::ASSIGN)
+      return false;
+    size_t last = error.token;
+    while (!isEndOfItem(last + 1))
+      ++last;
+    const uint32_t begin = list.tokens[error.begin].begin;
+    return fix("a block ends in `return`: write `return " +
+                   std::string(sources.text(rangeOf(error.begin, last))) + "`",
+               {list.source, begin, begin}, "return ");
+  }
 
   /// `// text`, `/* text */`
   bool comment() {

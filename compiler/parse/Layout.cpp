@@ -23,6 +23,9 @@
 #include "compiler/parse/Parse.h"
 #include "compiler/parse/Tokens.h"
 
+#include <optional>
+#include <utility>
+
 namespace recipec::parse {
 
 namespace {
@@ -418,6 +421,9 @@ private:
       const Token& brace = suspect.closing;
       report.note("this `}` closes it, but stands further left",
                   {list.source, brace.begin, brace.end});
+      if (auto line = lineBehind(open.begin))
+        report.help("by the indentation it belongs before line " +
+                    std::to_string(*line));
     } else if (offset < raw.back().begin) {
       report.note("expected `" + closing + "` before this",
                   {list.source, offset, offset + 1});
@@ -509,6 +515,21 @@ private:
     std::string_view text = sources.lineText(list.source, line);
     size_t indent = text.find_first_not_of(" \t");
     return indent == std::string_view::npos ? 0 : int(indent);
+  }
+
+  /// The first line behind a block that is indented as little as the line that
+  /// opens it; none where no other token begins one.
+  std::optional<int> lineBehind(uint32_t begin) const {
+    int last = sources.lineColumn(list.source, begin).line;
+    for (const Token& token : raw) {
+      if (token.begin <= begin || token.type == TokenType::NEWLINE)
+        continue;
+      const int line = sources.lineColumn(list.source, token.begin).line;
+      if (std::exchange(last, line) != line &&
+          indentOf(token.begin) <= indentOf(begin))
+        return line;
+    }
+    return std::nullopt;
   }
 
   void emit(Token token) {

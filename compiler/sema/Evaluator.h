@@ -79,13 +79,10 @@ struct LibraryName {
   std::optional<diag::FixIt> added; // of the import
 };
 
-struct KnownField;
 struct Suggestion;
 
 class Evaluator {
 public:
-  /// Says what is written instead of a word that other languages have.
-  bool helpWithWord(diag::Builder& builder, const ast::Name& name);
   Evaluator(const SourceMap& sources, Loader& loader, diag::Engine& engine)
       : sources(sources), loader(loader), messages(*this, engine),
         modules(*this, loader) {}
@@ -235,17 +232,10 @@ private:
                        const Env& env);
   bool helpWithLibrary(diag::Builder& builder, const ast::Name& name,
                        const Env& env);
-  static diag::Applicability applicabilityOf(const KnownField& field);
 
   // Objects.cpp
   void buildSlots(Object& object);
   void addDefinition(Object& object, const Layer& layer, const Member& member);
-  void reportUnknownKey(const Object& object, const Layer& layer,
-                        const ast::Name& name);
-  /// Where the name is what another tool calls a field of the schema, or else
-  /// of the recipe.
-  bool helpWithOtherName(diag::Builder& builder, const Schema& schema,
-                         const ast::Name& name);
   Value slotValue(Object& object, Slot& slot);
   Value definedValue(Object& object, Slot& slot);
   Value defaultValue(Object& object, Slot& slot);
@@ -257,7 +247,6 @@ private:
   /// Records in a list know where they are, as those in fields do.
   Value adoptElements(Object& object, const Slot& slot, const Value& list);
   Value typedSlot(Object& object, Slot& slot, Value value, SourceRange range);
-  bool dropFixed(Object& object, Slot& slot);
   void reportMissing(Object& object, Slot& slot);
   void reportCycle(Object& object, Slot& slot);
 

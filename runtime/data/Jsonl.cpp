@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <filesystem>
 #include <utility>
 
 namespace reciperun::data {
@@ -169,13 +170,17 @@ std::string shellWord(const std::string& path) {
   return word + "'";
 }
 
-/// The command that writes a JSONL file next to the original.
+/// The command that writes a JSONL file next to the original, under a name that
+/// is free.
 std::string conversion(const std::string& command, const std::string& path) {
   const bool isLines = path.ends_with(".jsonl");
   const size_t dot =
       isLines || path.ends_with(".json") ? path.rfind('.') : path.size();
-  const std::string made =
-      path.substr(0, dot) + (isLines ? ".lines.jsonl" : ".jsonl");
+  const std::string stem = path.substr(0, dot);
+  std::string made = stem + (isLines ? ".lines.jsonl" : ".jsonl");
+  std::error_code code;
+  for (int i = 1; std::filesystem::exists(made, code); ++i)
+    made = stem + ".lines" + (i > 1 ? std::to_string(i) : "") + ".jsonl";
   return "`" + command + " " + shellWord(path) + " > " + shellWord(made) +
          "`, and name the new file";
 }

@@ -217,7 +217,8 @@ private:
 
   /// Reports a mismatch between the dimensions `expected` and `found`.
   bool differ(std::span<const DimId> expected, std::span<const DimId> found,
-              const std::string& rule, const std::string& help = {}) {
+              const std::string& rule, const std::string& help = {},
+              std::initializer_list<size_t> made = {}) {
     for (size_t i = 0; i < std::min(expected.size(), found.size()); ++i) {
       if (sameDim(module, expected[i], found[i]))
         continue;
@@ -238,6 +239,14 @@ private:
     auto builder = mismatch(rule + ", and not " + describe(found));
     if (op.kind == ir::OpKind::Add || op.kind == ir::OpKind::Mul)
       labelOperands(builder);
+    for (size_t i : made) {
+      const ir::Value& value = module[op.operands[i]];
+      const std::string_view name = ops::infoOf(op.kind).operands[i].name;
+      if (value.range.isValid())
+        builder.label(value.range, "`" + std::string(name) + "` is " +
+                                       describe(std::span(dims(i)).subspan(2)) +
+                                       " here");
+    }
     labelDifference(builder, expected, found);
     if (!help.empty())
       builder.help(help);
@@ -455,7 +464,8 @@ private:
     if (!same(k, dims(2)))
       return differ(k, dims(2),
                     "`attention` takes keys and values of one shape, here " +
-                        describe(k));
+                        describe(k),
+                    "give both the same dimensions, those of `k`", {1, 2});
     if (!sameDim(module, q[3], k[3]))
       return differ(std::span(q).last(1), std::span(k).last(1),
                     "`attention` takes queries and keys of one width, here " +

@@ -5,6 +5,9 @@
 #include "compiler/recipe/Format.h"
 
 #include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
 #include <optional>
 
 namespace recipec::passes {
@@ -118,6 +121,38 @@ void doubtSchedule(const recipe::Recipe& recipe, diag::Engine& engine) {
       .help("shorten one of them, say to a tenth of the run, `decay = 0.1`");
 }
 
+/// Where a rate of 1 or more begins: that of no optimizer here.
+constexpr double mostRate = 1;
+
+/// `1.5e-3` for 1500, the sign of whose exponent was forgotten; empty where the
+/// number has none.
+std::string withNegativeExponent(double rate) {
+  const int exponent = int(std::floor(std::log10(rate)));
+  if (exponent < 1)
+    return {};
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%.6ge-%d",
+                rate / std::pow(10, exponent), exponent);
+  return text.data();
+}
+
+void doubtRate(const recipe::Recipe& recipe, diag::Engine& engine) {
+  const recipe::Value& given = recipe.at("optimizer.lr");
+  const recipe::Record* schedule = recordIn(given);
+  const recipe::Value* rate = schedule ? schedule->find("peak") : &given;
+  const auto* number = rate ? std::get_if<double>(&rate->data) : nullptr;
+  if (!number || *number < mostRate)
+    return;
+  const std::string meant = withNegativeExponent(*number);
+  engine
+      .report(diag::Kind::UnlikelySetting, rate->origin.range,
+              "a learning rate of " + recipe::formatReal(*number) +
+                  " makes each step change a weight by about as much: the loss "
+                  "will not fall")
+      .help(meant.empty() ? "write a rate such as `1e-3`"
+                          : "was `" + meant + "` meant?");
+}
+
 } // namespace
 
 void findDoubts(const recipe::Recipe& recipe, diag::Engine& engine) {
@@ -126,6 +161,7 @@ void findDoubts(const recipe::Recipe& recipe, diag::Engine& engine) {
   doubtAnswers(recipe, engine);
   doubtValidation(recipe, engine);
   doubtSchedule(recipe, engine);
+  doubtRate(recipe, engine);
 }
 
 } // namespace recipec::passes

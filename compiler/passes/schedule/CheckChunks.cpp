@@ -53,6 +53,28 @@ std::string listText(const std::vector<int64_t>& numbers) {
   return "[" + text + "]";
 }
 
+/// Chunks of a stage that the layers divide into, fewer and more than now.
+diag::Proposal otherInterleaving(const Counts& counts) {
+  diag::Proposal proposal{"change `vp` to ", {}};
+  const int64_t now = counts.chunks / counts.stages;
+  const int64_t most = now > 1 ? counts.counted / counts.stages : 0;
+  auto tryChunks = [&](int64_t chunks) {
+    if (counts.counted % (counts.stages * chunks) != 0)
+      return false;
+    const std::string text = std::to_string(chunks);
+    proposal.ways.push_back(
+        {text, {"parallel.vp=" + text, "parallel.layers=auto"}});
+    return true;
+  };
+  for (int64_t chunks = now - 1; chunks > 1; --chunks)
+    if (tryChunks(chunks))
+      break;
+  for (int64_t chunks = now + 1; chunks <= most; ++chunks)
+    if (tryChunks(chunks))
+      break;
+  return proposal;
+}
+
 /// Checks that equal chunks add up to the layers that count.
 bool checkDivision(const recipe::Recipe& recipe, diag::Engine& engine) {
   const Counts counts(recipe);
@@ -61,14 +83,23 @@ bool checkDivision(const recipe::Recipe& recipe, diag::Engine& engine) {
     return true;
   const char* among =
       counts.first + counts.last > 0 ? ", embedding or loss among them," : "";
-  engine
-      .report(diag::Kind::Indivisible, recipe.at("parallel.pp").origin.range,
-              std::to_string(counts.counted) + " layers" + among +
-                  " do not divide into `pp` * `vp` = " +
-                  std::to_string(counts.chunks) + " chunks")
+  const bool areSeveral = recipe.integer("parallel.vp") > 1;
+  const char* primary = areSeveral ? "parallel.vp" : "parallel.pp";
+  const char* other = areSeveral ? "parallel.pp" : "parallel.vp";
+  auto builder = engine.report(
+      diag::Kind::Indivisible, recipe.at(primary).origin.range,
+      std::to_string(counts.counted) + " layers" + among +
+          " do not divide into `pp` * `vp` = " + std::to_string(counts.chunks) +
+          " chunks");
+  if (recipe.at(other).origin.kind == recipe::Origin::Kind::written)
+    builder.label(recipe.at(other).origin.range,
+                  "`" + std::string(other).substr(sizeof("parallel.") - 1) +
+                      "` is " + std::to_string(recipe.integer(other)));
+  builder
       .label(recipe.at("model.layers").origin.range,
              "`layers` = " + std::to_string(recipe.count("model.layers")) +
                  " is given here")
+      .propose(otherInterleaving(counts))
       .propose(otherChunks(recipe));
   return false;
 }
@@ -104,12 +135,12 @@ void checkChunks(const recipe::Recipe& recipe, diag::Engine& engine) {
 diag::Proposal otherChunks(const recipe::Recipe& recipe) {
   const Counts counts(recipe);
   diag::Proposal proposal;
+  const int64_t ofStage = counts.chunks / counts.stages;
   if (counts.counted >= counts.stages) {
     const std::string list = listText(evenChunks(counts));
     proposal.ways.push_back(
         {"set `parallel.layers` to " + list, {"parallel.layers=" + list}});
   }
-  const int64_t ofStage = counts.chunks / counts.stages;
   auto propose = [&](int64_t stages) {
     const std::string text = std::to_string(stages);
     proposal.ways.push_back({"change `pp` to " + text,

@@ -7,6 +7,7 @@
 // 3. What was not given has its default, or is reported.
 
 #include "compiler/sema/Evaluator.h"
+#include "compiler/sema/models/Trace.h"
 #include "compiler/sema/types/Convert.h"
 #include "compiler/sema/types/Mismatch.h"
 
@@ -185,9 +186,38 @@ private:
       return;
     }
     target.range = argument.name ? cover(argument.name->range, place) : place;
+    if (lacksSource(given, name, type)) {
+      isGood = false;
+      target.value.emplace();
+      return;
+    }
     target.value = expect(evaluator, values[given], type, place,
                           "`" + name + "` of `" + callee + "`");
     isGood = isGood && !target.value->isPoison();
+  }
+
+  /// Reports `linear(x, hidden)` for `linear(x, ffn -> hidden)`, where the
+  /// tensor is known to end in `ffn`.
+  bool lacksSource(size_t given, const std::string& name, const Type& type) {
+    const DimRef* dim = values[given].get<DimRef>();
+    const Tensor* tensor =
+        values.empty() ? nullptr : values.front().get<Tensor>();
+    if (type.kind != Type::Kind::mapping || !dim || !tensor ||
+        !evaluator.tracer)
+      return false;
+    const std::string source = evaluator.tracer->lastDims(tensor->id);
+    const std::string written(
+        evaluator.sources.text(placeOf(node.arguments[given])));
+    if (source.empty() || source == written)
+      return false;
+    const std::string text = source + " -> " + written;
+    evaluator.messages
+        .report(diag::Kind::WrongType, placeOf(node.arguments[given]),
+                "`" + name + "` of `" + callee + "` is of type `" +
+                    nameOf(type) + "`, and this is of type `dim`")
+        .help("write `" + text + "`")
+        .fixIt(placeOf(node.arguments[given]), text);
+    return true;
   }
 
   void reportUnknown(const ast::Argument& argument) {

@@ -2,6 +2,7 @@
 
 #include "compiler/sema/Evaluator.h"
 #include "compiler/sema/models/Trace.h"
+#include "compiler/sema/names/ForeignWords.h"
 #include "compiler/sema/types/Mismatch.h"
 
 #include <algorithm>
@@ -93,7 +94,7 @@ Value Evaluator::call(const ast::Call& node, SourceRange range,
       auto builder =
           messages.report(diag::Kind::UnknownName, name->name.range,
                           "there is no op or block `" + name->name.text + "`");
-      if (!helpWithWord(builder, name->name) &&
+      if (!helpWithForeignWord(builder, name->name) &&
           !builder.suggest(name->name.range, name->name.text,
                            visibleNames(env)))
         builder.help("`recipec doc std.ops` lists the ops");

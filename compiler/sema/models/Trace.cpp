@@ -246,9 +246,11 @@ Value Tracer::callBlock(const Block& block, const ast::Call& node,
                  body);
   Scope outer = std::exchange(scope, scopeWith(names));
   callStack.push_back(&declaration);
+  callPlaces.push_back({range, loopDepth});
   std::optional<Value> result =
       execute((*block.env->file)[declaration.body], body);
   callStack.pop_back();
+  callPlaces.pop_back();
   scope = std::move(outer);
   if (!result && !failed)
     evaluator.messages
@@ -386,6 +388,17 @@ bool Tracer::checkParameterName(const Block& op, const recipe::Call& call,
   auto [first, isNew] = parameterNames.emplace(call.name, range);
   if (isNew)
     return true;
+  if (const CallPlace* repeated = repeatedCall();
+      repeated && first->second == range) {
+    evaluator.messages
+        .report(diag::Kind::DuplicateName, repeated->range,
+                "two parameters are called `" + call.name +
+                    "`: each turn of the loop makes one")
+        .label(range, "the parameter is made here")
+        .help("let the name have the number of the turn, as in `name = "
+              "\"layers.{i}\"`");
+    return false;
+  }
   evaluator.messages
       .report(diag::Kind::DuplicateName, range,
               "two parameters are called `" + call.name + "`")
@@ -393,6 +406,40 @@ bool Tracer::checkParameterName(const Block& op, const recipe::Call& call,
       .help("give one of them another `name`; in a loop `\"layers.{i}.q\"` "
             "has the number of the turn");
   return false;
+}
+
+std::string Tracer::lastDims(recipe::TensorId tensor) const {
+  // Through ops that keep them: norms, activations, sums.
+  for (size_t i = dataflow.calls.size(); i > 0; --i) {
+    const recipe::Call& call = dataflow.calls[i - 1];
+    if (call.result != tensor)
+      continue;
+    for (const recipe::Attribute& attribute : call.attributes)
+      if (auto* mapping =
+              std::get_if<recipe::DimsMapping>(&attribute.value.data)) {
+        std::string text;
+        for (recipe::DimId dim : mapping->to)
+          text += (text.empty() ? "" : ", ") + dataflow.dims[size_t(dim)].name;
+        return mapping->to.size() == 1 ? text : "[" + text + "]";
+      }
+    if (call.operands.empty())
+      return {};
+    // What a residual stream is added to may be of the embedding.
+    tensor = call.op == "add" ? call.operands.back() : call.operands.front();
+  }
+  return {};
+}
+
+/// The innermost call that a loop repeats, of those under execution.
+const Tracer::CallPlace* Tracer::repeatedCall() const {
+  const CallPlace* found = nullptr;
+  int around = 0;
+  for (const CallPlace& each : callPlaces) {
+    if (each.loops > around)
+      found = &each;
+    around = each.loops;
+  }
+  return found;
 }
 
 Value Tracer::record(const Block& op, std::vector<BoundArgument> arguments,

@@ -35,11 +35,22 @@ public:
   Value arithmetic(ast::BinaryOp op, const Value& left, const Value& right,
                    SourceRange range);
 
+  /// What a tensor's last dimensions are, as a mapping writes them, where the
+  /// calls that made it tell: `ffn`, `[heads, head_dim]`. Else empty.
+  std::string lastDims(recipe::TensorId tensor) const;
+
 private:
   /// The joined names of the calls around a place.
   struct Scope {
     std::string name;
     std::string hf;
+  };
+
+  /// A call of a block that is under execution, and how many loops are around
+  /// it.
+  struct CallPlace {
+    SourceRange range;
+    int loops = 0;
   };
 
   void collectDims();
@@ -58,6 +69,7 @@ private:
                const Scope& scope, bool isNamed, SourceRange range);
   bool checkParameterName(const Block& op, const recipe::Call& call,
                           bool isNamed, SourceRange range);
+  const CallPlace* repeatedCall() const;
   recipe::Value lowerAttribute(const Value& value, const Type& type);
   std::optional<recipe::DimId> dimOf(const DimRef& dim, SourceRange range);
 
@@ -68,6 +80,7 @@ private:
   std::map<std::string_view, recipe::DimId> dims;
   std::map<std::string, SourceRange> parameterNames;
   std::vector<const ast::BlockDecl*> callStack;
+  std::vector<CallPlace> callPlaces;
   int loopDepth = 0;
   int layer = -1;
   int layersDone = 0;

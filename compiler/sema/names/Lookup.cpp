@@ -2,6 +2,7 @@
 
 #include "compiler/sema/Evaluator.h"
 #include "compiler/sema/builtins/Builtins.h"
+#include "compiler/sema/names/ForeignWords.h"
 #include "compiler/sema/names/OtherNames.h"
 #include "compiler/sema/names/Sections.h"
 #include "compiler/sema/types/Mismatch.h"
@@ -54,94 +55,6 @@ bool isDeclaredIn(const Module& module, std::string_view name) {
           std::holds_alternative<ast::FunDecl>(entry->declaration->node));
 }
 
-/// A word that other languages have, and ours or what to write instead.
-struct ForeignWord {
-  std::string_view foreign, own;
-};
-
-constexpr ForeignWord foreignWords[] = {
-    {"True", "true"},      {"TRUE", "true"},   {"yes", "true"},
-    {"Yes", "true"},       {"on", "true"},     {"On", "true"},
-    {"False", "false"},    {"FALSE", "false"}, {"no", "false"},
-    {"No", "false"},       {"off", "false"},   {"Off", "false"},
-    {"None", "none"},      {"NONE", "none"},   {"null", "none"},
-    {"Null", "none"},      {"NULL", "none"},   {"nil", "none"},
-    {"undefined", "none"}, {"Auto", "auto"},   {"AUTO", "auto"},
-};
-
-constexpr std::string_view noPermutation =
-    "no op permutes dimensions: `linear(x, hidden -> [heads, head_dim], name = "
-    "\"q\")` makes those that `attention` takes";
-
-constexpr std::string_view softmaxIsInside =
-    "`attention(q, k, v)` has the product, the mask and the softmax in it, and "
-    "`router` that of experts";
-
-constexpr ForeignWord foreignFunctions[] = {
-    {"dict", "a record is written `{ name = value }`"},
-    {"list", "a list is written `[a, b]`"},
-    {"tuple", "a list is written `[a, b]`"},
-    {"set", "a list is written `[a, b]`, and `unique(list)` has each element "
-            "once"},
-    {"print", "`recipec explain FILE PATH` prints a value"},
-    {"lambda", "a function is declared `fun name(a: int): int = value`"},
-    {"math", "functions such as `sqrt` and `exp` need no import: leave `math.` "
-             "out"},
-    {"np", "functions such as `sqrt` and `exp` need no import: leave `np.` "
-           "out"},
-    {"hf", "files are named by paths: download the repository, and name its "
-           "`tokenizer.json` or, as `weights`, its folder"},
-    {"mix", "several sources are `blend([a, b], weights = [0.5, 0.5])`"},
-    {"interleave_datasets",
-     "several sources are `blend([a, b], weights = [0.5, 0.5])`"},
-    {"concatenate_datasets", "several sources are `blend([a, b])`"},
-    {"rotary", "rotary positions are `rope(x)`"},
-    {"softmax", softmaxIsInside},
-    {"sdpa", softmaxIsInside},
-    {"scaled_dot_product_attention", softmaxIsInside},
-    {"flash_attention", softmaxIsInside},
-    {"flash_attn_func", softmaxIsInside},
-    {"relu", "there is no op `relu`: `relu2` is its square, `silu` and `gelu` "
-             "are smooth alternatives"},
-    {"transpose", noPermutation},
-    {"permute", noPermutation},
-    {"view", noPermutation},
-    {"reshape", noPermutation},
-    {"rearrange", noPermutation},
-    {"token_file", "files of token ids are written `tokens(path)`"},
-    {"swiglu", "write `silu(gate) * up`"},
-    {"geglu", "write `gelu(gate) * up`"},
-    {"matmul", "a matrix product is `linear(x, from -> to, name = \"...\")`"},
-    {"AutoTokenizer", "a tokenizer is named by the path of `tokenizer.json`"},
-    {"AutoModelForCausalLM",
-     "weights are named by the path of a folder of Hugging Face's"},
-    {"load_dataset", "data are files: `jsonl(\"train.jsonl\", ...)`, "
-                     "`text(\"*.txt\")` or `tokens(...)`"},
-    {"os",
-     "a recipe sees no environment: pass a value with `--set PATH=VALUE`"},
-    {"env", "a recipe sees no environment: pass a value with "
-            "`--set PATH=VALUE`"},
-    {"torch", "types are texts, as in `precision.compute = \"bf16\"`"},
-    {"inf", "numbers are finite; `none` sets no bound"},
-    {"nan", "numbers are finite"},
-    {"self", "fields of the same record are named without it; `outer` is the "
-             "record around"},
-    {"this", "fields of the same record are named without it; `outer` is the "
-             "record around"},
-    {"ceil_div", "write `ceil(a / b)`"},
-    {"cdiv", "write `ceil(a / b)`"},
-    {"div_up", "write `ceil(a / b)`"},
-    {"floor_div", "write `floor(a / b)`"},
-    {"int", "write `floor(x)`, `round(x)` or `ceil(x)`"},
-    {"float", "write `x * 1.0`"},
-    {"str", "a value stands in a text between braces: `\"{x}\"`"},
-    {"format", "a value stands in a text between braces: `\"{x}\"`"},
-    {"range", "write `0..n`"},
-    {"map", "write `[f(x) for x in xs]`"},
-    {"filter", "write `[x for x in xs if condition]`"},
-    {"super", "a field that is not set anew keeps the parent's value"},
-};
-
 /// Whether a field of a schema is set to what stands at `range` alone.
 bool isWholeValue(const Slot& slot, SourceRange range) {
   if (slot.chain.empty() || !slot.chain.front().isValue() || !slot.field)
@@ -182,6 +95,66 @@ std::string quotedAs(const SourceMap& sources, SourceRange word,
     return plain;
   return "write `" + std::string(sources.name(word.source)) + " '" + argument +
          "'`";
+}
+
+/// What a file has that is imported as a whole: `W.base` for `base`.
+bool helpWithImported(Evaluator& evaluator, diag::Builder& builder,
+                      const ast::Name& name, const Env& env) {
+  std::vector<std::string> owners;
+  for (auto& [alias, entry] : env.module->entries) {
+    const auto* import = std::get_if<ast::Import>(&entry.declaration->node);
+    if (!import || import->file.empty() || entry.selected ||
+        entry.state == ModuleEntry::State::running)
+      continue;
+    const Value& value = evaluator.modules.entryValue(*env.module, entry);
+    Module* const* module = value.get<Module*>();
+    if (module && (*module)->find(name.text))
+      owners.emplace_back(alias);
+  }
+  if (owners.size() != 1)
+    return false;
+  const std::string path = owners.front() + "." + name.text;
+  builder
+      .help("write `" + path + "`, as the import calls the file `" +
+            owners.front() + "`")
+      .fixIt(name.range, path, diag::Applicability::safe);
+  return true;
+}
+
+/// `lamb { ... }` where a field takes records of certain schemas: which.
+bool helpWithSchemas(Evaluator& evaluator, diag::Builder& builder,
+                     const Object& object, const Slot& slot,
+                     const ast::Name& name) {
+  if (slot.chain.empty() || !slot.chain.front().isValue() || !slot.field ||
+      slot.chain.front().member->given)
+    return false;
+  const Definition& definition = slot.chain.front();
+  const ast::Expr& value =
+      (*definition.layer->env->file)[definition.member->value];
+  const bool isMaker = (std::holds_alternative<ast::Amend>(value.node) ||
+                        std::holds_alternative<ast::Call>(value.node)) &&
+                       value.range.source == name.range.source &&
+                       value.range.begin == name.range.begin;
+  if (!isMaker)
+    return false;
+  const Type& type = *evaluator.typeOf(object, slot);
+  std::vector<std::string> names;
+  if (type.kind == Type::Kind::schema)
+    names.emplace_back(type.schema->name);
+  for (const Type* member : type.members)
+    if (member->kind == Type::Kind::schema)
+      names.emplace_back(member->schema->name);
+  if (names.empty())
+    return false;
+  const std::string path = "`" + evaluator.pathOf(object, slot.name) + "`";
+  if (names.size() == 1)
+    builder
+        .help(path + " is an `" + names.front() +
+              "`, there is no other: write `" + names.front() + "`")
+        .fixIt(name.range, names.front());
+  else
+    builder.help(path + " is one of " + diag::quotedList(names, names.size()));
+  return true;
 }
 
 } // namespace
@@ -312,7 +285,8 @@ void Evaluator::reportUnknownName(const ast::Name& name, const Env& env) {
       diag::Kind::UnknownName, name.range,
       "there is nothing called `" + name.text + "` here" +
           (text.empty() ? "" : ", which `" + std::string(text) + "` reads"));
-  if (helpWithWord(builder, name) || helpWithHole(builder, name) ||
+  if (helpWithForeignWord(builder, name) || helpWithHole(builder, name) ||
+      helpWithImported(*this, builder, name, env) ||
       helpWithSection(builder, name, env))
     return;
   for (const std::string& path : loader.standardFiles())
@@ -353,6 +327,10 @@ void Evaluator::reportUnknownName(const ast::Name& name, const Env& env) {
     helpWithType(*this, builder, {},
                  *typeOf(*running.back().first, *running.back().second),
                  name.range);
+  else if (!running.empty() &&
+           helpWithSchemas(*this, builder, *running.back().first,
+                           *running.back().second, name))
+    return;
   else if (sources.text(name.range.source).substr(name.range.end, 1) == "(")
     builder.help("declare it, `fun " + name.text +
                  "(x: int): int = ...`, or import the file that does");
@@ -387,23 +365,6 @@ bool Evaluator::helpWithLiteral(diag::Builder& builder, const ast::Name& name) {
   builder.help(quotedAs(sources, place, quoted))
       .fixIt(place, quoted, diag::Applicability::safe);
   return true;
-}
-
-/// A word of another language for one of ours.
-bool Evaluator::helpWithWord(diag::Builder& builder, const ast::Name& name) {
-  for (const ForeignWord& word : foreignWords)
-    if (word.foreign == name.text) {
-      std::string own(word.own);
-      builder.help("write `" + own + "`")
-          .fixIt(name.range, own, diag::Applicability::safe);
-      return true;
-    }
-  for (const ForeignWord& word : foreignFunctions)
-    if (word.foreign == name.text) {
-      builder.help(std::string(word.own));
-      return true;
-    }
-  return false;
 }
 
 /// `"<{role}>"`, where the text is to have the braces.
@@ -446,8 +407,9 @@ bool Evaluator::helpWithSection(diag::Builder& builder, const ast::Name& name,
   }
   auto known = fieldKnownAs(*this, *recipes.loadedSchema(), name.text);
   if (known)
-    builder.help(helpFor(*known))
-        .fixIt(name.range, known->path, applicabilityOf(*known));
+    builder.help(helpFor(*known));
+  if (known && !known->path.empty())
+    builder.fixIt(name.range, known->path, applicabilityOf(*known));
   return known.has_value();
 }
 
@@ -515,7 +477,7 @@ Value Evaluator::memberOf(const Value& base, const ast::Name& member,
     if (isKnown)
       builder.help("write `" + member.text + "`")
           .fixIt(range, member.text, diag::Applicability::safe);
-    else if (base.is<Tensor>() && !helpWithWord(builder, member))
+    else if (base.is<Tensor>() && !helpWithForeignWord(builder, member))
       builder.help(modules.ops()->find(member.text)
                        ? "ops are called with their tensors: `" + member.text +
                              "(x)`"
@@ -550,8 +512,9 @@ void Evaluator::reportUnknownMember(const Value& base,
   if (object && !isMap && !isIndex) {
     auto known = fieldKnownAs(*this, *(*object)->schema, member);
     if (known) {
-      builder.help(helpFor(*known))
-          .fixIt(range, known->path, applicabilityOf(*known));
+      builder.help(helpFor(*known));
+      if (!known->path.empty())
+        builder.fixIt(range, known->path, applicabilityOf(*known));
       return;
     }
   }

@@ -4,6 +4,8 @@
 
 #include "compiler/sema/names/NameCheck.h"
 
+#include "compiler/sema/names/ForeignWords.h"
+
 #include <algorithm>
 
 namespace recipec::sema {
@@ -49,7 +51,7 @@ void NameCheck::name(const ast::Name& name, bool isCalled) {
           : "there is nothing called `" + name.text + "` here";
   auto builder = evaluator.messages.report(diag::Kind::UnknownName, name.range,
                                            std::move(message));
-  if (evaluator.helpWithWord(builder, name) ||
+  if (helpWithForeignWord(builder, name) ||
       builder.suggest(name.range, name.text, candidates))
     return;
   if (isCalled && isInBlock)

@@ -43,6 +43,8 @@ std::optional<KnownField> find(Evaluator& evaluator, const Schema& schema,
         return KnownField{field->name.text, field->isFixed, *values,
                           !takesTwoNumbers(*evaluator.types.resolve(
                               *schema.layer.env, field->type))};
+      else if (std::string why = whyAbsent(item.comments, name); !why.empty())
+        return KnownField{"", true, std::move(why)};
   if (depth == deepest)
     return std::nullopt;
   for (const Field& field : schema.fields) {
@@ -50,7 +52,8 @@ std::optional<KnownField> find(Evaluator& evaluator, const Schema& schema,
         evaluator.types.resolve(*schema.layer.env, field.declaration->type);
     for (const Schema* inner : schemasOf(*type))
       if (auto known = find(evaluator, *inner, name, depth + 1)) {
-        known->path = field.declaration->name.text + "." + known->path;
+        if (!known->path.empty())
+          known->path = field.declaration->name.text + "." + known->path;
         return known;
       }
   }
@@ -66,9 +69,17 @@ std::optional<KnownField> fieldKnownAs(Evaluator& evaluator,
 }
 
 std::string helpFor(const KnownField& field) {
+  if (field.path.empty())
+    return field.values + ": leave it out";
   return "that is `" + field.path + "` here" +
          (field.isFixed ? ", which is derived: leave it out" : "") +
          (field.values.empty() ? "" : ": " + field.values);
+}
+
+diag::Applicability applicabilityOf(const KnownField& field) {
+  return field.hasOneMeaning && field.values.empty()
+             ? diag::Applicability::safe
+             : diag::Applicability::maybe;
 }
 
 } // namespace recipec::sema

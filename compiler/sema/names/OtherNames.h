@@ -13,7 +13,7 @@ namespace recipec::sema {
 
 /// A field, and the path to it from the record that was looked through.
 struct KnownField {
-  std::string path;
+  std::string path; // empty where there is no such field
   bool isFixed = false;
   std::string values; // what those of the other tool are here; may be empty
   /// A number means the same there and here: not so where the field takes
@@ -28,6 +28,8 @@ fieldKnownAs(Evaluator& evaluator, const Schema& schema, std::string_view name);
 
 /// `` that is `batch.micro` here ``
 std::string helpFor(const KnownField& field);
+/// Whether the field may take the place of the name without a question.
+diag::Applicability applicabilityOf(const KnownField& field);
 
 } // namespace recipec::sema
 

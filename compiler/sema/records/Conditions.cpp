@@ -9,6 +9,7 @@
 
 #include "compiler/sema/Evaluator.h"
 #include "compiler/sema/records/Remedies.h"
+#include "compiler/sema/types/Examples.h"
 #include "compiler/sema/types/Mismatch.h"
 
 #include <algorithm>
@@ -47,13 +48,72 @@ std::string missingOf(Remedies& remedies, const std::vector<Operand>& operands,
   return text;
 }
 
+/// Of the operands that a condition asks to be given, `valid != none`, those
+/// that nobody set: what to add, with the example of the field's comment.
+void helpWithGiven(diag::Builder& builder, const std::vector<Operand>& operands,
+                   std::string_view rule) {
+  for (const Operand& operand : operands) {
+    const bool isAskedFor =
+        operand.slot && operand.object && operand.value.is<recipe::None>() &&
+        operand.value.origin.kind == recipe::Origin::Kind::defaultValue &&
+        rule.find(operand.text + " != none") != rule.npos;
+    const std::string example =
+        isAskedFor ? exampleFor(*operand.object, *operand.slot) : std::string();
+    if (example.empty() || operand.object->key.empty())
+      continue;
+    builder.help("add `" + std::string(operand.object->key) + " { " +
+                 std::string(operand.slot->name) + " = " + example + " }`");
+  }
+}
+
+/// Lists that are to be of one length: either may be changed, and which
+/// elements to leave out is the user's to say.
+bool helpWithLengths(diag::Builder& builder,
+                     const std::vector<Operand>& operands,
+                     std::string_view rule) {
+  std::vector<std::pair<const Operand*, size_t>> lists;
+  for (const Operand& operand : operands)
+    if (const ListValue* const* list = operand.value.get<const ListValue*>();
+        list && operand.slot &&
+        rule.find("len(" + operand.text + ")") != rule.npos)
+      lists.emplace_back(&operand, (*list)->elements.size());
+  if (lists.size() != 2 || lists[0].second == lists[1].second)
+    return false;
+  auto way = [](const Operand& operand, size_t length) {
+    return "`" + operand.text + "` " + std::to_string(length) +
+           (length == 1 ? " element" : " elements");
+  };
+  builder.help("give " + way(*lists[0].first, lists[1].second) + ", or " +
+               way(*lists[1].first, lists[0].second));
+  return true;
+}
+
+/// The one to blame: where the message does not name the first of the
+/// candidates, the first that it names.
+const Operand* blamed(const std::vector<const Operand*>& candidates,
+                      const std::vector<Operand>& operands,
+                      const std::string& message) {
+  auto isNamed = [&](const Operand& operand) {
+    return message.find("`" + operand.text + "`") != message.npos;
+  };
+  const Operand* first = candidates.empty() ? nullptr : candidates.front();
+  if (first && (isNamed(*first) || isNumeric(first->value)))
+    return first;
+  for (const Operand& operand : operands)
+    if (isUserSet(operand) && isNamed(operand) &&
+        operand.value.origin.range.isValid())
+      return &operand;
+  return first;
+}
+
 void reportFailed(Evaluator& evaluator, Object& object, size_t layerIndex,
                   const ast::Require& require, SourceRange range,
                   const Env& env) {
   std::vector<Operand> operands = operandsOf(evaluator, require.condition, env);
   std::vector<const Operand*> candidates =
       suspects(evaluator, operands, &object);
-  const Operand* primary = candidates.empty() ? nullptr : candidates.front();
+  const std::string message = requireMessage(evaluator, require, env);
+  const Operand* primary = blamed(candidates, operands, message);
   const Trial trial{object, layerIndex, require, operands};
   Remedies remedies(evaluator, trial);
   std::vector<diag::Proposal> proposals =
@@ -63,8 +123,7 @@ void reportFailed(Evaluator& evaluator, Object& object, size_t layerIndex,
   bool isOneLine = rule.find('\n') == std::string::npos;
   auto builder = evaluator.messages.report(
       diag::Kind::RequireFailed,
-      primary ? primary->value.origin.range : object.range,
-      requireMessage(evaluator, require, env));
+      primary ? primary->value.origin.range : object.range, message);
   // What the excerpt shows anyway needs no words.
   bool isShown =
       primary && evaluator.sources.text(primary->value.origin.range)
@@ -76,6 +135,9 @@ void reportFailed(Evaluator& evaluator, Object& object, size_t layerIndex,
                          : "required by this condition",
                evaluator.isLibrary(range) ? range : ruleRange);
   noteOperands(evaluator, builder, operands, primary ? primary->slot : nullptr);
+  helpWithGiven(builder, operands, rule);
+  if (helpWithLengths(builder, operands, rule))
+    proposals.clear();
   if (std::string missing = missingOf(remedies, operands, rule);
       !missing.empty())
     builder.otherwise("give " + missing);

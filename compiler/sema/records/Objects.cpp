@@ -10,34 +10,42 @@
 // schema: fields behind a failed condition see poison, and stay silent.
 
 #include "compiler/sema/Evaluator.h"
-#include "compiler/sema/names/OtherNames.h"
-#include "compiler/sema/names/Sections.h"
+#include "compiler/sema/names/UnknownKeys.h"
 #include "compiler/sema/records/Conditions.h"
+#include "compiler/sema/records/FixedFields.h"
 #include "compiler/sema/types/Convert.h"
 #include "compiler/sema/types/Mismatch.h"
 #include "compiler/sema/types/Quotation.h"
-#include "compiler/sema/values/Comments.h"
 
 #include <algorithm>
 
 namespace recipec::sema {
 namespace {
 
-/// A shorter beginning of a name says too little.
-constexpr size_t leastPrefix = 3;
-
-/// The one name that begins with `prefix`, `optimizer` for `optim`.
-std::optional<std::string> onlyWith(const std::vector<std::string>& names,
-                                    std::string_view prefix) {
-  std::optional<std::string> only;
-  for (const std::string& name : names) {
-    if (prefix.size() < leastPrefix || !name.starts_with(prefix))
-      continue;
-    if (only)
-      return std::nullopt;
-    only = name;
-  }
-  return only;
+/// `data = { ... }` where a parent's `data` was to be amended.
+bool helpWithReplaced(diag::Builder& builder, const Object& object) {
+  Slot* slot = object.container ? object.container->find(object.key) : nullptr;
+  if (!slot || slot->chain.empty() || !slot->chain.front().isValue())
+    return false;
+  const Member& own = *slot->chain.front().member;
+  const ast::File& file = *slot->chain.front().layer->env->file;
+  if (own.given || own.path.size() != 1 ||
+      !std::holds_alternative<ast::RecordExpr>(file[own.value].node))
+    return false;
+  for (const Layer* layer : object.container->layers)
+    for (const Member& member : layer->members) {
+      if (&member == &own || member.path.front().text != object.key)
+        continue;
+      const std::string name(object.key);
+      const SourceRange path = own.path.front().range;
+      builder
+          .help("`=` replaces the parent's `" + name + "`: write `" + name +
+                " { ... }`, which amends it")
+          .fixIt({path.source, path.end, file[own.value].range.begin}, " ",
+                 diag::Applicability::safe);
+      return true;
+    }
+  return false;
 }
 
 } // namespace
@@ -87,7 +95,7 @@ void Evaluator::addDefinition(Object& object, const Layer& layer,
   if (!slot) {
     if (object.schema) {
       object.hasUnknownKey = true;
-      reportUnknownKey(object, layer, name);
+      reportUnknownKey(*this, object, layer, member);
       return;
     }
     slot = &object.slots.emplace_back();
@@ -97,82 +105,6 @@ void Evaluator::addDefinition(Object& object, const Layer& layer,
   if (definition.isValue())
     slot->chain.clear();
   slot->chain.push_back(definition);
-}
-
-void Evaluator::reportUnknownKey(const Object& object, const Layer& layer,
-                                 const ast::Name& name) {
-  const Schema& schema = *object.schema;
-  auto builder = messages.report(
-      layer.isArguments ? diag::Kind::UnknownArgument : diag::Kind::UnknownKey,
-      name.range,
-      "`" + std::string(schema.name) + "` has no field `" + name.text + "`");
-  // Help looks at every field of every section.
-  constexpr int mostHelped = 200;
-  if (messages.errors() > mostHelped)
-    return;
-  if (helpWithOtherName(builder, schema, name))
-    return;
-  std::vector<std::string> names;
-  for (const Field& field : schema.fields)
-    if (!field.declaration->isFixed)
-      names.push_back(field.declaration->name.text);
-  if (&schema == recipes.loadedSchema())
-    names.emplace_back(sweepName);
-  if (builder.suggest(name.range, name.text, names))
-    return;
-  if (std::optional<std::string> whole = onlyWith(names, name.text)) {
-    builder.help("did you mean `" + *whole + "`?").fixIt(name.range, *whole);
-    return;
-  }
-  // Perhaps it belongs to one of the sections.
-  std::vector<std::string> sections = sectionsWith(*this, schema, name.text);
-  if (sections.empty() && recipes.loadedSchema() && !layer.isArguments)
-    sections = sectionsWith(*this, *recipes.loadedSchema(), name.text);
-  if (!sections.empty()) {
-    bool isArgument =
-        sources.kind(name.range.source) == SourceKind::commandLine;
-    builder.help("`" + name.text + "` is a field of " + joinSections(sections) +
-                 ": write `" +
-                 (isArgument
-                      ? "--set " + sections.front() + "." + name.text + "=...`"
-                      : sections.front() + " { " + name.text + " = ... }`"));
-    return;
-  }
-  if (names.empty() && layer.isArguments)
-    builder.help("it takes no arguments: write `" + std::string(schema.name) +
-                 "()`");
-  if (names.empty() || names.size() > 16)
-    return;
-  std::string list;
-  for (const std::string& field : names)
-    list += (list.empty() ? "`" : ", `") + field + "`";
-  builder.help("its fields are " + list);
-}
-
-bool Evaluator::helpWithOtherName(diag::Builder& builder, const Schema& schema,
-                                  const ast::Name& name) {
-  if (std::optional<KnownField> own = fieldKnownAs(*this, schema, name.text)) {
-    builder.help(helpFor(*own));
-    if (!own->isFixed && own->values.empty())
-      builder.fixIt(name.range, own->path, applicabilityOf(*own));
-    return true;
-  }
-  if (!recipes.loadedSchema() || &schema == recipes.loadedSchema())
-    return false;
-  // A name of our own, `dir` say, is that of its sections.
-  if (!sectionsWith(*this, *recipes.loadedSchema(), name.text).empty())
-    return false;
-  std::optional<KnownField> other =
-      fieldKnownAs(*this, *recipes.loadedSchema(), name.text);
-  if (other)
-    builder.help(helpFor(*other));
-  return other.has_value();
-}
-
-diag::Applicability Evaluator::applicabilityOf(const KnownField& field) {
-  return field.hasOneMeaning && field.values.empty()
-             ? diag::Applicability::safe
-             : diag::Applicability::maybe;
 }
 
 Object* Evaluator::copyInto(const Object& object, Object& container,
@@ -297,36 +229,8 @@ void Evaluator::reportCycle(Object& object, Slot& slot) {
   }
 }
 
-bool Evaluator::dropFixed(Object& object, Slot& slot) {
-  if (!slot.field || !slot.field->declaration->isFixed)
-    return false;
-  bool isGiven = std::any_of(slot.chain.begin(), slot.chain.end(),
-                             [](const Definition& definition) {
-                               return definition.member->setsFixed;
-                             });
-  if (slot.chain.empty() || isGiven)
-    return false;
-  const ast::FieldDecl& declaration = *slot.field->declaration;
-  // Of the values of an axis, the axis is at fault.
-  const Member& last = *slot.chain.back().member;
-  auto builder = messages.report(
-      diag::Kind::FixedField, last.given ? last.path.back().range : last.range,
-      "`" + pathOf(object, slot.name) + "` is derived and cannot be set");
-  builder
-      .note("it is `" +
-                std::string(sources.text(
-                    (*object.schema->file)[declaration.defaultValue].range)) +
-                "`",
-            slot.field->range)
-      .help("leave it out: it follows what it is derived from");
-  if (std::string summary = summaryOf(*object.schema, slot.name);
-      !summary.empty())
-    builder.note("`" + std::string(slot.name) + "`: " + summary);
-  return true;
-}
-
 Value Evaluator::slotValue(Object& object, Slot& slot) {
-  if (dropFixed(object, slot))
+  if (reportFixed(*this, object, slot))
     return poison();
   size_t first = 0;
   Value value;
@@ -472,6 +376,8 @@ void Evaluator::reportMissing(Object& object, Slot& slot) {
       messages.report(diag::Kind::MissingField, object.range,
                       "`" + path + "` is not set, and it has no default");
   builder.note("it is of type `" + nameOf(*type) + "`", slot.field->range);
+  if (helpWithReplaced(builder, object))
+    return;
   bool isSection = object.container && object.container->container == nullptr;
   std::string choices;
   if (type->kind == Type::Kind::schema)

@@ -15,10 +15,17 @@
 #include "compiler/sema/values/Lower.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <utility>
 
 namespace recipec::sema {
 namespace {
+
+/// A smaller number is not taken for a fraction of another one.
+constexpr double leastFraction = 0.01;
 
 /// How far from the user's value a remedy is looked for, and how far from one
 /// that was found for another.
@@ -186,6 +193,33 @@ std::vector<Value> Remedies::nearestBound(const Operand& operand,
   return {};
 }
 
+/// What the number was meant as: a fraction of another operand, or percent.
+std::vector<Value> Remedies::scaledValues(const Operand& operand,
+                                          double current) {
+  std::vector<double> scaled;
+  if (current >= leastFraction && current < 1)
+    for (const Operand& other : trial.operands)
+      if (const double* number = other.value.get<double>();
+          number && other.slot != operand.slot && *number > 0)
+        scaled.push_back(current * *number);
+  const std::string_view written =
+      evaluator.sources.text(operand.value.origin.range);
+  const bool isPercent = current > 1 && current <= 100 &&
+                         current == std::floor(current) &&
+                         written.find('%') == written.npos;
+  if (isPercent)
+    scaled.push_back(current / 100);
+  for (double value : scaled) {
+    // As the user would write it: without what multiplication adds behind.
+    std::array<char, 32> text{};
+    std::snprintf(text.data(), text.size(), "%.6g", value);
+    value = std::strtod(text.data(), nullptr);
+    if (holdsWith(operand, {value, {}}))
+      return {{value, {}}};
+  }
+  return {};
+}
+
 /// Lists of whole numbers that are as even as may be, the larger ones first: as
 /// long, and of such a sum, as other operands or the list itself.
 std::vector<Value> Remedies::evenLists(const Operand& operand) {
@@ -300,13 +334,16 @@ std::vector<Value> Remedies::helpfulValues(const Operand& operand) {
     if (!evaluator.isEqual(value, operand.value) && holdsWith(operand, value))
       values.push_back(std::move(value));
   const bool hasOthers = !values.empty();
-  if (!hasOthers)
+  const double* number = operand.value.get<double>();
+  if (!hasOthers && number)
+    values = scaledValues(operand, *number);
+  isScaled = !hasOthers && !values.empty();
+  if (values.empty())
     values = defaultValue(operand);
   // A default with a unit says nothing of a number without one.
   const bool isOfOtherType =
       !hasOthers && !values.empty() && values[0].is<recipe::Quantity>();
-  if (const double* number = operand.value.get<double>();
-      number && (values.empty() || isOfOtherType))
+  if (number && (values.empty() || isOfOtherType))
     if (auto bound = nearestBound(operand, *number); !bound.empty())
       values = std::move(bound);
   return values;
@@ -406,6 +443,9 @@ Remedies::proposals(const std::vector<const Operand*>& candidates,
     }
     proposals.insert(isFirst ? proposals.begin() : proposals.end(),
                      std::move(*proposal));
+    // What the user meant leaves the rest as it is.
+    if (std::exchange(isScaled, false))
+      return {std::move(isFirst ? proposals.front() : proposals.back())};
   }
   // What nobody set, `cluster.ranks` say, or a choice beside the one to blame.
   auto isBeside = [&](const Operand& operand) {

@@ -41,6 +41,7 @@ private:
   std::vector<Value> nearestValues(const Operand& operand, int64_t current);
   std::vector<Value> nearestBound(const Operand& operand, double current);
   std::vector<Value> otherValues(const Operand& operand);
+  std::vector<Value> scaledValues(const Operand& operand, double current);
   std::vector<Value> evenLists(const Operand& operand);
   std::vector<Value> defaultValue(const Operand& operand);
   diag::WayOut wayOut(const Operand& operand, const Value& value,
@@ -53,6 +54,7 @@ private:
 
   Evaluator& evaluator;
   const Trial& trial;
+  bool isScaled = false; // the last values found are what was meant
 };
 
 } // namespace recipec::sema

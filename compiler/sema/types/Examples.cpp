@@ -7,6 +7,7 @@
 
 #include "compiler/sema/Evaluator.h"
 #include "compiler/sema/types/Convert.h"
+#include "compiler/sema/values/Comments.h"
 
 #include <algorithm>
 
@@ -62,6 +63,25 @@ std::string defaultAsExample(Evaluator& evaluator, const Type& type) {
                  convert(evaluator, evaluator.evaluate(id, env), type)
              ? text
              : std::string();
+}
+
+std::string exampleFor(const Object& object, const Slot& slot) {
+  const ast::Comments* comments =
+      object.schema ? commentsOf(*object.schema, slot.name) : nullptr;
+  std::string example = comments ? exampleIn(*comments) : std::string();
+  constexpr std::string_view hole = "{name}";
+  const size_t at = example.find(hole);
+  if (at == example.npos)
+    return example;
+  const Object* around = &object;
+  while (around->container)
+    around = around->container;
+  std::string name = "model";
+  for (const Slot& each : around->slots)
+    if (const std::string* text = each.value.get<std::string>();
+        text && each.name == "name")
+      name = *text;
+  return example.replace(at, hole.size(), name);
 }
 
 std::string exampleOf(Evaluator& evaluator, const Schema& schema,

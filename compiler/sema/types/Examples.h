@@ -21,6 +21,9 @@ std::string exampleOf(Evaluator& evaluator, const Schema& schema,
 /// What the field that is being given a value has by default, where `type`
 /// takes it: a schedule's `peak` is a learning rate as `lr` is.
 std::string defaultAsExample(Evaluator& evaluator, const Type& type);
+/// What the comment of a field's declaration writes as an example, with what
+/// the recipe is called in the place of `{name}`; empty where it has none.
+std::string exampleFor(const Object& object, const Slot& slot);
 /// What has to stand behind the first field of a schema, as its comment says
 /// line by line behind "Written with"; one empty form where nothing has to.
 std::vector<std::string> formsOf(const Schema& schema);

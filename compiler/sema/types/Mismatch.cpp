@@ -12,6 +12,7 @@
 #include "compiler/sema/modules/DataText.h"
 #include "compiler/sema/types/Convert.h"
 #include "compiler/sema/types/Examples.h"
+#include "compiler/sema/types/Intent.h"
 #include "compiler/sema/types/Quotation.h"
 #include "compiler/sema/values/BuiltinFunction.h"
 #include "compiler/sema/values/Comments.h"
@@ -111,6 +112,20 @@ bool Mismatch::reportElement() {
     if (convert(evaluator, element, *lists->element))
       continue;
     SourceRange place = element.origin.range;
+    if (element.isNumber() && lists->element->kind != Type::Kind::quantity) {
+      // Weights among sources are a matter of the whole list.
+      diag::Diagnostic whole{};
+      diag::Builder trial(whole);
+      if (helpWithBlend(evaluator, trial, value, *lists)) {
+        evaluator.messages
+            .report(diag::Kind::WrongType, range,
+                    what + " is of type `" + nameOf(*lists) +
+                        "`, and element " + std::to_string(i) +
+                        " is of type `" + typeNameOf(element) + "`")
+            .help(whole.helps.front());
+        return true;
+      }
+    }
     reportMismatch(evaluator, element, *lists->element,
                    isInside(place, range) ? place : range,
                    "element " + std::to_string(i) + " of " + what);
@@ -153,7 +168,9 @@ bool Mismatch::reportUnit() {
                 std::string(isBytes ? "bytes" : "seconds") + ", `" + plain +
                 "`")
           .fixIt(range, plain);
-    } else if (!helpWithSibling(builder) && !helpWithSteps(builder, *given)) {
+    } else if (!helpWithSibling(builder) &&
+               !helpWithCount(evaluator, builder, *given, type, range) &&
+               !helpWithSteps(builder, *given)) {
       helpWithType(evaluator, builder, value, type, range);
     }
     return true;
@@ -242,11 +259,11 @@ bool Mismatch::reportNumber() {
   if (counts) {
     std::string name = nameOf(*counts);
     std::string number = recipe::formatReal(quantity->amount);
-    evaluator.messages
-        .report(diag::Kind::InvalidValue, range,
-                what + " is a whole number of " + name + ", and this is " +
-                    number)
-        .help("round it with `floor`, `round` or `ceil`");
+    auto builder = evaluator.messages.report(
+        diag::Kind::InvalidValue, range,
+        what + " is a whole number of " + name + ", and this is " + number);
+    if (!helpWithWhole(evaluator, builder, *quantity, type, range))
+      builder.help("round it with `floor`, `round` or `ceil`");
     return true;
   }
   const double* real = value.get<double>();
@@ -498,8 +515,10 @@ void helpWithType(Evaluator& evaluator, diag::Builder& builder,
   for (const Type* member : alternatives(type)) {
     const bool mayBeDefault =
         member->kind == Type::Kind::real || member->kind == Type::Kind::list;
-    std::string example =
-        mayBeDefault ? defaultAsExample(evaluator, *member) : "";
+    const bool isText = member->kind == Type::Kind::string && object && slot;
+    std::string example = mayBeDefault ? defaultAsExample(evaluator, *member)
+                          : isText     ? exampleFor(*object, *slot)
+                                       : "";
     if (example.empty())
       example = exampleOf(evaluator, *member);
     if (!example.empty())

@@ -10,6 +10,7 @@
 #include "compiler/sema/modules/DataText.h"
 #include "compiler/sema/types/Convert.h"
 #include "compiler/sema/types/Examples.h"
+#include "compiler/sema/types/Intent.h"
 #include "compiler/sema/types/Mismatch.h"
 
 #include <algorithm>
@@ -280,6 +281,8 @@ std::optional<Suggestion> correctionOf(Evaluator& evaluator, const Value& value,
   if (!range.isValid() || evaluator.isData(range.source) ||
       evaluator.isLibrary(range))
     return std::nullopt;
+  if (auto suggestion = valueOfOtherTools(evaluator, value, range))
+    return suggestion;
   if (auto suggestion = withoutQuotes(evaluator, value, type, range))
     return suggestion;
   if (auto suggestion = evaluator.modelNamed(value, type, range))

@@ -6,6 +6,8 @@ namespace recipec::sema {
 namespace {
 
 constexpr std::string_view beginning = "Also known as ";
+constexpr std::string_view valuesBeginning = "Values of other tools: ";
+constexpr std::string_view absentBeginning = "No field for ";
 
 /// The list of names that a comment ends in, on one line.
 std::string listOf(const ast::Comments& comments) {
@@ -19,6 +21,25 @@ std::string listOf(const ast::Comments& comments) {
       list += " " + line.substr(from);
   }
   return list;
+}
+
+/// What a comment says behind `start`, up to the end of the sentence, on one
+/// line.
+std::string sentenceOf(const ast::Comments& comments, std::string_view start) {
+  std::string text;
+  for (const std::string& line : comments.leading) {
+    size_t from = line.find_first_not_of("# ");
+    if (from != line.npos)
+      text += (text.empty() ? "" : " ") + line.substr(from);
+  }
+  size_t begin = text.find(start);
+  if (begin == text.npos)
+    return {};
+  begin += start.size();
+  size_t end = text.find(". ", begin);
+  if (end == text.npos && text.ends_with('.'))
+    end = text.size() - 1;
+  return text.substr(begin, end == text.npos ? end : end - begin);
 }
 
 } // namespace
@@ -37,6 +58,44 @@ std::optional<std::string> listedAs(const ast::Comments& comments,
   return list.substr(at + 2, end - at - 2);
 }
 
+std::string whyAbsent(const ast::Comments& comments, std::string_view name) {
+  std::string list = sentenceOf(comments, absentBeginning);
+  size_t reason = list.find(" (");
+  if (reason == list.npos ||
+      list.substr(0, reason).find("`" + std::string(name) + "`") == list.npos)
+    return {};
+  return list.substr(reason + 2, list.rfind(')') - reason - 2);
+}
+
+std::optional<std::string> valueListedAs(const ast::Comments& comments,
+                                         std::string_view written) {
+  std::string list = sentenceOf(comments, valuesBeginning);
+  std::string entry = "`" + std::string(written) + "` is `";
+  size_t at = list.find(entry);
+  if (at == list.npos)
+    return std::nullopt;
+  at += entry.size();
+  return list.substr(at, list.find('`', at) - at);
+}
+
+std::string exampleIn(const ast::Comments& comments) {
+  constexpr std::string_view sign = "say `";
+  for (const std::string& line : comments.leading)
+    if (size_t at = line.find(sign); at != line.npos) {
+      at += sign.size();
+      return line.substr(at, line.find('`', at) - at);
+    }
+  return {};
+}
+
+const ast::Comments* commentsOf(const Schema& schema, std::string_view field) {
+  for (const ast::Item& item : schema.body->items)
+    if (auto* declared = std::get_if<ast::FieldDecl>(&item.node);
+        declared && declared->name.text == field)
+      return &item.comments;
+  return nullptr;
+}
+
 std::string summaryOf(const ast::Comments& comments) {
   std::string text;
   for (const std::string& line : comments.leading) {
@@ -52,11 +111,8 @@ std::string summaryOf(const ast::Comments& comments) {
 }
 
 std::string summaryOf(const Schema& schema, std::string_view field) {
-  for (const ast::Item& item : schema.body->items)
-    if (auto* declared = std::get_if<ast::FieldDecl>(&item.node);
-        declared && declared->name.text == field)
-      return summaryOf(item.comments);
-  return {};
+  const ast::Comments* comments = commentsOf(schema, field);
+  return comments ? summaryOf(*comments) : std::string();
 }
 
 } // namespace recipec::sema

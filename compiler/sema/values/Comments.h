@@ -7,6 +7,12 @@
 // Words in parentheses behind a name say what its values are here:
 //
 //   ## Also known as `zero_stage` (3 is `"parameters"`).
+//
+// Before those lines a comment may say what values of other tools are here, and
+// which of their fields have no counterpart:
+//
+//   ## Values of other tools: `"zero3"` is `"parameters"`.
+//   ## No field for `load_in_4bit`, `quantization` (there is no QLoRA).
 
 #ifndef RECIPEC_SEMA_VALUES_COMMENTS_H
 #define RECIPEC_SEMA_VALUES_COMMENTS_H
@@ -23,6 +29,19 @@ namespace recipec::sema {
 /// of names has this one; none where it has not.
 std::optional<std::string> listedAs(const ast::Comments& comments,
                                     std::string_view name);
+
+/// Why there is no field for `name`; empty where the comment does not say so.
+std::string whyAbsent(const ast::Comments& comments, std::string_view name);
+
+/// What a comment says that a value of another tool, as it is written, is here.
+std::optional<std::string> valueListedAs(const ast::Comments& comments,
+                                         std::string_view written);
+
+/// The first value that a comment writes behind "say": `say "out/model"`.
+std::string exampleIn(const ast::Comments& comments);
+
+/// The comments of a field's declaration; null where there is no such field.
+const ast::Comments* commentsOf(const Schema& schema, std::string_view field);
 
 /// The first sentence of a comment, without its point; empty where it has none.
 std::string summaryOf(const ast::Comments& comments);

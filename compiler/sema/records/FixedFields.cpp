@@ -1,0 +1,109 @@
+// Derived fields, which cannot be set: what to set instead.
+
+#include "compiler/sema/records/FixedFields.h"
+
+#include "compiler/sema/Evaluator.h"
+#include "compiler/sema/records/Operands.h"
+#include "compiler/sema/values/Comments.h"
+
+#include <algorithm>
+
+namespace recipec::sema {
+namespace {
+
+/// `ranks = 16` for `nodes = 2`: the field of the same record that the derived
+/// one follows, with the value that makes it what the user wrote. It is looked
+/// for among the multiples of the other operands.
+bool helpWithSource(Evaluator& evaluator, diag::Builder& builder,
+                    Object& object, const Slot& slot) {
+  const Definition& given = slot.chain.back();
+  if (!given.isValue() || evaluator.messages.isMuted())
+    return false;
+  std::vector<Operand> operands;
+  Value wanted;
+  {
+    Messages::Muted muted(evaluator.messages);
+    wanted = given.member->given
+                 ? *given.member->given
+                 : evaluator.evaluate(given.member->value,
+                                      *evaluator.scopeOf(object, given));
+    operands = directOperands(evaluator, slot.field->declaration->defaultValue,
+                              *evaluator.schemaScope(object, slot.name));
+  }
+  const int64_t* count = wanted.get<int64_t>();
+  if (!count || *count < 1 || *count > int64_t(1) << 32)
+    return false;
+  std::vector<int64_t> candidates = {*count};
+  for (const Operand& operand : operands)
+    if (const int64_t* factor = operand.value.get<int64_t>();
+        factor && *factor > 0 && *factor < int64_t(1) << 16)
+      for (size_t i = candidates.size(); i > 0; --i)
+        candidates.push_back(candidates[i - 1] * *factor);
+  std::sort(candidates.begin(), candidates.end(), std::greater<>());
+  constexpr size_t mostCandidates = 32;
+  if (candidates.size() > mostCandidates)
+    return false;
+  for (const Operand& operand : operands) {
+    Slot* source = operand.slot;
+    const bool isFree = source && operand.object == &object && source->field &&
+                        !source->field->declaration->isFixed &&
+                        operand.value.is<int64_t>() && source->chain.empty();
+    if (!isFree)
+      continue;
+    for (int64_t candidate : candidates) {
+      Messages::Muted muted(evaluator.messages);
+      Object* trial = evaluator.amended(
+          object, evaluator.givenLayer(source->name, {candidate, {}}),
+          object.range);
+      trial->container = object.container;
+      trial->key = object.key;
+      Slot* derived = trial->find(slot.name);
+      derived->chain.clear();
+      if (!evaluator.isEqual(evaluator.force(*trial, *derived), wanted))
+        continue;
+      const std::string text =
+          std::string(source->name) + " = " + std::to_string(candidate);
+      builder.help("it follows `" + std::string(source->name) + "`: write `" +
+                   text + "` instead");
+      if (!given.member->given && given.member->path.size() == 1)
+        builder.fixIt(given.member->range, text);
+      source->value = poison(); // which is not what the user meant
+      return true;
+    }
+  }
+  return false;
+}
+
+} // namespace
+
+bool reportFixed(Evaluator& evaluator, Object& object, const Slot& slot) {
+  if (!slot.field || !slot.field->declaration->isFixed)
+    return false;
+  bool isGiven = std::any_of(slot.chain.begin(), slot.chain.end(),
+                             [](const Definition& definition) {
+                               return definition.member->setsFixed;
+                             });
+  if (slot.chain.empty() || isGiven)
+    return false;
+  const ast::FieldDecl& declaration = *slot.field->declaration;
+  // Of the values of an axis, the axis is at fault.
+  const Member& last = *slot.chain.back().member;
+  auto builder = evaluator.messages.report(
+      diag::Kind::FixedField, last.given ? last.path.back().range : last.range,
+      "`" + evaluator.pathOf(object, slot.name) +
+          "` is derived and cannot be set");
+  builder.note(
+      "it is `" +
+          std::string(evaluator.sources.text(
+              (*object.schema->file)[declaration.defaultValue].range)) +
+          "`",
+      slot.field->range);
+  if (std::string summary = summaryOf(*object.schema, slot.name);
+      !summary.empty())
+    builder.note("`" + std::string(slot.name) + "`: " + summary);
+  if (!helpWithSource(evaluator, builder, object, slot))
+    builder.help("leave it out: it follows what it is derived from");
+  return true;
+}
+
+} // namespace recipec::sema

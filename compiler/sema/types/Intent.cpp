@@ -1,0 +1,172 @@
+// Help that keeps what the user meant by a value of another type: the number
+// that was written, the choice that another tool calls so.
+
+#include "compiler/sema/types/Intent.h"
+
+#include "compiler/recipe/Units.h"
+#include "compiler/sema/Evaluator.h"
+#include "compiler/sema/types/Examples.h"
+#include "compiler/sema/types/Mismatch.h"
+#include "compiler/sema/values/Comments.h"
+
+#include <cmath>
+
+namespace recipec::sema {
+namespace {
+
+/// Elements of a list that a help writes out.
+constexpr size_t mostElements = 16;
+/// A number whose neighbours a help writes out.
+constexpr double mostWritten = 1e15;
+
+template <class Test> const Type* findMember(const Type& type, Test test) {
+  if (test(type))
+    return &type;
+  for (const Type* member : type.members)
+    if (test(*member))
+      return member;
+  return nullptr;
+}
+
+bool isCount(const Type& type) {
+  return type.kind == Type::Kind::quantity &&
+         type.unit != recipe::Unit::bytes && type.unit != recipe::Unit::seconds;
+}
+
+/// `2G` of `2B`, `300M` of `300MB`: what was meant as a count and written in
+/// bytes. Empty for anything else.
+std::string countOfBytes(std::string_view written) {
+  const size_t end = written.find_first_not_of("0123456789_.");
+  if (end == 0 || end == written.npos || !written.ends_with('B'))
+    return {};
+  const std::string_view prefix = written.substr(end, written.size() - end - 1);
+  const std::string number(written.substr(0, end));
+  if (prefix.empty())
+    return number + "G"; // a billion
+  constexpr std::string_view prefixes = "kMGT";
+  const bool isPrefix =
+      prefix.size() == 1 && prefixes.find(prefix[0]) != prefixes.npos;
+  return isPrefix ? number + std::string(prefix) : std::string();
+}
+
+} // namespace
+
+std::optional<Suggestion>
+valueOfOtherTools(Evaluator& evaluator, const Value& value, SourceRange range) {
+  auto [object, slot] = evaluator.typing;
+  if (!object || !object->schema || !slot)
+    return std::nullopt;
+  const ast::Comments* comments = commentsOf(*object->schema, slot->name);
+  auto own = comments ? valueListedAs(*comments, evaluator.sources.text(range))
+                      : std::nullopt;
+  if (!own && comments && value.is<std::string>())
+    own = valueListedAs(*comments, "\"" + *value.get<std::string>() + "\"");
+  if (!own)
+    return std::nullopt;
+  const bool isSetting = own->find(" = ") != own->npos;
+  if (!isSetting)
+    return Suggestion{"write `" + *own + "`", *own};
+  Suggestion suggestion{
+      "write `" + *own + "` instead of `" + std::string(slot->name) + "`", ""};
+  const Member* member =
+      slot->chain.empty() ? nullptr : slot->chain.front().member;
+  if (member && !member->given && member->path.size() == 1)
+    suggestion.also = diag::FixIt{.range = member->range, .replacement = *own};
+  return suggestion;
+}
+
+bool helpWithCount(Evaluator& evaluator, diag::Builder& builder,
+                   const recipe::Quantity& given, const Type& type,
+                   SourceRange range) {
+  const Type* counts = findMember(type, isCount);
+  if (!counts || given.unit != recipe::Unit::bytes)
+    return false;
+  const std::string number = countOfBytes(evaluator.sources.text(range));
+  if (number.empty())
+    return false;
+  const std::string text = number + " " + nameOf(*counts);
+  builder.help("`B` is bytes: write `" + text + "`")
+      .fixIt(range, text, diag::Applicability::safe);
+  return true;
+}
+
+bool helpWithWhole(Evaluator& evaluator, diag::Builder& builder,
+                   const recipe::Quantity& given, const Type& type,
+                   SourceRange range) {
+  const std::string_view written = evaluator.sources.text(range);
+  const size_t space = written.find(' ');
+  const bool isLiteral = space != written.npos &&
+                         written.find_first_not_of("0123456789._") == space &&
+                         written.find_first_not_of("abcdefghijklmnopqrstuvwxyz",
+                                                   space + 1) == written.npos &&
+                         given.amount < mostWritten;
+  if (!isLiteral)
+    return false;
+  const Type* real = findMember(
+      type, [](const Type& each) { return each.kind == Type::Kind::real; });
+  const std::string number(written.substr(0, space));
+  const std::string unit(written.substr(space));
+  if (real && given.amount > 0 && given.amount < 1) {
+    builder.help("write `" + number + "`, without the unit, for that fraction")
+        .fixIt(range, number);
+    return true;
+  }
+  const auto below = int64_t(std::floor(given.amount));
+  builder.help("write " +
+               (below > 0 ? "`" + std::to_string(below) + unit + "` or " : "") +
+               "`" + std::to_string(below + 1) + unit + "`");
+  return true;
+}
+
+bool helpWithBlend(Evaluator& evaluator, diag::Builder& builder,
+                   const Value& list, const Type& type) {
+  const ListValue* const* all = list.get<const ListValue*>();
+  auto [object, slot] = evaluator.typing;
+  if (!all || !object || !object->schema || !slot ||
+      (*all)->elements.size() % 2 != 0 ||
+      (*all)->elements.size() > mostElements || type.kind != Type::Kind::list ||
+      !evaluator.modules.prelude())
+    return false;
+  // The first record that a text alone makes, and the field of numbers.
+  std::string maker;
+  for (auto& [name, entry] : evaluator.modules.prelude()->entries) {
+    const Value& named =
+        evaluator.modules.entryValue(*evaluator.modules.prelude(), entry);
+    const Schema* const* schema = named.get<const Schema*>();
+    const bool isMember =
+        schema && findMember(*type.element, [&](const Type& member) {
+          return member.kind == Type::Kind::schema && member.schema == *schema;
+        });
+    if (isMember && maker.empty() && formsOf(**schema).front().empty())
+      maker = std::string(name);
+  }
+  std::string numbers;
+  for (const Field& field : object->schema->fields) {
+    const Type& due = *evaluator.types.resolve(*object->schema->layer.env,
+                                               field.declaration->type);
+    const Type* reals = findMember(due, [](const Type& each) {
+      return each.kind == Type::Kind::list &&
+             each.element->kind == Type::Kind::real;
+    });
+    if (reals && numbers.empty())
+      numbers = field.declaration->name.text;
+  }
+  if (maker.empty() || numbers.empty())
+    return false;
+  std::string records, weights;
+  const std::vector<Value>& elements = (*all)->elements;
+  for (size_t i = 0; i < elements.size(); i += 2) {
+    if (!elements[i].isNumber() || !elements[i + 1].is<std::string>())
+      return false;
+    const char* comma = i > 0 ? ", " : "";
+    weights += comma + describe(evaluator, elements[i]);
+    records += comma + maker + "(" + describe(evaluator, elements[i + 1]) + ")";
+  }
+  builder.help("weights have a list of their own: write `" +
+               std::string(object->schema->name) + "(" +
+               std::string(slot->name) + " = [" + records + "], " + numbers +
+               " = [" + weights + "])`");
+  return true;
+}
+
+} // namespace recipec::sema

@@ -1,0 +1,38 @@
+// Help that keeps what the user meant by a value of another type.
+
+#ifndef RECIPEC_SEMA_TYPES_INTENT_H
+#define RECIPEC_SEMA_TYPES_INTENT_H
+
+#include "compiler/sema/types/Quotation.h"
+
+namespace recipec::sema {
+
+class Evaluator;
+
+/// What the comment of the field that is given `value`, written at `range`,
+/// says that this value of another tool is here. A setting of another field,
+/// `compute = "fp8"`, takes the place of the whole assignment.
+std::optional<Suggestion>
+valueOfOtherTools(Evaluator& evaluator, const Value& value, SourceRange range);
+
+// Each adds a help for a value that does not fit `type`; false where it has
+// none.
+
+/// `2G tokens` for `2B`, which is two bytes.
+bool helpWithCount(Evaluator& evaluator, diag::Builder& builder,
+                   const recipe::Quantity& given, const Type& type,
+                   SourceRange range);
+/// For `0.03 steps` the fraction, where the field takes one; else the whole
+/// numbers beside it.
+bool helpWithWhole(Evaluator& evaluator, diag::Builder& builder,
+                   const recipe::Quantity& given, const Type& type,
+                   SourceRange range);
+/// For `[0.7, "a", 0.3, "b"]`, as Megatron lists weights and data, a list of
+/// each, where `type` is a list of records that texts make and the record
+/// around it has a list of numbers.
+bool helpWithBlend(Evaluator& evaluator, diag::Builder& builder,
+                   const Value& list, const Type& type);
+
+} // namespace recipec::sema
+
+#endif // RECIPEC_SEMA_TYPES_INTENT_H
