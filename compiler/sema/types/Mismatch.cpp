@@ -317,7 +317,8 @@ bool Mismatch::reportText() {
 /// field is named after its own: `epochs` for `steps = 4 epochs`, and not for
 /// `validate_every = 4 epochs`.
 bool Mismatch::helpWithSibling(diag::Builder& builder) {
-  auto [object, slot] = evaluator.typing;
+  Object* const object = evaluator.typing.first;
+  const Slot* const slot = evaluator.typing.second;
   if (!object || !object->schema || !value.is<recipe::Quantity>())
     return false;
   const bool isNamedAfterUnit = findAlternative(
