@@ -1,4 +1,4 @@
-// The one place that knows which kinds of device there are.
+// Opens and connects devices. No other file knows which kinds of device exist.
 
 #include "runtime/exec/Devices.h"
 
@@ -28,18 +28,18 @@ using Links = std::unique_ptr<comm::Communicator>;
 
 #ifdef RECIPERUN_CUDA
 
-/// A kernel that is loaded when it is first launched may wait for all that the
-/// GPU does. In a pipeline that is a message, too, which waits for another
-/// stage, which may wait for the kernel.
+/// Loading a kernel at its first launch may wait for all work on the GPU. In a
+/// pipeline this work includes messages that wait for another stage, and that
+/// stage may wait for the kernel.
 device::KernelLoading loadingFor(const plan::Plan& plan) {
   return plan::axisSize(plan.mesh, "pp") > 1
              ? device::KernelLoading::atStart
              : device::KernelLoading::atFirstLaunch;
 }
 
-/// One for each stream, as far as the device has them. What stages send one
-/// another waits for another program, whose order is not this one's: there
-/// streams must not hold up one another, and all queues are taken.
+/// Uses one hardware queue per stream, up to the device's maximum. A pipeline
+/// takes all queues: a message between stages waits for another process, whose
+/// launch order is independent, so that streams must not block one another.
 int queuesFor(const plan::Plan& plan) {
   return plan::axisSize(plan.mesh, "pp") > 1
              ? device::CudaDevice::mostQueues

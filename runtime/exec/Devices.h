@@ -1,4 +1,4 @@
-// From the kind of device that a plan names to the device.
+// Opens and connects the kind of device that a plan names.
 
 #ifndef RECIPERUN_EXEC_DEVICES_H
 #define RECIPERUN_EXEC_DEVICES_H
@@ -14,22 +14,23 @@
 
 namespace reciperun::exec {
 
-/// The GPUs that this program has kernels for, `9.0 (H100, H200)`; empty where
+/// The GPUs that this program has kernels for, `9.0 (H100, H200)`; empty when
 /// it was built without CUDA.
 std::string gpuNames();
 
-/// What the libraries of the plan's devices read from the environment. The
-/// command sets it before it starts MPI.
+/// The environment variables that the libraries of the plan's devices read. The
+/// command sets them before it starts MPI.
 std::vector<device::Variable> environmentOf(const plan::Plan& plan);
 
-/// The device of a rank, which is number `place` on its host and has `threads`
-/// threads there. Fails where this build or this host has none of the kind.
+/// Opens the device of a rank that is number `place` on its host and uses
+/// `threads` threads of the host. Fails when this build or this host lacks a
+/// device of that kind.
 Expected<std::unique_ptr<device::Device>> openDevice(const plan::Plan& plan,
                                                      const plan::Stage& stage,
                                                      int place, int threads);
 
-/// Collectives on the memory of the ranks' devices, by those on the memory of
-/// their hosts. Collective itself.
+/// Returns a communicator for the memory of the ranks' devices. It is built on
+/// `host`, the communicator for host memory. Collective.
 Expected<std::unique_ptr<comm::Communicator>>
 connectDevices(const plan::Plan& plan, std::unique_ptr<comm::Communicator> host,
                device::Device& device);

@@ -1,4 +1,4 @@
-// Resolution of ops, and the loop over them.
+// Resolves the ops of a plan and runs them.
 
 #include "runtime/exec/Executor.h"
 
@@ -26,7 +26,7 @@ std::string textOf(const plan::Op& op) {
   return "`" + op.name + "` (" + ops::opName(op.kind) + ")";
 }
 
-/// Names what is given to the device as long as it lives.
+/// Names the work that is given to the device during the object's lifetime.
 class Range {
 public:
   Range(device::Device& device, const std::string& name) : device(device) {
@@ -40,15 +40,16 @@ private:
   device::Device& device;
 };
 
-/// The buffer that what an op ends has filled.
+/// The buffer filled by the asynchronous op that `op` completes.
 int filledBy(const plan::Op& op) {
   return op.kind == OpKind::CopyEnd ? op.outputs[0] : op.inputs[0];
 }
 
-/// An op of the function that begins what no later one of it ends, or ends what
-/// no earlier one has begun; null where there is none.
+/// Returns an op that starts an asynchronous transfer which the function does
+/// not complete, or completes one that it has not started; null when all are
+/// paired.
 const plan::Op* halfOf(const plan::Function& function) {
-  std::map<int, const plan::Op*> open; // by the buffer that is filled
+  std::map<int, const plan::Op*> open; // by the buffer it fills
   for (const plan::Op& op : function.ops) {
     if (ops::traitsOf(op.kind).starts)
       open[op.outputs[0]] = &op;
@@ -102,10 +103,10 @@ Status Executor::resolve(int function, int microBatch) {
   return Status::ok();
 }
 
-/// The number of micro-batches after which the slots of all of a function's
-/// buffers come round again.
+/// The number of micro-batches after which the slots of all buffers of a
+/// function repeat.
 int64_t Executor::period(const plan::Function& function) const {
-  // There are fewer micro-batches than this.
+  // The number of micro-batches is below this.
   constexpr int64_t most = std::numeric_limits<int>::max();
   int64_t period = 1;
   for (const plan::Op& op : function.ops)
@@ -133,7 +134,7 @@ Expected<Executor::Call> Executor::resolve(const plan::Op& op,
   return call;
 }
 
-/// Whether the device can run the op, or take part in it.
+/// Fails when the device has no kernel for the op. Collectives need none.
 Status Executor::checkDevice(const plan::Op& op) const {
   const std::string name = "op " + textOf(op);
   if (ops::traitsOf(op.kind).isCollective || runner.hasKernel(op.kind))
@@ -226,7 +227,7 @@ Status Executor::transfer(const plan::ScheduleStep& step) {
   return Status::ok();
 }
 
-/// Ends what is under way in the slot, if anything is.
+/// Completes the message in flight in the slot, if there is one.
 Status Executor::finish(int transfer, int microBatch) {
   const plan::Transfer& described = stage.transfers[size_t(transfer)];
   int slots = stage.buffers[size_t(described.buffer)].slots;
@@ -271,15 +272,16 @@ Status Executor::runOps(int function, const Resolved& resolved) {
 
 // ---- recordings
 
-/// Whether the function is to be given to the device as one. The first time it
-/// is not: libraries load kernels and connect ranks then. Rehearsals count.
+/// Whether the function is launched as a recording. The first run is not,
+/// because libraries load kernels and connect ranks then. A rehearsal counts as
+/// a run.
 bool Executor::isRecorded(int function, const Resolved& resolved) const {
   const bool isFollowed = observer && observer->followsOps();
   return isRecordable[size_t(function)] && resolved.hasRun && !isFollowed;
 }
 
-/// Records the function, where it is not yet. Nothing comes of it where some op
-/// cannot be recorded, which is noted.
+/// Records the function unless it is recorded already. When an op cannot be
+/// recorded, adds a note and leaves the function unrecorded.
 Status Executor::record(int function, Resolved& resolved) {
   if (resolved.recording)
     return Status::ok();
@@ -345,7 +347,7 @@ Status Executor::wait() {
   }
 }
 
-/// Notes what began by the buffer that it fills.
+/// Stores the id of a started collective under the buffer that it fills.
 Status Executor::start(const plan::Op& op, const Expected<int>& message) {
   RECIPERUN_TRY(message);
   bool isFirst = started.emplace(op.outputs[0], *message).second;

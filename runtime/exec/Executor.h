@@ -1,14 +1,15 @@
 // Runs the functions and schedules of a plan.
 //
-// 1. make: each op of each function is resolved to its kernel and to views of
-//    its buffers, once for every combination of their slots that occurs.
-// 2. run: a loop over those. What is run, on which data and in which order is
-//    the plan's; there is no policy here.
-// 3. A device that records work is given a function op by op once, which gets
-//    it ready; the next time it records the ops, and from then on it is given
-//    the recording as one. Loads and messages between stages stay outside. For
-//    a stage of a pipeline both are done at the start (rehearse).
-// 4. wait: until the device has done what it was given.
+// 1. make: resolves each op of each function to its kernel and to views of its
+//    buffers, once for every combination of buffer slots that occurs.
+// 2. run: loops over the resolved ops. The plan determines which ops run, on
+//    which data and in which order; the executor has no policy.
+// 3. On a device that records, the first run of a function launches it op by
+//    op, so that libraries initialize. The second run records the ops. From
+//    then on the recording is launched. Loads and messages between stages are
+//    not recorded. A pipeline stage runs and records its functions at the start
+//    (rehearse).
+// 4. wait: returns when the device is idle.
 
 #ifndef RECIPERUN_EXEC_EXECUTOR_H
 #define RECIPERUN_EXEC_EXECUTOR_H
@@ -37,53 +38,53 @@ public:
   /// Fills the input buffers of a micro-batch.
   using Load = std::function<Status(int microBatch)>;
 
-  /// All arguments outlive the executor; the plan has been validated, the arena
-  /// is the device's and has the plan's size. Fails where the device cannot run
-  /// an op. Collective.
+  /// All arguments outlive the executor. The plan has been validated; the arena
+  /// belongs to the device and has the plan's size. Fails when the device
+  /// cannot run an op. Collective.
   static Expected<Executor> make(const plan::Plan& plan, memory::Arena& arena,
                                  comm::Communicator& communicator,
                                  device::Device& device);
 
-  /// Has the device get ready for all ops, before the first step and before
-  /// the arena holds anything: it is zeroed afterwards. Of what is to be
-  /// measured it may leave others their share.
+  /// Prepares the device for all ops. Call it before the first step, while the
+  /// arena holds no data: preparation may zero it. With a `share` the device
+  /// measures only its share of the algorithms.
   Status prepare(device::Share share = {});
 
-  /// Has a device that records run and record each function of a pipeline's
-  /// stage, before the arena holds anything: it is zeroed afterwards. All ranks
-  /// call it. What a driver does for a kernel's first launch, or to open a
-  /// graph, may wait for all that the device was given: in the midst of a
-  /// schedule for a message, too, which another stage may send behind what this
-  /// one launches next.
+  /// Runs and records each function of a pipeline stage, on a device that
+  /// records. Call it on all ranks while the arena holds no data: the arena is
+  /// zeroed afterwards. Loading a kernel for its first launch, or instantiating
+  /// a graph, may make the driver wait for all work on the device. In the
+  /// middle of a schedule this includes a message from another stage, and that
+  /// stage may send it only after work that this stage has yet to launch.
   Status rehearse();
 
-  /// Runs all steps of a schedule, `load` where the schedule says so. A failure
-  /// names function, op and rank.
+  /// Runs all steps of a schedule and calls `load` for its load steps. A
+  /// failure names the function, op and rank.
   Status run(const plan::Schedule& schedule, const Load& load);
 
   /// Runs one function on the buffers of a micro-batch.
   Status run(int function, int microBatch = 0);
 
-  /// Waits until the device has done all that it was given. Fails where some of
-  /// it has, or another rank has gone.
+  /// Waits until the device is idle. Fails when work on the device has failed
+  /// or another rank has exited.
   Status wait();
 
-  /// A buffer of this rank for a micro-batch, in the device's memory; no data
-  /// for the number -1. HostCopy.h reads and writes what the host cannot
+  /// This rank's buffer for a micro-batch, in device memory; an absent tensor
+  /// for buffer -1. HostCopy.h reads and writes memory that the host cannot
   /// address.
   Tensor tensor(int buffer, int microBatch = 0) const;
 
   device::Device& device() const { return runner; }
 
-  /// What a user should know of the work since the last call: which functions
-  /// cannot be recorded, and why.
+  /// Returns and clears the notes for the user: which functions cannot be
+  /// recorded, and why.
   std::vector<std::string> takeNotes() { return std::exchange(notes, {}); }
 
-  /// The schedule of that name, null where the plan has none.
+  /// The schedule of that name; null when the plan has none.
   const plan::Schedule* findSchedule(std::string_view name) const;
 
-  /// Tells the observer, which outlives its time here, of all that is run from
-  /// now on; null for none.
+  /// Reports everything that runs from now on to `follower`, which must outlive
+  /// its registration; null for no observer.
   void setObserver(Observer* follower) { observer = follower; }
 
 private:
@@ -95,16 +96,16 @@ private:
     Tensor workspace;
   };
 
-  /// A function on the buffers of some slots.
+  /// The calls of a function on one combination of buffer slots.
   struct Resolved {
     std::vector<Call> calls;
     bool hasRun = false;
-    std::unique_ptr<device::Recording> recording; // once it was made
-    int collectives = 0; // the communicator's number of it
+    std::unique_ptr<device::Recording> recording; // null until recorded
+    int collectives = 0; // the communicator's id of the recording
   };
 
-  /// What a function is resolved to, by the micro-batch modulo the function's
-  /// period, as far as there are such runs.
+  /// The resolved runs of a function by the micro-batch modulo the function's
+  /// period. Only runs that occur in the plan are resolved.
   struct BySlots {
     int64_t period = 1;
     std::map<int64_t, Resolved> resolved;
@@ -141,9 +142,9 @@ private:
   std::vector<BySlots> functions;
   std::vector<bool> isRecordable; // by function
   std::vector<std::string> notes; // see takeNotes
-  /// By transfer and slot, the communicator's number of what is under way.
+  /// The communicator's ids of messages in flight, by transfer and slot.
   std::map<std::pair<int, int>, int> underway;
-  /// The same of collectives, by the buffer that is being filled.
+  /// The communicator's ids of collectives in flight, by the buffer they fill.
   std::map<int, int> started;
 };
 

@@ -1,5 +1,5 @@
-// Somebody who follows what an executor does: how long it takes, what comes out
-// of it. An observer changes nothing.
+// The interface for following an executor: how long its work takes and what it
+// computes. An observer changes nothing.
 
 #ifndef RECIPERUN_EXEC_OBSERVER_H
 #define RECIPERUN_EXEC_OBSERVER_H
@@ -15,15 +15,15 @@ class Observer {
 public:
   virtual ~Observer() = default;
 
-  /// Whether it is to be told of ops: where it is not, a function may be given
-  /// to the device as one.
+  /// Whether the observer needs beginsOp and endsOp. When it does not, the
+  /// executor may launch a function as one recording.
   virtual bool followsOps() const { return true; }
 
-  /// A step of a schedule begins, and is over.
+  /// Called before and after each step of a schedule.
   virtual void beginsStep(const plan::ScheduleStep&) {}
   virtual void endsStep(const plan::ScheduleStep&) {}
-  /// An op of a function begins, with the buffers that it reads and those that
-  /// it writes, and is over.
+  /// Called before and after each op of a function, with the buffers that the
+  /// op reads and writes.
   virtual void beginsOp(const plan::Op&, std::span<const device::Tensor>,
                         std::span<const device::Tensor>) {}
   virtual void endsOp(const plan::Op&, std::span<const device::Tensor>) {}

@@ -1,12 +1,13 @@
-// Forward, for step i of R on the rank at place r:
-//   1. begin to send the block at hand to r + 1 and to receive the next one
-//      from r - 1, unless this is the last step;
-//   2. attend to the block at hand, carrying on the softmax;
+// Forward, for step i of R on the rank at index r of its group:
+//   1. start to send the current block to r + 1 and to receive the next one
+//      from r - 1, except in the last step;
+//   2. attend to the current block and update the running softmax;
 //   3. finish the messages.
-// Backward: the same with the gradients of queries. Those of the keys follow
-// their block one step behind it: what r adds in step i is computed while the
-// sum of the ranks before arrives, is added, and sent on in step i + 1. After
-// the last step each sum is one rank from home.
+// Backward: the same with the gradients of the queries. The gradients of the
+// keys follow their block one step later: rank r computes its contribution in
+// step i while the sum of the ranks before it arrives, adds it, and sends the
+// sum on in step i + 1. After the last step each sum is one rank away from its
+// owner.
 
 #include "runtime/exec/RingAttention.h"
 
@@ -27,7 +28,7 @@ using device::OpCall;
 using device::Tensor;
 using plan::OpKind;
 
-/// A block of keys and values and what their tokens are.
+/// A block of keys and values, with the segments and positions of its tokens.
 struct Keys {
   Tensor k, v, segments, places;
 };
@@ -43,7 +44,7 @@ int placeOf(const OpCall& call) {
              members.begin());
 }
 
-/// Moves tensors to the next rank of the group, beside the ops that follow.
+/// Sends tensors to the next rank of the group while later ops run.
 class Ring {
 public:
   Ring(const OpCall& call, comm::Communicator& communicator)
@@ -53,7 +54,8 @@ public:
 
   int64_t ranks() const { return count; }
 
-  /// Whose the block of a step is, as `attention_block` wants to know it.
+  /// The attribute `keys` of `attention_block` for a step: whether the block is
+  /// the rank's own, or lies earlier or later in the sequence.
   const char* ownerAt(int64_t step) const {
     return step == 0 ? "own" : step <= place ? "earlier" : "later";
   }
@@ -68,7 +70,7 @@ public:
     return begin({{out.dk, in.dk}, {out.dv, in.dv}});
   }
 
-  /// Ends all that has begun.
+  /// Waits for all messages in flight and returns the first failure.
   Status finish() {
     Status first;
     for (int message : std::exchange(messages, {})) {
@@ -93,8 +95,8 @@ private:
   std::vector<int> messages;
 };
 
-/// Tensors in the workspace of a call whose queries begin at input `first`: q,
-/// k, v, and at input `tokens`: segments, places.
+/// The tensors in the workspace of a call. Its inputs from `first` on are q, k
+/// and v; those from `tokens` on are segments and places.
 class Workspace {
 public:
   Workspace(const OpCall& call, size_t first, size_t tokens, int64_t ranks,
@@ -114,7 +116,7 @@ public:
 
   Keys ownKeys() const { return {k, v, segments, places}; }
 
-  /// Where the block of step `step` + 1 arrives.
+  /// The buffers that receive the block of step `step` + 1.
   Keys incoming(int64_t step) const {
     const plan::RingWorkspace::Block& block = layout.blocks[step % 2];
     return {at(block.k, k.type, k.shape), at(block.v, v.type, v.shape),
@@ -122,19 +124,21 @@ public:
             at(block.places, places.type, places.shape)};
   }
 
-  /// `output` where it has the type of sums, room for sums like it otherwise.
+  /// The accumulator of `output`: `output` itself when it has the accumulation
+  /// type, else a buffer of its shape in the workspace.
   Tensor sumsOf(const Tensor& output) const {
     return output.type == math() ? output
                                  : at(layout.sums, math(), output.shape);
   }
 
-  /// The gradients of the block of step `step` so far, and what is added.
+  /// The gradients of step `step`'s block, summed over the ranks so far; `own`
+  /// holds this rank's contribution.
   Gradients passing(int64_t step) const {
     return gradients(layout.passing[step % 2]);
   }
   Gradients own() const { return gradients(layout.own); }
 
-  /// What kernels keep while they work on a block.
+  /// The scratch memory of the kernels for one block.
   Tensor ofKernels() const {
     return at(layout.kernels, plan::DType::f32, kernelShape);
   }
@@ -157,13 +161,13 @@ private:
   const int64_t kernelShape[1];
 };
 
-/// An output that is written at the end, as room until then; none where it is
-/// the sum itself.
+/// Returns `output` as scratch memory until the final result is written to it;
+/// an absent tensor when it is the accumulator itself.
 Tensor roomIn(const Tensor& output, const Tensor& sum) {
   return output.type == sum.type ? Tensor() : output;
 }
 
-/// Has a device run ops on behalf of the ring's.
+/// Runs ops on the device on behalf of the ring op.
 class Blocks {
 public:
   Blocks(const OpCall& call, device::Device& device)
@@ -180,7 +184,7 @@ public:
                        call.rank});
   }
 
-  /// The next block is that of a step.
+  /// Sets the attributes of the next op to those for the block of a step.
   void setStep(const Ring& ring, int64_t step) {
     op.attributes = call.op.attributes;
     op.attributes.add("is_first", step == 0);
@@ -191,7 +195,8 @@ public:
   Status add(const Tensor& from, const Tensor& to) {
     return run(OpKind::Add, {to, from}, {to});
   }
-  /// Of a sum to a tensor of the compute type, which may be the sum itself.
+  /// Casts a sum to a tensor of the compute type; does nothing when both are
+  /// the same buffer.
   Status round(const Tensor& from, const Tensor& to) {
     return from.data == to.data ? Status::ok()
                                 : run(OpKind::Cast, {from}, {to});

@@ -1,4 +1,4 @@
-// First values of parameters, and their copies in the optimizer's precision.
+// Initial values of parameters, and their copies in the optimizer's precision.
 
 #include "runtime/exec/Weights.h"
 
@@ -12,17 +12,17 @@
 namespace reciperun::exec {
 namespace {
 
-/// A tensor's elements from `first` on, flat.
+/// A flat view of a tensor's elements from `first` on.
 Tensor runOf(const Tensor& tensor, int64_t first,
              std::span<const int64_t> shape) {
   return {tensor.as<std::byte>() + first * plan::byteSize(tensor.type),
           tensor.type, shape};
 }
 
-/// From the rank's part of the values to its masters.
+/// Widens the rank's shard of the values into its master weights.
 Status fillMaster(const plan::Plan& plan, device::Device& device,
                   const Tensor& values, const Tensor& master, int rank) {
-  if (master.type == plan::DType::u16) // nothing has been rounded away
+  if (master.type == plan::DType::u16) // no bits have been rounded off yet
     return device.clear(master.data, master.bytes());
   if (values.data == master.data)
     return Status::ok();
@@ -31,20 +31,20 @@ Status fillMaster(const plan::Plan& plan, device::Device& device,
       {widen, {&values, 1}, {&master, 1}, Tensor(), plan.mesh, rank});
 }
 
-/// Draws first values into the buffers of one rank: on its device, or else on
+/// Draws initial values into the buffers of one rank, on its device or else on
 /// the host.
 class Draw {
 public:
   Draw(const plan::Plan& plan, const Executor& executor, int rank, int threads)
       : plan(plan), executor(executor), rank(rank), threads(threads) {}
 
-  /// A parameter that the rank has whole.
+  /// Initializes a parameter that the rank stores in full.
   Status whole(const plan::Holding& holding) {
     return draw(plan.parameters[size_t(holding.parameter)], 0,
                 executor.tensor(holding.value));
   }
 
-  /// The rank's part of a region that no rank has whole.
+  /// Initializes the rank's shard of a region that no rank stores in full.
   Status part(const plan::Region& region) {
     const Tensor kept = executor.tensor(region.part);
     for (size_t i = 0; i < region.parameters.size(); ++i) {
@@ -59,7 +59,7 @@ public:
   }
 
 private:
-  /// Elements of the rank's shard of a parameter, from `first` on.
+  /// Draws elements of the rank's shard of a parameter, from `first` on.
   Status draw(const plan::Parameter& parameter, int64_t first,
               const Tensor& values) {
     Expected<bool> isDrawn = executor.device().draw(

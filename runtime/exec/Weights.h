@@ -1,4 +1,4 @@
-// The state before the first step: parameters and master weights.
+// Initializes the state before the first step: parameters and master weights.
 
 #ifndef RECIPERUN_EXEC_WEIGHTS_H
 #define RECIPERUN_EXEC_WEIGHTS_H
@@ -7,14 +7,14 @@
 
 namespace reciperun::exec {
 
-/// Gives all that this rank keeps of parameters its first values, as the plan's
-/// initialisers say. Weights that are loaded afterwards replace them. They are
-/// drawn by the device, or on `threads` threads of the host.
+/// Initializes all parameter values that this rank stores, with the plan's
+/// initializers. Weights that are loaded later overwrite them. The device draws
+/// the values if it can; otherwise `threads` threads of the host do.
 Status initializeParameters(const plan::Plan& plan, const Executor& executor,
                             int rank, int threads);
 
-/// Copies the parameters, widened, into this rank's part of the master weights.
-/// Comes after all parameters have their values.
+/// Copies the parameters, widened, into this rank's shard of the master
+/// weights. Call it after all parameters have their values.
 Status fillMasters(const plan::Plan& plan, const Executor& executor, int rank);
 
 } // namespace reciperun::exec
