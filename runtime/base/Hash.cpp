@@ -1,5 +1,5 @@
-// XXH3 by libxxhash's header, compiled into this file: the library's own object
-// code is for any x86-64 and takes three times as long.
+// XXH3 from libxxhash's header, compiled into this file. The library's object
+// code targets the x86-64 baseline and takes three times as long.
 
 #include "runtime/base/Hash.h"
 

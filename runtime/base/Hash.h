@@ -1,9 +1,9 @@
 // Hashes of stored bytes: XXH3 (Yann Collet, xxHash specification 0.2), which
-// runs at the speed of memory.
+// runs at memory bandwidth.
 //
-// They find damage and tell contents apart; they withstand no one who looks for
-// two texts of one hash. Their values are written to files and stay the same
-// on every machine.
+// The hashes detect damage and tell contents apart. They are not cryptographic:
+// an attacker can find two texts with the same hash. Their values are written
+// to files and are the same on every machine.
 
 #ifndef RECIPERUN_BASE_HASH_H
 #define RECIPERUN_BASE_HASH_H
@@ -18,7 +18,7 @@
 
 namespace reciperun {
 
-/// 128 bits, which tell any two contents apart.
+/// A 128-bit hash, which distinguishes any two contents in practice.
 struct Hash {
   uint64_t high = 0;
   uint64_t low = 0;
@@ -31,7 +31,8 @@ struct Hash {
 Hash hashOf(std::span<const std::byte> bytes);
 Hash hashOf(std::string_view text);
 
-/// The hash of bytes that come piece by piece: that of all of them together.
+/// Hashes bytes piece by piece. The result equals the hash of all of them at
+/// once.
 class Hasher {
 public:
   Hasher();
@@ -41,7 +42,7 @@ public:
 
   void add(std::span<const std::byte> bytes);
   void add(std::string_view text);
-  /// Of what has been added so far; more may follow.
+  /// The hash of the bytes added so far; more may be added afterwards.
   Hash hash() const;
 
 private:
@@ -49,11 +50,11 @@ private:
   std::unique_ptr<State> state;
 };
 
-/// 64 bits, which find damage of a piece of a file.
+/// A 64-bit checksum, which detects damage in a piece of a file.
 uint64_t checksumOf(std::span<const std::byte> bytes);
 
-/// `number` as 16 lower-case hexadecimal digits; and back, nothing for any
-/// other text.
+/// `hexText` writes a number as 16 lower-case hexadecimal digits. `parseHex`
+/// reads them back; nullopt for any other text.
 std::string hexText(uint64_t number);
 std::optional<uint64_t> parseHex(std::string_view text);
 

@@ -17,7 +17,7 @@ namespace reciperun {
 
 namespace {
 
-/// Linux moves at most 2 GiB a call; a smaller piece is as fast.
+/// Linux reads at most 2 GiB per call; smaller pieces are as fast.
 constexpr size_t pieceBytes = size_t(64) << 20;
 
 Status failure(const std::string& what, int cause) {
@@ -33,7 +33,7 @@ std::string quoted(const std::filesystem::path& path) {
   return "`" + path.string() + "`";
 }
 
-/// What a path leads to, where it is no regular file.
+/// The kind of a file that is not a regular one.
 const char* kindOf(mode_t mode) {
   if (S_ISDIR(mode))
     return "a folder";
@@ -72,8 +72,9 @@ InputFile::~InputFile() {
     close(descriptor);
 }
 
-/// The kind is asked for before, since a device may act on being opened, and
-/// again of what has been opened, since the path may lead elsewhere by then.
+/// Checks the kind before opening, since opening a device may have side
+/// effects, and again after opening, since the path may have changed in
+/// between.
 Expected<InputFile> InputFile::open(const std::filesystem::path& path) {
   struct stat facts = {};
   if (stat(path.c_str(), &facts) != 0)

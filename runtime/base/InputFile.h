@@ -1,9 +1,9 @@
-// The one way in which the runtime opens a file to read it.
+// Opens files for reading. The runtime reads every file through this class.
 //
-// Pieces are read rather than mapped: a file that ends early or a disk that
-// fails is then a Status and not a signal, and the pages of a large file do not
-// count as memory of the process. Regular files only: a FIFO or a device could
-// keep a process waiting for ever.
+// It reads pieces instead of mapping the file. A truncated file or a failing
+// disk is then a Status and not a signal, and the pages of a large file do not
+// count as memory of the process. Only regular files are accepted: a FIFO or a
+// device could block the process forever.
 
 #ifndef RECIPERUN_BASE_INPUTFILE_H
 #define RECIPERUN_BASE_INPUTFILE_H
@@ -20,8 +20,8 @@ namespace reciperun {
 
 class InputFile {
 public:
-  /// Fails, without waiting, where the path cannot be opened or leads to
-  /// anything but a regular file.
+  /// Fails without blocking when the path cannot be opened or is not a regular
+  /// file.
   static Expected<InputFile> open(const std::filesystem::path& path);
 
   InputFile(InputFile&& other) noexcept;
@@ -29,10 +29,10 @@ public:
   ~InputFile();
 
   const std::filesystem::path& path() const { return where; }
-  /// Bytes that the file had when it was opened.
+  /// The size in bytes when the file was opened.
   int64_t size() const { return bytes; }
-  /// Fills `out` from `offset`. Fails where the file ends before, or the system
-  /// cannot read it, with the place and the cause.
+  /// Fills `out` from `offset`. Fails with the offset and the cause when the
+  /// file ends too early or the system cannot read it.
   Status read(int64_t offset, std::span<std::byte> out) const;
 
 private:
@@ -43,8 +43,8 @@ private:
   int64_t bytes = 0;
 };
 
-/// The whole of a file; fails above `limit` bytes, and where memory does not
-/// suffice.
+/// Reads a whole file. Fails when it is larger than `limit` bytes or memory is
+/// insufficient.
 Expected<std::string> readTextFile(const std::filesystem::path& path,
                                    int64_t limit = int64_t(256) << 20);
 

@@ -1,8 +1,9 @@
-// 1. Size and NUL bytes are checked, the library's lexer takes a NUL for the
-//    end; 2. the library's parser, which keeps no call stack, hands events to a
-//    Builder, which ends the parsing at the limits and at a repeated key; 3. a
-//    failure is described from the bytes at its place: the library's words are
-//    dropped.
+// 1. Check the size and reject NUL bytes, which the library's lexer takes for
+//    the end of the text.
+// 2. The library's parser, which does not recurse, sends events to a Builder.
+//    The Builder stops the parser at the limits and at a repeated key.
+// 3. Describe a failure from the bytes at its position; the library's message
+//    is dropped.
 
 #include "runtime/base/ParseJson.h"
 
@@ -18,7 +19,7 @@ namespace {
 
 constexpr size_t maxOrderedMembers = 256;
 
-/// An iterator over bytes that tells how far the parser has read.
+/// An iterator over bytes that records how far the parser has read.
 class Bytes {
 public:
   using iterator_category = std::forward_iterator_tag;
@@ -42,20 +43,20 @@ public:
 
 private:
   const char* at;
-  const char** read; // one behind the last byte that was taken
+  const char** read; // one past the last consumed byte
 };
 
-/// Why and where the parsing ended.
+/// Why and where parsing stopped.
 struct Fault {
-  std::string what;           // ours; empty where the library gave up
-  size_t taken = 0;           // bytes until then, where the library gave up
-  bool isOutOfRange = false;  // a number is
-  bool isBehindValue = false; // the whole value has been read
+  std::string what;           // our message; empty for the library's errors
+  size_t taken = 0;           // bytes consumed, for the library's errors
+  bool isOutOfRange = false;  // a number is out of range
+  bool isBehindValue = false; // the error follows a complete value
 };
 
-/// Makes a value of the parser's events. `open` are the lists and objects that
-/// have begun; a pointer stays valid while what it points to is open, because
-/// its parent grows no further until then.
+/// Builds a value from the parser's events. `open` holds the lists and objects
+/// that are not complete yet. A pointer to one stays valid until it is
+/// complete, because its parent does not grow before.
 template <class Json> class Builder {
 public:
   using Object = typename Json::object_t;
@@ -73,7 +74,7 @@ public:
   bool number_unsigned(uint64_t value) { return add(value); }
   bool number_float(double value, const std::string&) { return add(value); }
   bool string(std::string& value) { return add(std::move(value)); }
-  bool binary(typename Json::binary_t&) { return false; } // no JSON has it
+  bool binary(typename Json::binary_t&) { return false; } // not in JSON
   bool start_object(size_t) { return begin(Json::object()); }
   bool start_array(size_t) { return begin(Json::array()); }
   bool end_object() { return end(); }
@@ -106,7 +107,7 @@ private:
     return false;
   }
 
-  /// The place of the next value: the root, a new element or `value`.
+  /// The slot of the next value: the root, a new element or `value`.
   Json& next() {
     if (open.empty()) {
       hasRoot = true;
@@ -135,19 +136,19 @@ private:
   size_t maxDepth;
   bool hasRoot = false;
   std::vector<Json*> open;
-  Json* value = nullptr; // of the key that was read last
+  Json* value = nullptr; // slot of the last key that was read
 };
 
 // ---- what is wrong at a place
 
-/// Whether the byte at `at` is not ASCII or ends a UTF-8 sequence too early.
+/// Whether the byte at `at` is not ASCII, or follows a byte that is not.
 bool isInUtf8Sequence(std::string_view text, size_t at) {
   if (static_cast<unsigned char>(text[at]) >= 0x80)
     return true;
   return at > 0 && static_cast<unsigned char>(text[at - 1]) >= 0x80;
 }
 
-/// What a reader of JSON is given by mistake, by its first bytes.
+/// Common non-JSON input, recognized by its first bytes.
 struct Foreign {
   const char* spelling;
   const char* what;
@@ -167,14 +168,14 @@ bool isSpace(char c) {
   return c == ' ' || c == '\t' || c == '\r' || c == '\n';
 }
 
-/// The last byte before `at` that is no white space; NUL where there is none.
+/// The last byte before `at` that is not white space; NUL when there is none.
 char byteBefore(std::string_view text, size_t at) {
   while (at > 0 && isSpace(text[at - 1]))
     --at;
   return at > 0 ? text[at - 1] : '\0';
 }
 
-/// Empty where the bytes look like nothing known.
+/// Describes the invalid bytes at `at`; empty when no known mistake matches.
 std::string describeBytes(std::string_view text, size_t at) {
   std::string_view rest = text.substr(at);
   for (const Foreign& each : foreign)
@@ -190,10 +191,11 @@ std::string describeBytes(std::string_view text, size_t at) {
   return "";
 }
 
-/// The place of a byte: lines and columns count from 1, columns in code points.
+/// The position of a byte as text. Lines and columns count from 1, columns in
+/// code points.
 std::string placeOf(std::string_view text, size_t at, const JsonRules& rules) {
   std::string_view before = text.substr(0, at);
-  size_t lineStart = before.rfind('\n') + 1; // 0 where there is none
+  size_t lineStart = before.rfind('\n') + 1; // 0 when there is none
   auto isStart = [](char c) { return (c & 0xC0) != 0x80; };
   int64_t column = 1 + std::count_if(before.begin() + int64_t(lineStart),
                                      before.end(), isStart);
@@ -214,7 +216,7 @@ std::string_view numberBefore(std::string_view text, size_t at) {
   return text.substr(begin, end - begin);
 }
 
-/// Why the library gave up at `at`.
+/// Why parsing stopped at `at`.
 std::string describe(std::string_view text, size_t at, const Fault& fault,
                      std::string_view noun) {
   std::string subject = "the " + std::string(noun);
@@ -232,7 +234,8 @@ std::string describe(std::string_view text, size_t at, const Fault& fault,
                         : what;
 }
 
-/// The text with `Infinity` outside of strings as null; places stay.
+/// Replaces `Infinity` outside of strings by null of the same length, so that
+/// positions stay the same.
 std::string withoutInfinity(std::string_view text) {
   constexpr std::string_view word = "Infinity", none = "null    ";
   std::string out(text);
@@ -278,7 +281,7 @@ Expected<Json> parse(std::string_view text, const JsonRules& rules) {
                  describe(text, at, builder.fault, rules.noun));
 }
 
-/// Nothing of the library's throws but for want of memory.
+/// The library throws only when memory runs out.
 template <class Json>
 Expected<Json> parseWithin(std::string_view text, const JsonRules& rules) try {
   if (!rules.takesInfinity || text.find("Infinity") == std::string_view::npos)

@@ -1,8 +1,8 @@
-// Status and Expected: how the runtime reports what its environment did wrong.
+// Status and Expected: how the runtime reports failures of its environment.
 //
-// A Status is ok or a message; an Expected<T> is a T or such a message. Neither
-// throws. Messages follow the house style (lower case, no period, names in
-// backticks) and gain context on their way up: "`a.json`: line 3: ...".
+// A Status is ok or a message; an Expected<T> is a T or the Status of a
+// failure. Neither throws. Messages follow the house style (lower case, no
+// period, names in backticks) and callers add context: "`a.json`: line 3: ...".
 
 #ifndef RECIPERUN_BASE_STATUS_H
 #define RECIPERUN_BASE_STATUS_H
@@ -14,13 +14,13 @@
 
 namespace reciperun {
 
-/// The outcome of something that may fail.
+/// The outcome of an operation that may fail.
 class [[nodiscard]] Status {
 public:
-  /// Success, so that `return {}` and `return Status::ok()` say the same.
+  /// Success: `return {}` and `return Status::ok()` are equivalent.
   Status() = default;
   static Status ok() { return Status(); }
-  /// A failure; an empty message is replaced, so that it stays a failure.
+  /// A failure. An empty message is replaced, so that it remains a failure.
   static Status error(std::string message) {
     Status status;
     status.text = message.empty() ? "unknown error" : std::move(message);
@@ -30,7 +30,7 @@ public:
   bool isOk() const { return text.empty(); }
   /// Empty when ok.
   const std::string& message() const { return text; }
-  /// The same failure told from further out: "`context`: message". Ok stays ok.
+  /// The same failure with context: "`context`: message". Ok stays ok.
   Status withContext(const std::string& context) const {
     return isOk() ? *this : error(context + ": " + text);
   }
@@ -39,7 +39,7 @@ private:
   std::string text;
 };
 
-/// A value, or the Status that says why there is none.
+/// A value, or the Status that says why it is missing.
 template <class T> class [[nodiscard]] Expected {
 public:
   Expected(T value) : held(std::in_place_index<0>, std::move(value)) {}
@@ -65,7 +65,7 @@ private:
   std::variant<T, Status> held;
 };
 
-/// The Status of either, so that RECIPERUN_TRY takes both.
+/// The Status of a Status or Expected, so that RECIPERUN_TRY takes both.
 inline Status statusOf(const Status& status) {
   return status;
 }

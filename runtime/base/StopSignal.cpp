@@ -8,7 +8,8 @@
 namespace reciperun {
 namespace {
 
-/// A handler can reach nothing but such a variable (C++ [support.signal]).
+/// A signal handler may only access a variable of this type (C++
+/// [support.signal]).
 volatile std::sig_atomic_t received = 0;
 
 void note(int number) {
@@ -18,7 +19,7 @@ void note(int number) {
 void handleBy(void (*handler)(int)) {
   struct sigaction action = {};
   action.sa_handler = handler;
-  action.sa_flags = SA_RESTART; // no call of a library fails for it
+  action.sa_flags = SA_RESTART; // library calls do not fail with EINTR
   for (int number : {SIGTERM, SIGINT, SIGUSR1})
     sigaction(number, &action, nullptr);
 }

@@ -1,5 +1,5 @@
-// SIGTERM and SIGINT as a question that is asked between two steps, and now and
-// then by what takes long before the first one.
+// Turns SIGTERM and SIGINT into a flag that the run polls between two steps,
+// and that long operations before the first step poll as well.
 
 #ifndef RECIPERUN_BASE_STOPSIGNAL_H
 #define RECIPERUN_BASE_STOPSIGNAL_H
@@ -8,18 +8,18 @@
 
 namespace reciperun {
 
-/// From now on SIGTERM, SIGINT and SIGUSR1 are noted instead of ending the
-/// process. mpirun passes SIGUSR1 on to its ranks and, unlike after a SIGTERM,
-/// leaves them the time that their step takes; `recipec run` makes use of that.
+/// From now on SIGTERM, SIGINT and SIGUSR1 set the flag instead of ending the
+/// process. mpirun forwards SIGUSR1 to its ranks and, unlike after a SIGTERM,
+/// gives them the time to finish their step; `recipec run` uses this.
 void watchStopSignals();
 
-/// From now on they end the process again.
+/// Restores the default: these signals end the process again.
 void releaseStopSignals();
 
-/// The number of the last such signal, 0 where none has come.
+/// The number of the last of these signals; 0 when none has arrived.
 int stopSignal();
 
-/// Fails once such a signal has come: for a loop that would take long.
+/// Fails once one of these signals has arrived. Long loops call it.
 Status checkStopSignal();
 
 } // namespace reciperun
