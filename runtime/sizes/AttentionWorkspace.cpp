@@ -1,11 +1,12 @@
-// Ours: dk and dv in f32, in which the CPU sums them; on GPUs delta. cuDNN's,
-// one behind the other, each a multiple of 256 bytes:
-//   1. delta: a number for each query and head, f32;
-//   2. dq in f32, to which blocks of keys add as they come; or, in order,
-//      the scores' gradient in bf16, its sides padded to whole blocks of 128
-//      (measured: 64 and 128);
-//   3. dk and dv of each query head in bf16, where heads share keys;
-//   4. 256 bytes of its own; of documents 1280 and 448 for each there can be.
+// Our own workspace: dk and dv accumulated in f32 on the CPU; delta on GPUs.
+// cuDNN's workspace is a sequence of parts, each a multiple of 256 bytes:
+//   1. delta: an f32 per query and head;
+//   2. dq in f32, to which blocks of keys add in any order; or, for the
+//      deterministic gradient, the gradient of the scores in bf16, its sides
+//      padded to whole blocks of 128 (measured: 64 and 128);
+//   3. dk and dv of each query head in bf16, when query heads share keys;
+//   4. 256 bytes for its own use; with documents 1280 bytes, and 448 bytes for
+//      each possible document.
 
 #include "runtime/sizes/AttentionWorkspace.h"
 
@@ -14,8 +15,8 @@
 namespace reciperun::sizes {
 namespace {
 
-/// Scores in order take memory with the square of the sequence. What is beyond
-/// is left to our own kernels, which are slower and take none of it.
+/// The deterministic gradient needs memory quadratic in the sequence. Above
+/// this limit our own kernels run, which are slower and need none of it.
 constexpr int64_t mostLibraryBytes = int64_t(5) << 30;
 
 constexpr int64_t roundUp(int64_t value, int64_t unit) {
@@ -46,7 +47,7 @@ bool isOfDocuments(const AttentionSizes& sizes) {
 
 bool isForLibrary(const AttentionSizes& sizes) {
   const int64_t step = isOfDocuments(sizes) ? 16 : 8;
-  constexpr int64_t mostDocuments = 32'768; // that a block of threads lists
+  constexpr int64_t mostDocuments = 32'768; // that a thread block lists
   return sizes.mostDocuments <= mostDocuments &&
          (!sizes.hasDocuments || isOfDocuments(sizes)) && !sizes.isBounded &&
          sizes.type == DType::bf16 && sizes.queries == sizes.keys &&
@@ -58,7 +59,8 @@ int64_t deltaElements(const AttentionSizes& sizes) {
 }
 
 int64_t attentionWorkspace(const AttentionSizes& sizes) {
-  // Of f32 there is delta alone, which the scratch of a GPU mostly holds.
+  // In f32 the workspace holds only delta, which usually fits into a GPU's
+  // scratch.
   if (sizes.type == DType::f32 && deltaElements(sizes) > mostDeltasInScratch)
     return deltaElements(sizes);
   if (sizes.type != DType::bf16)

@@ -1,8 +1,9 @@
-// What the gradient of attention keeps beside its operands.
+// The workspace of the attention backward.
 //
-// The compiler plans the workspace and the validation checks it; kernels choose
-// by its size. Bytes are those of cuDNN 9 on Hopper, as measured
-// (CudaMatrixParityTest prints them); its graph is in cuda/AttentionGraphs.cpp.
+// The compiler plans the workspace, the validation checks it, and kernels
+// choose their algorithm by its size. The sizes of cuDNN 9 on Hopper are
+// measured (CudaMatrixParityTest prints them); its graph is in
+// cuda/AttentionGraphs.cpp.
 
 #ifndef RECIPERUN_SIZES_ATTENTIONWORKSPACE_H
 #define RECIPERUN_SIZES_ATTENTIONWORKSPACE_H
@@ -17,45 +18,47 @@ namespace reciperun::sizes {
 
 using ops::DType;
 
-/// An attention of q [batch,queries,heads,width] over k and v
+/// The sizes of an attention of q [batch,queries,heads,width] over k and v
 /// [batch,keys,keyHeads,width].
 struct AttentionSizes {
   DType type = DType::f32;
   int64_t batch = 0, queries = 0, keys = 0;
   int64_t heads = 0, keyHeads = 0, width = 0;
-  /// Of an op on a GPU: its attributes, by which cuDNN may serve.
+  /// Attributes of an op on a GPU, which decide whether cuDNN can run it.
   bool hasDocuments = true;
-  int64_t mostDocuments = 0; // of a row; 0: any number
-  int64_t window = 0;        // 0: all
-  /// By a chunk or a cap of scores, or by a window without being causal.
+  int64_t mostDocuments = 0; // per row; 0: unlimited
+  int64_t window = 0;        // 0: no window
+  /// Whether the op has a chunk, a cap of scores, or a window without being
+  /// causal.
   bool isBounded = false;
   bool isDeterministic = true;
 };
 
-/// Whether cuDNN has kernels for it, as far as we use them: bf16, heads of up
-/// to 128 in steps of 8, every row one document, whole and in order; or up to a
-/// known number of documents, heads in steps of 16.
+/// Whether we use cuDNN's kernels for it. They need bf16 and heads of up to 128
+/// elements: in steps of 8 when every row is one whole document in order, in
+/// steps of 16 when a row has up to a known number of documents.
 bool isForLibrary(const AttentionSizes& sizes);
 
-/// Whether it takes each document for a sequence of its own.
+/// Whether attention treats each document as a separate sequence.
 bool isOfDocuments(const AttentionSizes& sizes);
 
-/// Sums of do o that our own gradient keeps: one for each query and head.
+/// The number of f32 deltas, the row sums of do * o, that our own backward
+/// keeps: one per query and head.
 int64_t deltaElements(const AttentionSizes& sizes);
 
-/// The most of them that a GPU's scratch holds.
+/// The largest number of deltas that fits into a GPU's scratch memory.
 inline constexpr int64_t mostDeltasInScratch = int64_t(4) << 20;
 
-/// f32 elements of the workspace of `attention_backward`; 0 where it needs
-/// none.
+/// The workspace of `attention_backward` in f32 elements; 0 when it needs none.
 int64_t attentionWorkspace(const AttentionSizes& sizes);
 
-/// Bytes that cuDNN takes for the gradient; 0 where it does not serve, or would
-/// take more than we give it: in order of documents it would be a square of the
-/// row for each, of a window one of which most is not seen.
+/// The size in bytes of cuDNN's workspace for the gradient; 0 when cuDNN is not
+/// used or would need more than our limit. A deterministic gradient of
+/// documents or of a window returns 0: cuDNN would need a score matrix of the
+/// whole row for each document, or one that is mostly masked for a window.
 int64_t libraryWorkspace(const AttentionSizes& sizes);
 
-/// Of an op of attention with these queries and keys.
+/// The sizes of an attention op with these shapes of queries and keys.
 AttentionSizes attentionSizes(const ops::AttentionAttributes& attributes,
                               DType type, std::span<const int64_t> q,
                               std::span<const int64_t> k);

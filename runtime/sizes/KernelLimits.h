@@ -1,5 +1,5 @@
-// The largest sizes that the kernels of GPUs are made for: the compiler refuses
-// a recipe that goes beyond them, and a kernel a plan that does.
+// The largest sizes that the GPU kernels support. The compiler rejects a recipe
+// that exceeds them, and a kernel rejects a plan that does.
 
 #ifndef RECIPERUN_SIZES_KERNELLIMITS_H
 #define RECIPERUN_SIZES_KERNELLIMITS_H
@@ -8,13 +8,13 @@
 
 namespace reciperun::sizes {
 
-/// Elements of a head, of which attention keeps a query in registers.
+/// Width of a head in elements; attention keeps a query in registers.
 inline constexpr int widestHead = 256;
-/// Experts that tokens are sent to, which each warp counts in shared memory.
+/// Number of routed experts; each warp counts their tokens in shared memory.
 inline constexpr int64_t mostExperts = 1536;
-/// Numbers of a state space's state, for a channel.
+/// State size of a state space model, per channel.
 inline constexpr int widestState = 256;
-/// Bytes of a row that norms keep in a block's registers.
+/// Size in bytes of a row that norms keep in the registers of a thread block.
 inline constexpr int64_t widestRow = int64_t(64) << 10;
 
 } // namespace reciperun::sizes

@@ -46,7 +46,7 @@ Scales scalesOf(ScaleBlocks blocks, int64_t rows, int64_t columns) {
     return {ops::DType::f32, {across, rows}};
   case ScaleBlocks::squares:
     return {ops::DType::f32, {down, ceilDivide(across, 4) * 4}};
-  case ScaleBlocks::mx: // a tile for each square
+  case ScaleBlocks::mx: // one tile per 128 x 128 elements
     return {ops::DType::f8e8m0, {down, across, 32, 4, 4}};
   }
   assert(false && "no kind of blocks");

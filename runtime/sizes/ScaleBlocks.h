@@ -1,6 +1,6 @@
-// What of a matrix in 8 bits has a scale, and how scales lie: the attribute
-// `blocks` of `quantize` (ops/quantization.ops), as compiler, validation and
-// kernels read it.
+// Which elements of an fp8 matrix share a scale, and how the scales are laid
+// out: the attribute `blocks` of `quantize` (ops/quantization.ops), as the
+// compiler, the validation and the kernels read it.
 
 #ifndef RECIPERUN_SIZES_SCALEBLOCKS_H
 #define RECIPERUN_SIZES_SCALEBLOCKS_H
@@ -16,29 +16,30 @@ namespace reciperun::sizes {
 
 enum class ScaleBlocks { tensor, rows, squares, mx };
 
-/// By its word in the description; `tensor` for an empty one, which is an
-/// attribute that is absent; none for what is no such word.
+/// Parses the attribute's value. Returns `tensor` for an empty value, which
+/// means that the attribute is absent, and nullopt for an unknown one.
 std::optional<ScaleBlocks> findScaleBlocks(std::string_view word);
 
-/// Of an op of a plan that has been validated.
+/// Like findScaleBlocks, for an op of a validated plan.
 ScaleBlocks scaleBlocksOf(std::string_view word);
 
-/// The side of a square and the length of a block of `rows`, in elements.
+/// The side of a block of `squares` and the length of a block of `rows`, in
+/// elements.
 inline constexpr int64_t scaleBlockWidth = 128;
-/// The length of a block of `mx`.
+/// The length of a block of `mx`, in elements.
 inline constexpr int64_t mxBlockWidth = 32;
 
-/// A tile of scales of `mx`: those of 128 rows, each of 4 blocks.
+/// A tile of `mx` scales covers 128 rows and 4 blocks of each row.
 inline constexpr int64_t mxTileRows = 128, mxTileBlocks = 4;
 inline constexpr int64_t mxTileBytes = mxTileRows * mxTileBlocks;
 
-/// Where in its tile the scale is of a row and a block of the tile ("1D block
-/// scaling factors layout" of cuBLAS).
+/// The offset of a scale in its tile, from the row and the block in the tile
+/// ("1D block scaling factors layout" of cuBLAS).
 constexpr int64_t mxPlaceInTile(int64_t row, int64_t block) {
   return row % 32 * 16 + row / 32 * 4 + block;
 }
 
-/// The scales of a matrix of these sizes.
+/// Type and shape of the scales of a rows x columns matrix.
 struct Scales {
   ops::DType type;
   std::vector<int64_t> shape;
