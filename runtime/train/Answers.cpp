@@ -1,7 +1,7 @@
-// The recipe's prompts, answered by the model that the run has exported.
+// Answers the recipe's prompts with the model that the run exported.
 //
-// Runs on rank 0 after the ranks have parted: the trained state is gone from
-// memory, all cores are free, and what is read is what was written.
+// Runs on rank 0 after MPI is finalized: the training state has been freed, all
+// cores are available, and the model is read back from the exported files.
 
 #include "runtime/train/Answers.h"
 
@@ -13,8 +13,7 @@
 namespace reciperun::train {
 namespace {
 
-/// A prompt or an answer on lines of its own, later lines indented as the
-/// first.
+/// Prints a prompt or an answer on its own lines; all lines are indented alike.
 void print(const char* label, const std::string& text) {
   std::string shown;
   for (char letter : text) {

@@ -1,4 +1,4 @@
-// The recipe's prompts, answered by the model that the run has exported.
+// Answers the recipe's prompts with the model that the run exported.
 
 #ifndef RECIPERUN_TRAIN_ANSWERS_H
 #define RECIPERUN_TRAIN_ANSWERS_H
@@ -8,8 +8,9 @@
 
 namespace reciperun::train {
 
-/// Answers `train.prompts` from the directory `export.hf`, as a user of it
-/// would get them, and prints both. Does nothing without prompts.
+/// Answers `train.prompts` with the model in the directory `export.hf`, as
+/// `reciperun generate` would, and prints prompts and answers. Does nothing
+/// without prompts.
 Status answerPrompts(const plan::Plan& plan);
 
 } // namespace reciperun::train

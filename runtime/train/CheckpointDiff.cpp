@@ -1,6 +1,7 @@
-// 1. Where the runs stood, and their settings; 2. parameters that cannot be
-// compared; 3. those whose values differ, the largest relative difference
-// first.
+// Prints, in this order:
+// 1. the differences in position and settings;
+// 2. the parameters that cannot be compared;
+// 3. the parameters whose values differ, the largest relative difference first.
 
 #include "runtime/train/CheckpointDiff.h"
 
@@ -20,7 +21,7 @@ using checkpoint::Manifest;
 using checkpoint::ParameterDifference;
 using Json = nlohmann::ordered_json;
 
-/// How many parameters are listed where not all are asked for.
+/// The number of parameters that are listed without `--all`.
 constexpr size_t listed = 20;
 
 std::vector<Change> changesBetween(const Manifest& a, const Manifest& b) {

@@ -1,4 +1,4 @@
-// What `reciperun checkpoint diff` prints.
+// Prints the output of `reciperun checkpoint diff`.
 
 #ifndef RECIPERUN_TRAIN_CHECKPOINTDIFF_H
 #define RECIPERUN_TRAIN_CHECKPOINTDIFF_H
@@ -11,10 +11,10 @@ namespace reciperun::train {
 
 struct DiffStyle {
   bool json = false;
-  bool all = false; // parameters, rather than those that differ most
+  bool all = false; // list all parameters that differ, not only the first ones
 };
 
-/// Compares two checkpoints and prints how they differ.
+/// Compares two checkpoints and prints their differences.
 Status printDifferences(const std::filesystem::path& a,
                         const std::filesystem::path& b, const DiffStyle& style);
 

@@ -1,4 +1,5 @@
-// reciperun's commands together, and what all of them end with.
+// Collects the commands of reciperun, dispatches to them and flushes their
+// output.
 
 #include "runtime/train/Commands.h"
 
@@ -62,7 +63,8 @@ int dispatch(const std::vector<std::string>& arguments) {
   return 0;
 }
 
-/// The exit code of a command, and 1 where what it printed did not arrive.
+/// Flushes stdout. Returns `code`, or 1 when the output could not be written
+/// and `code` is 0.
 int finishOutput(int code) {
   errno = 0;
   const bool isWritten = std::fflush(stdout) == 0 && !std::ferror(stdout);

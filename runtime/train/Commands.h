@@ -1,5 +1,5 @@
-// The command line of reciperun: each file declares its command, with what it
-// takes.
+// The command line of reciperun. Each command has its own file, which declares
+// the command and its arguments.
 
 #ifndef RECIPERUN_TRAIN_COMMANDS_H
 #define RECIPERUN_TRAIN_COMMANDS_H
@@ -11,9 +11,9 @@
 
 namespace reciperun::train {
 
-/// Carries out `arguments` (without the program's name) and returns the exit
-/// code: 0 done, 1 failed, 2 a command line that makes no sense, 128 + n ended
-/// by signal n after the step in progress.
+/// Runs `arguments` (without the program's name) and returns the exit code: 0
+/// success, 1 failure, 2 invalid command line, 128 + n ended by signal n after
+/// the step in progress.
 int runCommand(const std::vector<std::string>& arguments);
 
 cli::Command trainCommand();

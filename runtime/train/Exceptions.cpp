@@ -59,7 +59,7 @@ void reportExceptionsOfThreads() {
     if (!std::current_exception())
       std::abort();
     std::fprintf(stderr, "error: %s\n", statusOfException().message().c_str());
-    std::_Exit(1); // other threads go on: nothing may be torn down
+    std::_Exit(1); // other threads still run: skip all destructors
   });
 }
 

@@ -1,8 +1,8 @@
-// What is thrown and caught nowhere else ends here, in our own words.
+// Turns exceptions that nothing else catches into messages.
 //
-// Folders keep the exceptions of their libraries to themselves; what is left is
-// memory that ran out in a container or a string, a thread that the system did
-// not grant, a file that went away meanwhile.
+// Folders catch the exceptions of their own libraries. The remaining ones are
+// rare: memory ran out in a container or a string, the system refused to start
+// a thread, a file disappeared meanwhile.
 
 #ifndef RECIPERUN_TRAIN_EXCEPTIONS_H
 #define RECIPERUN_TRAIN_EXCEPTIONS_H
@@ -11,12 +11,12 @@
 
 namespace reciperun::train {
 
-/// The exception that is being handled, as a message.
+/// A message for the exception that is being handled.
 Status statusOfException();
 
-/// From now on an exception that leaves a thread, or a loop over threads, ends
-/// the process with its message and exit code 1. Those of the first thread are
-/// caught at the program's edge (runCommand), where ranks can be told.
+/// From now on an exception that escapes from a thread, or from a parallel
+/// loop, ends the process with its message and exit code 1. runCommand catches
+/// the exceptions of the main thread, where the other ranks can be told.
 void reportExceptionsOfThreads();
 
 } // namespace reciperun::train

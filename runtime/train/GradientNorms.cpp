@@ -1,8 +1,9 @@
-// 1. Of all ranks that hold a run of a parameter's moments one writes it to
-//    checkpoints. The same one counts the gradient of that run, which the
-//    optimizer's op reads beside the moments.
-// 2. Squares are added in f64 in the order of the elements, and then over the
-//    ranks in their order.
+// 1. Of the ranks that hold the same range of a parameter's moments, one writes
+//    it to checkpoints. The same rank counts the gradient of that range. The
+//    optimizer's op reads the gradient together with the moments, which links
+//    the two buffers.
+// 2. Each rank adds the squares in f64 in the order of the elements; an
+//    all-reduce adds them over the ranks.
 
 #include "runtime/train/GradientNorms.h"
 
@@ -18,7 +19,7 @@
 namespace reciperun::train {
 namespace {
 
-/// The gradient buffer by that of the moment beside it.
+/// Maps the moment buffer of each optimizer op to its gradient buffer.
 std::map<int, int> gradientsByMoment(const plan::Stage& stage) {
   std::map<int, int> found;
   for (const plan::Function& function : stage.functions)
@@ -45,7 +46,7 @@ template <class T> double sumSquares(const exec::Tensor& tensor, double sum) {
   return sum;
 }
 
-/// `sum` and the squares of a tensor that the host can address.
+/// `sum` plus the squares of a tensor that the host can address.
 double addSquares(double sum, const exec::Tensor& tensor) {
   switch (tensor.type) {
   case plan::DType::f64:
@@ -61,7 +62,7 @@ double addSquares(double sum, const exec::Tensor& tensor) {
 
 GradientNorms::GradientNorms(const plan::Plan& plan, int rank,
                              const std::string& groups) {
-  std::vector<int> groupOf; // by parameter, -1 where it is frozen
+  std::vector<int> groupOf; // by parameter; -1 when it is frozen
   for (const plan::Parameter& parameter : plan.parameters) {
     groupOf.push_back(-1);
     if (!parameter.trainable)

@@ -1,4 +1,5 @@
-// Norms of the gradients of groups of parameters, the same in every layout.
+// Norms of the gradients of parameter groups. They are the same in every
+// layout.
 
 #ifndef RECIPERUN_TRAIN_GRADIENTNORMS_H
 #define RECIPERUN_TRAIN_GRADIENTNORMS_H
@@ -15,19 +16,20 @@ namespace reciperun::train {
 
 class GradientNorms {
 public:
-  /// `groups` is `layers`: a group for each layer (`layers.3`) and for each
-  /// module beside them (`embed`); or `parameters`: a group for each.
+  /// `groups` is `layers`, with a group for each layer (`layers.3`) and for
+  /// each module outside of the layers (`embed`), or `parameters`, with a group
+  /// for each parameter.
   GradientNorms(const plan::Plan& plan, int rank, const std::string& groups);
 
   using Norm = std::pair<std::string, double>; // name and norm
-  /// The norms of the whole gradients behind the step that was run last, before
-  /// clipping, in the order of the parameters. Their squares add up to that of
-  /// the whole gradient's norm. Collective.
+  /// Returns the norms of the last step's global gradients, before clipping, in
+  /// the order of the parameters. The squares add up to the square of the total
+  /// gradient norm. Collective.
   Expected<std::vector<Norm>> measure(const exec::Executor& executor,
                                       comm::Communicator& communicator) const;
 
 private:
-  /// A run of elements that this rank counts, and no other.
+  /// A range of elements that only this rank counts.
   struct Part {
     int group = 0;
     int buffer = -1;
@@ -37,7 +39,7 @@ private:
   Expected<double> squaresOf(const exec::Executor& executor,
                              const Part& part) const;
 
-  std::vector<std::string> names; // of all groups, on every rank the same
+  std::vector<std::string> names; // of all groups, the same on every rank
   std::vector<Part> parts;
 };
 

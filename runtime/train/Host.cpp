@@ -1,4 +1,4 @@
-// Cores from the scheduler's mask, memory from /proc.
+// Reads the cores from the affinity mask and the peak memory from /proc.
 
 #include "runtime/train/Host.h"
 
@@ -18,8 +18,8 @@
 namespace reciperun::train {
 
 Expected<int> threadsOfRank(const comm::MpiSession& session) {
-  // A launcher that binds ranks to cores has divided them already: only ranks
-  // with the same mask share its cores.
+  // A launcher that binds ranks to cores has already divided them, so only
+  // ranks with the same mask share its cores.
   const cpu_set_t mask = device::coreMask();
   Expected<int> sharing =
       session.countOnHost(std::as_bytes(std::span(&mask, 1)));

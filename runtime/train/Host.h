@@ -1,4 +1,4 @@
-// What the host gives this process: cores and memory.
+// The cores and the memory that the host gives this process.
 
 #ifndef RECIPERUN_TRAIN_HOST_H
 #define RECIPERUN_TRAIN_HOST_H
@@ -9,25 +9,25 @@
 
 namespace reciperun::train {
 
-/// Threads for this rank: as `OMP_NUM_THREADS` says, or the cores that it may
-/// run on, shared with the ranks of the host that may run on the same ones; at
-/// least 1. Collective; may fail on some ranks.
+/// The number of threads for this rank: `OMP_NUM_THREADS`, or the cores in its
+/// affinity mask divided by the ranks on this host with the same mask; at least
+/// 1. Collective; may fail on some ranks.
 Expected<int> threadsOfRank(const comm::MpiSession& session);
 
-/// Whether the system grants this process so many bytes more, which libraries
-/// take later, without looking whether they get them.
+/// Checks that the system grants this process `bytes` more bytes. Libraries
+/// allocate them later and do not check whether the allocation succeeds.
 Status checkMemoryBudget(int64_t bytes);
 
-/// Gives memory that was freed back to the system, so that what a parser took
-/// for a while does not add to the arena's peak.
+/// Returns freed memory to the system, so that temporary memory of a parser
+/// does not add to the peak of the arena.
 void releaseFreeMemory();
 
-/// Lets this process open as many files as the system allows: data may be in
-/// thousands.
+/// Raises the limit of open files to the maximum that the system allows: data
+/// may consist of thousands of files.
 void raiseFileLimit();
 
-/// The most memory that the process has held so far, in bytes (VmHWM of
-/// proc(5)); 0 where the system does not tell.
+/// The peak memory of the process in bytes (VmHWM of proc(5)); 0 when the
+/// system does not report it.
 int64_t peakBytes();
 
 } // namespace reciperun::train

@@ -1,7 +1,7 @@
-// What the host does beside the device: how long it computes for steps, which
-// is the processor's time of the calling thread, and how much time passes. The
-// thread gives the device its work, and sleeps where it waits for it. What else
-// it does, such as validating, is left out.
+// Measures the host's work for training steps: the CPU time of the calling
+// thread, and the wall time. The thread launches the device's work and sleeps
+// while it waits for the device. Other work, such as validation, is not
+// counted.
 
 #ifndef RECIPERUN_TRAIN_HOSTCLOCK_H
 #define RECIPERUN_TRAIN_HOSTCLOCK_H
@@ -14,14 +14,15 @@ namespace reciperun::train {
 
 class HostClock {
 public:
-  /// The host goes on with steps, and stops to.
+  /// Starts and stops the clock around work for steps.
   void start() { begin = now(); }
   void stop() {
     const Times end = now();
     sum.computed += end.computed - begin.computed;
     sum.passed += end.passed - begin.passed;
   }
-  /// The seconds since the last call of the same; while it goes.
+  /// The CPU and the wall time in seconds since the last call of the same
+  /// function. The clock must be running.
   double takeComputed() {
     goOn();
     return std::exchange(sum.computed, 0.0);

@@ -13,8 +13,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Why the path cannot be read; empty where it can, and for what the sources of
-/// data resolve themselves: patterns, and folders of many files.
+/// Returns why the path cannot be read; empty when it can. Also empty when
+/// `isMany` and the path is a pattern or a folder, which the data sources
+/// resolve.
 std::string whyUnreadable(const std::string& path, bool isMany) {
   std::error_code code;
   if (plan::isRemote(path))

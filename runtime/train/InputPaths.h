@@ -1,4 +1,4 @@
-// Whether the files that a run reads are there, before anything is opened.
+// Checks that the files that a run reads exist, before any is opened.
 
 #ifndef RECIPERUN_TRAIN_INPUTPATHS_H
 #define RECIPERUN_TRAIN_INPUTPATHS_H
@@ -8,14 +8,14 @@
 
 namespace reciperun::train {
 
-/// Fails for data or a tokenizer that cannot be read, with the recipe's field,
-/// the system's reason, and the folder in which relative paths start. Weights
-/// are looked for when no checkpoint has any; see `startOfRelative`.
-/// Without `trains` the data to train on may be missing.
+/// Fails when data or a tokenizer cannot be read. The message has the recipe's
+/// field, the system's reason and the folder that relative paths start from.
+/// `weights` is not checked here, because it is not needed when a checkpoint
+/// exists. Unless `trains`, the training data may be missing.
 Status checkInputPaths(const plan::Plan& plan, bool trains);
 
-/// `; relative paths of the plan start in ...`, where `setting` is written as a
-/// relative path; empty otherwise.
+/// Returns `; relative paths of the plan start in ...` when the path of
+/// `setting` is relative; empty otherwise.
 std::string startOfRelative(const plan::Plan& plan, const std::string& setting);
 
 } // namespace reciperun::train

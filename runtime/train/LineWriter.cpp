@@ -1,4 +1,4 @@
-// See LineWriter.h. The thread takes all lines that wait as one piece.
+// See LineWriter.h. The thread writes all queued lines at once.
 
 #include "runtime/train/LineWriter.h"
 

@@ -1,6 +1,6 @@
-// A text file whose lines a thread writes: a rank that keeps pace with others
-// (comm/Watch.h) is not to be held up by the file system, which may answer
-// after a minute.
+// A text file whose lines a background thread writes. A rank that must keep
+// pace with others (comm/Watch.h) must not block on the file system, which may
+// take a minute to answer.
 
 #ifndef RECIPERUN_TRAIN_LINEWRITER_H
 #define RECIPERUN_TRAIN_LINEWRITER_H
@@ -26,14 +26,15 @@ public:
   open(const std::filesystem::path& path, Mode mode);
   LineWriter(const LineWriter&) = delete;
   LineWriter& operator=(const LineWriter&) = delete;
-  /// Waits as `wait` does.
+  /// Writes the remaining lines before it returns.
   ~LineWriter();
 
-  /// Has a line written, behind those before. Fails where one of these could
-  /// not be, with the file's name; nothing more is written then.
+  /// Queues a line to be written after the earlier ones. Fails with the file's
+  /// name when an earlier line could not be written; no more lines are written
+  /// then.
   Status write(std::string_view line);
 
-  /// Waits until the file has all lines, as others see it, or one could not be
+  /// Waits until all lines are flushed to the file, or one could not be
   /// written.
   Status wait();
 
@@ -42,7 +43,7 @@ private:
   void work();
 
   const std::filesystem::path path;
-  std::ofstream file; // the thread's
+  std::ofstream file; // only used by the thread
   std::mutex mutex;
   std::condition_variable news;
   std::string lines; // to be written

@@ -20,7 +20,7 @@ std::optional<double> LossSpikeDetector::take(double loss) {
   return exceeded;
 }
 
-/// The lower one of the two in the middle where they are even in number.
+/// The lower of the two middle values when the count is even.
 double LossSpikeDetector::median() const {
   std::vector<double> sorted(losses.begin(), losses.end());
   auto middle = sorted.begin() + long((sorted.size() - 1) / 2);

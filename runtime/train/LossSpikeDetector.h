@@ -1,4 +1,4 @@
-// Losses that are out of proportion to those before.
+// Detects losses that are far above the recent ones.
 
 #ifndef RECIPERUN_TRAIN_LOSSSPIKEDETECTOR_H
 #define RECIPERUN_TRAIN_LOSSSPIKEDETECTOR_H
@@ -13,13 +13,14 @@ namespace reciperun::train {
 
 class LossSpikeDetector {
 public:
-  /// Watches as `train.spike` and `train.spike_window` say; nothing where they
-  /// do not.
+  /// Takes its settings from `train.spike` and `train.spike_window`; inactive
+  /// when they are not set.
   explicit LossSpikeDetector(const plan::Train& train)
       : factor(train.spike), window(size_t(train.spikeWindow)) {}
 
-  /// Takes the next step's loss. The median of the losses before it, where
-  /// there are as many as the window has and the loss exceeds so many times it.
+  /// Takes the next step's loss. Returns the median of the window of losses
+  /// before it when the window is full and the loss exceeds `train.spike` times
+  /// the median; otherwise nullopt.
   std::optional<double> take(double loss);
 
 private:
@@ -27,7 +28,7 @@ private:
 
   double factor;
   size_t window;
-  std::deque<double> losses; // the last ones
+  std::deque<double> losses; // the last `window` losses at most
 };
 
 } // namespace reciperun::train

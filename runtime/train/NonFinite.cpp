@@ -1,6 +1,7 @@
-// The op that is looked for reads finite values and writes others: what reads
-// those is a consequence. A collective may bring what another rank has made, so
-// that it is to blame only where no rank has an op that computes such values.
+// The search looks for an op that reads finite values and writes non-finite
+// ones; later ops only propagate them. A collective may transport values of
+// another rank, so it is reported only when no rank has a local op that
+// produced them.
 
 #include "runtime/train/NonFinite.h"
 
@@ -23,7 +24,8 @@ template <class T> bool allFinite(const exec::Tensor& tensor) {
                      [](T value) { return std::isfinite(float(value)); });
 }
 
-/// Of a tensor that the host can address. Integers always are.
+/// Whether all elements of a tensor that the host can address are finite.
+/// Integers always are.
 bool isFiniteHere(const exec::Tensor& tensor) {
   switch (tensor.type) {
   case plan::DType::f64: {
@@ -45,7 +47,7 @@ bool isFloat(plan::DType type) {
          type == plan::DType::bf16;
 }
 
-/// An absent tensor is finite.
+/// Whether all elements of a tensor are finite. An absent tensor is finite.
 Expected<bool> isFinite(device::Device& device, const exec::Tensor& tensor) {
   bool finite = true;
   if (isFloat(tensor.type))
@@ -84,7 +86,8 @@ Status NonFiniteSearch::clear(const exec::Executor& executor,
   return Status::ok();
 }
 
-/// A failure to read is told at the end: until then nothing is known to be bad.
+/// A tensor that cannot be read counts as finite; `status` reports the failure
+/// at the end.
 bool NonFiniteSearch::areFinite(std::span<const exec::Tensor> tensors) {
   for (const exec::Tensor& tensor : tensors) {
     Expected<bool> finite = isFinite(device, tensor);

@@ -1,8 +1,8 @@
-// Which op of a step was the first whose result is not finite.
+// Finds the first op of a step whose result is not finite.
 //
-// A step that has gone wrong is run once more, which gives the same numbers:
-// the optimizer changes nothing where the gradient is not finite, and loads,
-// kernels and sums are functions of the step.
+// A bad step is run once more and gives the same values: the optimizer changes
+// nothing when the gradient is not finite, and loads, kernels and reductions
+// are deterministic functions of the step.
 
 #ifndef RECIPERUN_TRAIN_NONFINITE_H
 #define RECIPERUN_TRAIN_NONFINITE_H
@@ -21,25 +21,26 @@ public:
       : plan(plan), stage(plan::stageOf(plan, rank)), rank(rank),
         device(device) {}
 
-  /// Zeroes what ops of forward and backward write, so that nothing is left of
-  /// the run before where an op writes a part of its result alone.
+  /// Zeroes the outputs of the ops of forward and backward. An op that writes
+  /// only a part of its output then leaves no values of the first run.
   Status clearResults(const exec::Executor& executor) const;
 
-  /// The first trained or frozen parameter of which this rank keeps something
-  /// that is not finite; empty where all is.
+  /// The first trained or frozen parameter with a non-finite element on this
+  /// rank; empty when all are finite.
   Expected<std::string> badParameter(const exec::Executor& executor) const;
 
-  /// An op of this rank that was the first to make something that is not finite
-  /// of what is.
+  /// The first op of this rank that produced a non-finite value from finite
+  /// inputs.
   struct Origin {
-    const plan::Op* op = nullptr; // null where there is none
-    plan::ScheduleStep step;      // that ran its function
+    const plan::Op* op = nullptr; // null when there is none
+    plan::ScheduleStep step;      // the step that ran its function
   };
-  /// Of the ops that compute alone; and of the collectives, which may have
-  /// brought it from a rank where such an op has made it.
+  /// `computed` is the first such local op. `collected` is the first such
+  /// collective, which may have received the value from the rank that computed
+  /// it.
   const Origin& computed() const { return ownOrigin; }
   const Origin& collected() const { return commonOrigin; }
-  /// How reading the device's buffers went.
+  /// The outcome of reading the device's buffers.
   const Status& status() const { return failure; }
   /// "`layers.0.q` (linear) of `forward`".
   std::string text(const Origin& origin) const;
@@ -60,7 +61,7 @@ private:
   device::Device& device;
   Status failure;
   plan::ScheduleStep current;
-  bool wasFinite = true; // what the op reads, and what it adds to
+  bool wasFinite = true; // the inputs of the op, and its outputs before it ran
   Origin ownOrigin, commonOrigin;
 };
 

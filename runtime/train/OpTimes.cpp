@@ -9,8 +9,8 @@
 namespace reciperun::train {
 namespace {
 
-/// `linear ffn.up`: the kind, and for products the last parts of the name, by
-/// which layers are alike.
+/// `linear ffn.up`: the kind, and for linear ops the name within the layer, so
+/// that all layers share a line.
 std::string lineOf(const plan::Op& op) {
   std::string line = ops::opName(op.kind);
   if (!line.starts_with("linear"))

@@ -1,5 +1,5 @@
-// Where the time of steps goes by kinds of ops, for who makes them faster, and
-// how long the host takes for a step.
+// Measures how long each kind of op takes in a step, and how long the host
+// takes for a step. For developers who optimize them.
 
 #ifndef RECIPERUN_TRAIN_OPTIMES_H
 #define RECIPERUN_TRAIN_OPTIMES_H
@@ -14,19 +14,19 @@
 
 namespace reciperun::train {
 
-/// Marks the device behind each op of a step, and hands on what it is told to
-/// the step's own observer. Marks take some time themselves.
+/// Records a mark on the device after each op of a step, and forwards the steps
+/// to the step's own observer. The marks themselves take some time.
 class OpTimes : public exec::Observer {
 public:
   OpTimes(device::Device& device, exec::Observer& inner)
       : device(device), inner(inner) {}
 
-  /// The step's ops have been done.
+  /// Reads the times of a followed step. The device is idle.
   void takeStep();
-  /// A step of which no op was followed.
+  /// Adds the times of a step whose ops were not followed.
   void takeUsual(const StepTimes& times);
-  /// A line a kind, of products a name in a layer; longest first: ms a step,
-  /// share, number of ops.
+  /// Returns a table, longest time first: ms per step, share, number of ops and
+  /// kind. Linear ops have a line per name within a layer.
   std::string table() const;
 
   void beginsStep(const plan::ScheduleStep& step) override;
@@ -39,7 +39,7 @@ private:
     int64_t count = 0;
   };
   struct Mark {
-    const plan::Op* op; // null: the ops of a function begin
+    const plan::Op* op; // null: the start of a function
     int number;
   };
 
@@ -48,9 +48,9 @@ private:
   device::Device& device;
   exec::Observer& inner;
   std::vector<Mark> marks;
-  std::map<std::string, Sum> sums; // by what a line says
+  std::map<std::string, Sum> sums; // by the line's label
   int64_t steps = 0;
-  StepTimes usual; // of all such steps
+  StepTimes usual; // sum over these steps
   int64_t usualSteps = 0;
 };
 

@@ -1,4 +1,4 @@
-// Where the time of a step goes.
+// Splits the time of a step into phases.
 
 #ifndef RECIPERUN_TRAIN_PHASES_H
 #define RECIPERUN_TRAIN_PHASES_H
@@ -13,64 +13,64 @@
 
 namespace reciperun::train {
 
-/// What a rank is busy with. The functions of a plan tell it by their names:
+/// What a rank spends time on. The name of a function determines its phase:
 /// `forward...`, `backward...`, `begin` and `update`.
 enum class Phase {
-  data,          // reading and laying out rows
+  data,          // reading and packing rows
   forward,       // computing
-  backward,      // computing, with what is computed again
-  communication, // in collectives and waiting for messages, in any function
+  backward,      // computing, including recomputation
+  communication, // collectives and waiting for messages, in any function
   optimizer,     // zeroing, norm and update
-  other,         // what is none of these, and what lies between two steps
+  other,         // everything else, including the time between steps
 };
 inline constexpr std::array phaseNames = {
     "data", "forward", "backward", "communication", "optimizer", "other"};
 
-/// Seconds by phase; on a rank they add up to those of its step.
+/// Seconds by phase. On one rank they add up to the time of its step.
 using PhaseSeconds = std::array<double, phaseNames.size()>;
 
-/// How long a step took.
+/// The times of a step, in seconds.
 struct StepTimes {
   PhaseSeconds phases = {};
-  double step = 0; // the sum of them, on a rank
-  /// What the host computed for the step, and behind the one before.
+  double step = 0; // on one rank, the sum of the phases
+  /// CPU time of the host for the step, including the work after the previous
+  /// one.
   double host = 0;
-  /// How long the ranks were held up by checkpoints since the step before.
+  /// How long checkpoints blocked the ranks since the previous step.
   double saving = 0;
 };
 
-/// Follows one step after the other, by marks of the device: it waits for
-/// nothing.
+/// Measures steps with marks on the device; it never waits for the device.
 class PhaseClock : public exec::Observer {
 public:
   /// The arguments outlive the object.
   PhaseClock(const plan::Stage& stage, device::Device& device,
              comm::TimedCommunicator& communicator);
 
-  /// A step of the training begins.
+  /// Begins a step of the training.
   void start();
-  /// What has passed since the last call belongs to the phase, as far as it
-  /// was not communication.
+  /// Assigns the time since the last call to the phase, except for
+  /// communication.
   void mark(Phase phase);
-  /// The step is given to the device in whole.
+  /// Ends the step once all its work has been launched.
   void stop();
-  /// Of the step that was stopped last, when the device is idle.
+  /// The times of the last stopped step. The device must be idle.
   PhaseSeconds seconds() const;
 
   bool followsOps() const override { return false; }
   void endsStep(const plan::ScheduleStep& step) override;
 
 private:
-  /// The end of some time that belongs to a phase.
+  /// The end of an interval that belongs to a phase.
   struct Mark {
     Phase phase = Phase::other;
-    int number = 0;         // of the device's mark
-    size_t collectives = 0; // that the communicator had timed by then
+    int number = 0;         // the device's mark
+    size_t collectives = 0; // timed by the communicator by then
   };
 
   device::Device& device;
   comm::TimedCommunicator& communicator;
-  std::vector<Phase> functions; // of the plan
+  std::vector<Phase> functions; // phase of each function of the stage
   int begin = 0;                // the device's mark
   std::vector<Mark> marks;
 };

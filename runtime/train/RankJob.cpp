@@ -34,8 +34,8 @@ Status checkJob(const plan::Plan& plan, int ranks) {
   return Status::ok();
 }
 
-/// Ranks may have been started with different plans, whose collectives do not
-/// fit together. Collective.
+/// Fails when ranks were started with different plans, whose collectives would
+/// not match. Collective.
 Status comparePlans(const comm::MpiSession& session, const plan::Plan& plan,
                     const std::string& path) {
   if (session.ranks() == 1)
@@ -56,7 +56,7 @@ Status comparePlans(const comm::MpiSession& session, const plan::Plan& plan,
           : Status::ok());
 }
 
-/// A GPU has one rank. Collective.
+/// Fails when several ranks use one GPU. Collective.
 Status checkOwnDevice(const comm::MpiSession& session,
                       const device::Device& device) {
   const std::string identity = device.identity();

@@ -1,5 +1,5 @@
-// What the commands that run a plan on ranks have in common: how they join the
-// job, how they read the plan, and how they fail.
+// The common part of the commands that run a plan on ranks: joining the job,
+// reading the plan and reporting failures.
 
 #ifndef RECIPERUN_TRAIN_RANKJOB_H
 #define RECIPERUN_TRAIN_RANKJOB_H
@@ -16,43 +16,44 @@
 
 namespace reciperun::train {
 
-/// Prints an error that all ranks know of, once; the exit code comes back.
+/// Prints an error that all ranks know, once. Returns the exit code.
 int failTogether(const comm::MpiSession& session, const Status& status,
                  int code = 1);
 
-/// Prints a mistake in the command line, which all ranks were given, once; the
-/// exit code comes back.
+/// Prints a command-line error, which all ranks have, once. Returns the exit
+/// code.
 int refuseOnce(const cli::UsageError& error);
 
-/// Ends the job for an error that only this rank knows of.
+/// Ends the job because of an error that only this rank knows.
 [[noreturn]] void failAlone(comm::MpiSession& session, const Status& status);
 
-/// Runs a command's part behind the start of the job, and gives its exit code.
-/// An exception ends the job: other ranks may wait for this one.
+/// Runs the part of a command that comes after the start of the job, and
+/// returns its exit code. An exception ends the job, because other ranks may
+/// wait for this one.
 int runGuarded(comm::MpiSession& session, const std::function<int()>& part);
 
-/// Reads a job's plan, `folder` being as readPlan takes it, and sets the
-/// environment that its devices need. Called before MPI starts, which starts
-/// threads and may call drivers.
+/// Reads the plan of a job and sets the environment variables that its devices
+/// need. `folder` is as for readPlan. Call it before MPI starts, because MPI
+/// starts threads and may call drivers.
 Expected<plan::Plan> readJobPlan(const std::string& path,
                                  const std::string& folder);
 
-/// The plan as readJobPlan has `read` it, where all ranks have the same one and
-/// it trains on as many ranks as the job has. Fails on all ranks with one
-/// message.
+/// Returns the plan that readJobPlan read, after checking that all ranks have
+/// the same plan and that the job has as many ranks as it needs. Fails on all
+/// ranks with one message.
 Expected<plan::Plan> agreeOnPlan(const comm::MpiSession& session,
                                  const std::string& path,
                                  Expected<plan::Plan> read);
 
-/// What a rank works with.
+/// The resources of a rank.
 struct Rank {
   int threads = 1; // of the host
   std::unique_ptr<device::Device> device;
   std::unique_ptr<comm::Communicator> communicator;
-  StartTimes times; // of the start, up to where the ranks are connected
+  StartTimes times; // of the start, until the ranks are connected
 };
-/// Opens the devices that the plan is for and connects them. Collective; fails
-/// on all ranks with one message.
+/// Opens the plan's devices and connects them. Collective; fails on all ranks
+/// with one message.
 Expected<Rank> joinRanks(comm::MpiSession& session, const plan::Plan& plan);
 
 } // namespace reciperun::train

@@ -1,4 +1,4 @@
-// metrics.jsonl, lines of NeMo's fields, and the progress bar.
+// Writes metrics.jsonl, log lines with NeMo's fields, and the progress bar.
 
 #include "runtime/train/Report.h"
 
@@ -52,16 +52,16 @@ namespace {
 struct Kept {
   std::string rows;
   std::vector<double> losses;
-  std::vector<int64_t> damaged; // numbers of lines
+  std::vector<int64_t> damaged; // line numbers
 };
 
-/// What a run that goes on needs of a row.
+/// The fields of a row that a resumed run needs.
 struct Row {
   int64_t samples = 0;
-  std::optional<double> loss; // a step of NaN is written as null
+  std::optional<double> loss; // NaN is written as null
 };
 
-/// Nothing for a line that is no row.
+/// Parses a line; nullopt when it is not a valid row.
 std::optional<Row> rowOf(const std::string& text) {
   Expected<nlohmann::json> json = parseJson(text, {.noun = "line"});
   if (!json || !json->is_object())
@@ -75,8 +75,8 @@ std::optional<Row> rowOf(const std::string& text) {
   return row;
 }
 
-/// The rows of a metrics file of steps that had consumed no more samples; one
-/// that a process did not finish is none.
+/// Reads the rows of steps that had consumed at most `samples` samples. An
+/// incomplete last line is ignored.
 Expected<Kept> rowsUpTo(const std::filesystem::path& path, int64_t samples) {
   std::error_code code;
   Kept kept;
@@ -102,7 +102,7 @@ Expected<Kept> rowsUpTo(const std::filesystem::path& path, int64_t samples) {
   return kept;
 }
 
-/// Which lines of a file are no rows; nothing where all are.
+/// A warning that lists the damaged lines of a file; empty when there are none.
 std::string damageText(const std::filesystem::path& path,
                        const std::vector<int64_t>& lines) {
   constexpr size_t told = 5;
@@ -210,8 +210,8 @@ void Progress::line(const std::string& text) {
   print(text + "\n");
 }
 
-/// The bar takes what the figures leave of a line, so that it never wraps on a
-/// terminal of the usual width.
+/// The bar uses the width that the figures leave, so that the line never wraps
+/// on a terminal of the usual width.
 void Progress::drawBar(const StepRecord& record) {
   constexpr int columns = 79, narrowest = 4;
   double left =

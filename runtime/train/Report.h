@@ -1,6 +1,7 @@
-// What a run tells: metrics.jsonl, and lines or a progress bar on stdout.
+// Reports the progress of a run: metrics.jsonl, and lines or a progress bar on
+// stdout.
 //
-// Only rank 0 has a report. Nothing here decides anything about the run.
+// Only rank 0 reports. Nothing here influences the run.
 
 #ifndef RECIPERUN_TRAIN_REPORT_H
 #define RECIPERUN_TRAIN_REPORT_H
@@ -21,54 +22,55 @@
 
 namespace reciperun::train {
 
-/// One finished step, as metrics.jsonl has it.
+/// The metrics of a finished step, as written to metrics.jsonl.
 struct StepRecord {
   int64_t step = 0; // from 1
-  double epoch = 0; // epochs that are over, with the part of the current one
-  double loss = 0;  // mean over the places of the global batch that count
+  double epoch = 0; // finished epochs, with the fraction of the current one
+  double loss = 0;  // mean over the counted tokens of the global batch
   double learningRate = 0;
-  double gradNorm = 0;               // of the whole gradient, before clipping
-  StepTimes times;                   // each the longest of all ranks
-  std::optional<double> hostSeconds; // of `times`, where a device is another
-  double tokensPerSecond = 0;        // of the whole job, padding included
-  int64_t samples = 0;               // consumed so far
-  std::vector<int64_t>
-      sourceSamples; // of them by source, where they are a blend
+  double gradNorm = 0; // of the global gradient, before clipping
+  StepTimes times;     // each the maximum over all ranks
+  std::optional<double>
+      hostSeconds;            // from `times`, when the device is not the host
+  double tokensPerSecond = 0; // of the whole job, including padding
+  int64_t samples = 0;        // consumed so far
+  std::vector<int64_t> sourceSamples; // by source, when the data is a blend
   double tflopsPerRank = 0;
-  std::optional<double> mfu; // nothing where the peak is not known
-  int64_t deviceBytes = 0; // peak of a process so far, the largest of all ranks
-  /// Of the choices of experts, those that had no place; nothing where the plan
-  /// has one for each.
+  std::optional<double> mfu; // nullopt when the peak is unknown
+  int64_t deviceBytes = 0;   // peak of a process so far, maximum over all ranks
+  /// Share of the expert choices that were dropped for lack of capacity;
+  /// nullopt when the plan has room for all of them.
   std::optional<double> droppedShare;
-  /// The same of the rows that ranks were sent for their experts.
+  /// The same share of the rows that were sent to ranks for their experts, in
+  /// total and in the first pass.
   std::optional<double> overflowShare;
   std::optional<double> secondPassShare;
   std::optional<double> validLoss;
-  /// By group of parameters, where the plan logs them.
+  /// By group of parameters, when the plan logs them.
   std::vector<GradientNorms::Norm> gradNorms;
 
-  /// Whether training can go on from what the step left.
+  /// Whether training can continue after the step.
   bool isFinite() const {
     return std::isfinite(loss) && std::isfinite(gradNorm);
   }
 };
 
-/// metrics.jsonl: an object a step, which a thread writes at once.
+/// metrics.jsonl: one JSON object per step, written by a background thread.
 class MetricsFile {
 public:
-  /// Of a file that is there, the rows of the steps that led to so many samples
-  /// stay, and new ones follow them. A step may have been of another number: of
-  /// another global batch.
+  /// Opens the file and keeps its rows for steps that consumed at most
+  /// `samples` samples; new rows follow them. Samples identify a step, because
+  /// a step number depends on the global batch.
   static Expected<MetricsFile> open(const std::filesystem::path& path,
                                     int64_t samples);
-  /// Fails where an earlier row could not be written.
+  /// Fails when an earlier row could not be written.
   Status write(const StepRecord& record);
-  /// Waits until the file has all rows.
+  /// Waits until the file contains all rows.
   Status wait() { return lines->wait(); }
-  /// The losses of the rows that stayed.
+  /// The losses of the rows that were kept.
   const std::vector<double>& keptLosses() const { return losses; }
-  /// Which lines were no rows and did not stay; mostly empty. The last one of a
-  /// process that was killed is not told.
+  /// A warning about lines that were not valid rows and were dropped; usually
+  /// empty. It omits an incomplete last line, which a killed process leaves.
   const std::string& note() const { return complaint; }
 
 private:
@@ -79,21 +81,21 @@ private:
 
 enum class Style { automatic, bar, lines };
 
-/// Progress on stdout. Where that is closed or full, a note on stderr says so,
-/// and nothing more is printed: a run does not end for it.
+/// Progress on stdout. When stdout is closed or full, prints a note to stderr
+/// and no more output; the run continues.
 class Progress {
 public:
-  /// `automatic` is a bar where stdout is a terminal that has a width (the
-  /// pseudo-terminals that mpirun gives its ranks have none), lines elsewhere.
-  /// `done` steps were over before this run.
+  /// `automatic` is a bar when stdout is a terminal with a width (the
+  /// pseudo-terminals that mpirun gives its ranks have none), and lines
+  /// otherwise. `done` steps were finished before this run.
   Progress(Style style, int64_t steps, int64_t done, const plan::Train& train);
 
-  /// A step is over: redraws the bar, or prints a line every `log_every` steps,
-  /// at the last one and where the step was validated.
+  /// Redraws the bar, or prints a line every `log_every` steps, at the last
+  /// step and at steps with a validation.
   void step(const StepRecord& record);
-  /// A batch of the validation is over.
+  /// Shows the progress of a validation on the bar.
   void validating(int64_t batch, int64_t batches);
-  /// A line of its own, past the bar.
+  /// Prints a separate line and clears the bar first.
   void line(const std::string& text);
 
 private:
@@ -107,9 +109,9 @@ private:
   int64_t done;
   int64_t logEvery;
   int64_t globalBatch;
-  double seconds = 0; // of all steps so far
+  double seconds = 0; // of all steps of this run so far
   bool drawn = false;
-  bool isLost = false; // what is printed
+  bool isLost = false; // output is no longer printed
 };
 
 /// `1.5 GiB`, `312.0 MiB`, `17 B`.

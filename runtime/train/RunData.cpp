@@ -12,7 +12,7 @@
 namespace reciperun::train {
 namespace {
 
-/// The micro-batches that one run of a schedule goes through.
+/// The number of micro-batches in one run of a schedule.
 int64_t microBatchesOf(const plan::Schedule& schedule) {
   int64_t count = 0;
   for (const plan::ScheduleStep& step : schedule.steps)
@@ -21,7 +21,7 @@ int64_t microBatchesOf(const plan::Schedule& schedule) {
   return count;
 }
 
-/// Control tokens of the chat template that the tokenizer has not.
+/// Notes about control tokens of the chat template that the tokenizer lacks.
 std::vector<std::string>
 chatNotes(const plan::Plan& plan,
           const std::optional<data::Tokenizer>& tokenizer) {
@@ -103,7 +103,8 @@ int64_t RunData::bytes() const {
   return (train ? train->bytes() : 0) + (valid ? valid->bytes() : 0);
 }
 
-/// This rank's share of a data set, in the micro-batches of a schedule.
+/// Opens this rank's shard of a data set, split into the micro-batches of a
+/// schedule.
 Expected<data::Loader> RunData::openLoader(data::DataSet set,
                                            const char* schedule) {
   auto found = std::find_if(

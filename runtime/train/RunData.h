@@ -1,5 +1,5 @@
-// The data of a run on one rank: its share of the training and the validation
-// set, and the tokenizer while they are read.
+// The data of a run on one rank: its shard of the training and validation sets,
+// and the tokenizer while they are read.
 
 #ifndef RECIPERUN_TRAIN_RUNDATA_H
 #define RECIPERUN_TRAIN_RUNDATA_H
@@ -18,32 +18,33 @@ namespace reciperun::train {
 
 class RunData {
 public:
-  /// The plan and its stage of the rank outlive the object.
+  /// The plan and its stage must outlive the object.
   RunData(const plan::Plan& plan, const plan::Stage& stage, int rank)
       : plan(plan), stage(stage), rank(rank) {}
 
-  /// Reads both sets, or the validation set alone, which the plan must have
-  /// then. Fail on this rank.
+  /// `open` reads both sets. `openValidation` reads only the validation set,
+  /// which the plan must then have. Failures are local to this rank.
   Status open();
   Status openValidation();
 
-  /// Each rank reads its own files, and all go by their number of rows.
-  /// Collective.
+  /// Checks that all ranks found the same number of rows and steps, since each
+  /// rank reads its own files. Collective.
   Status compare(comm::Communicator& communicator) const;
 
-  /// What reading took beside what is kept goes back to the system, so that it
-  /// does not add to the arena.
+  /// Closes the tokenizer and returns the memory that reading used to the
+  /// system, so that it does not add to the arena.
   void closeTokenizer();
 
-  /// That are kept on the host.
+  /// The size in bytes of the data kept in host memory.
   int64_t bytes() const;
-  /// The most that the process held while data was read.
+  /// The peak memory of the process while data was read.
   int64_t readingPeak() const { return peak; }
-  /// Of what the recipe's chat lacks in the tokenizer.
+  /// Notes about control tokens of the recipe's chat template that the
+  /// tokenizer lacks.
   const std::vector<std::string>& tokenizerNotes() const { return notes; }
 
   std::optional<data::Loader> train;
-  std::optional<data::Loader> valid; // where the plan has one
+  std::optional<data::Loader> valid; // nullopt when the plan has none
 
 private:
   Status openTokenizer();

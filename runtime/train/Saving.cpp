@@ -1,5 +1,5 @@
-// The collective side of saving. Every rank goes through the same phases at the
-// same steps, because it goes by what all of them have reported.
+// The collective side of saving. All ranks go through the same phases at the
+// same steps, because they decide by the combined reports.
 
 #include "runtime/train/Saving.h"
 
@@ -42,8 +42,8 @@ Status Saving::proceed(const Report& all) {
   return advance();
 }
 
-/// Waits for this rank's work and goes to the next phase, or gives up where
-/// some rank's has failed.
+/// Waits for this rank's work and moves to the next phase, or abandons the
+/// checkpoint when a rank has failed.
 Status Saving::advance() {
   if (!outcome)
     outcome = saver.outcome();

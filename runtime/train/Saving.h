@@ -1,8 +1,8 @@
-// When a run saves checkpoints, and how its ranks get through it together.
+// Decides when a run saves checkpoints, and coordinates the ranks.
 //
-// A checkpoint is made while steps go on: its files, then, when all ranks have
-// theirs, its manifest. Ranks learn from the numbers that they share after each
-// step how far the others are.
+// Checkpoints are written while steps continue: first the rank files and, once
+// all ranks have finished theirs, the manifest. The state that ranks share
+// after each step tells them how far the others are.
 
 #ifndef RECIPERUN_TRAIN_SAVING_H
 #define RECIPERUN_TRAIN_SAVING_H
@@ -23,41 +23,43 @@ public:
   Saving(const plan::Plan& plan, comm::Communicator& communicator,
          device::Device& device, const memory::Arena& arena);
 
-  /// Takes memory; rank 0 has opened `folder`. Fails on this rank alone.
-  /// Otherwise as Saver::open.
+  /// Allocates memory. Rank 0 must have opened `folder`. Fails only on this
+  /// rank. Otherwise like Saver::open.
   Status open(checkpoint::CheckpointFolder folder, const std::string& run,
               std::vector<checkpoint::Setting> settings);
 
-  /// As Saver::passOver.
+  /// Like Saver::passOver.
   void passOver(int64_t step, const std::string& reason) {
     saver.passOver(step, reason);
   }
 
-  /// What a rank tells the others; of all ranks the largest value counts.
+  /// The progress that a rank reports to the others. The ranks combine reports
+  /// by maximum.
   struct Report {
     enum Progress : int64_t { done, busy, failed };
     int64_t progress = done;
-    int64_t timeIsUp =
-        0; // where checkpoints come by the clock, which is rank 0's
+    int64_t timeIsUp = 0; // 1 when a checkpoint is due by rank 0's clock
   };
   Report report();
 
-  /// Goes on with the checkpoint in the making as all ranks' reports allow.
-  /// Fails on all ranks with one message.
+  /// Advances the checkpoint in progress when the reports of all ranks allow
+  /// it. Fails on all ranks with one message.
   Status proceed(const Report& all);
 
-  /// Whether a checkpoint is due when `step` steps are over.
+  /// Whether a checkpoint is due after `step` steps.
   bool isDue(int64_t step, const Report& all) const;
 
-  /// Saves the state as it is, when an earlier checkpoint is done. Collective,
-  /// as is finish, which waits for the checkpoint in the making.
+  /// `save` starts to save the current state, after any earlier checkpoint is
+  /// complete. `finish` waits for the checkpoint in progress. Both are
+  /// collective.
   Status save(const checkpoint::Position& position,
               std::optional<double> validLoss);
   Status finish();
 
-  /// A line about each checkpoint that has been published since the last call.
+  /// Returns and clears the message about checkpoints published since the last
+  /// call.
   std::string takeNews();
-  /// The checkpoint that was published last; empty before.
+  /// The path of the last published checkpoint; empty when there is none.
   const std::string& published() const { return saver.published(); }
 
 private:
@@ -69,8 +71,9 @@ private:
   comm::Communicator& communicator;
   checkpoint::ArenaBuffers buffers;
   checkpoint::Saver saver;
-  std::optional<Status> outcome; // of this rank's work on the phase, when over
-  Clock::time_point began = Clock::now(); // the last checkpoint
+  std::optional<Status>
+      outcome; // of this rank's work in the current phase, once done
+  Clock::time_point began = Clock::now(); // start of the last checkpoint
   std::string news;
 };
 

@@ -1,4 +1,4 @@
-// Warm-up, then what the kind says.
+// Computes the learning rate: warm-up, then the decay of the schedule's kind.
 
 #include "runtime/train/Schedule.h"
 
@@ -14,14 +14,15 @@ int64_t length(int64_t inSteps, double fraction, int64_t steps) {
   return fraction > 0 ? int64_t(fraction * double(steps)) : inSteps;
 }
 
-/// What is left of a fall from 1 to 0 of which the part `t` is done.
+/// The value of a decay from 1 to 0 at fraction `t`.
 double left(std::string_view shape, double t) {
   if (shape == "sqrt")
     return 1 - std::sqrt(t);
   return shape == "cosine" ? (1 + std::cos(std::numbers::pi * t)) / 2 : 1 - t;
 }
 
-/// The part done, at most 1, of the `total` steps that begin at `begin`.
+/// The finished fraction, from 0 to 1, of the `total` steps that start at
+/// `begin`.
 double partDone(int64_t step, int64_t begin, int64_t total) {
   double done = double(step - begin) / double(std::max<int64_t>(1, total));
   return std::clamp(done, 0.0, 1.0);

@@ -27,8 +27,8 @@ namespace reciperun::train {
 double learningRate(const plan::LearningRate& rate, int64_t step,
                     int64_t steps);
 
-/// What is to be told of a run whose warm-up is longer than its `steps`, which
-/// a run of epochs knows when it has read its data; empty where it is not.
+/// A warning when the warm-up is longer than the run's `steps`; empty
+/// otherwise. A run of epochs knows its steps only after it has read its data.
 std::string scheduleDoubt(const plan::LearningRate& rate, int64_t steps);
 
 } // namespace reciperun::train

@@ -1,7 +1,7 @@
-// 1. The plan's own description of data and training, as its JSON has it,
-//    without paths and what changes no result.
-// 2. The optimizer's numbers, which are attributes of its ops.
-// 3. Hashes of the files that data and tokenizer are read from.
+// 1. The plan's description of data and training, as in its JSON, without paths
+//    and fields that do not affect results.
+// 2. The optimizer's hyperparameters, which are attributes of its ops.
+// 3. Hashes of the files of the data and the tokenizer.
 
 #include "runtime/train/Settings.h"
 
@@ -26,22 +26,21 @@ namespace {
 using checkpoint::Setting;
 using Json = nlohmann::ordered_json;
 
-/// Files of fewer bytes in all are hashed whole; of others as many bytes are,
-/// in samples that are spread over them.
+/// Files with fewer bytes in total are hashed completely. Of larger files about
+/// as many bytes are hashed, in samples spread over them.
 constexpr int64_t hashedBytes = int64_t(64) << 20;
 constexpr int64_t sampleBytes = int64_t(64) << 10;
 
 struct Renamed {
   std::string_view plan, recipe;
 };
-/// Fields of the plan whose names in a recipe are others, by what they begin
-/// with.
+/// Fields of the plan that have another name in the recipe, by prefix.
 constexpr Renamed renamed[] = {
     {"train.learning_rate", "optimizer.lr"},
     {"train.global_batch", "batch.global"},
 };
 
-/// Fields that decide nothing about what steps compute.
+/// Fields that do not affect the results of steps.
 constexpr std::string_view ignored[] = {
     "data.tokenizer",       "data.vocab",        "train.directory",
     "train.validate_every", "train.log_every",   "train.micro_batch",
@@ -59,7 +58,7 @@ bool isPath(std::string_view key) {
   return key == "path" || key == "paths";
 }
 
-/// The leaves of a value, by their names with dots between.
+/// Adds the leaves of a JSON value, named by their path with dots.
 void flatten(const Json& json, const std::string& name,
              std::vector<Setting>& settings) {
   if (!json.is_structured()) {
@@ -75,7 +74,8 @@ void flatten(const Json& json, const std::string& name,
       flatten(value, name + "." + key, settings);
 }
 
-/// Of a plan that has no ops nor parameters, so that its text is short.
+/// Adds the fields of the plan's data and training, from a copy without ops and
+/// parameters, whose JSON is short.
 void addFields(const plan::Plan& whole, std::vector<Setting>& settings) {
   plan::Plan few;
   few.data = whole.data;
@@ -91,7 +91,8 @@ std::string textOf(double number) {
   return Json(number).dump();
 }
 
-/// Ops may differ in one, as in the decay of norms: all values are told.
+/// Adds the optimizer's hyperparameters. Ops may differ in one, for example no
+/// weight decay for norms, so all its values are listed.
 void addOptimizer(const plan::Plan& plan, std::vector<Setting>& settings) {
   using Attributes = ops::AdamWAttributes;
   for (auto [name, value] :
@@ -114,8 +115,8 @@ void addOptimizer(const plan::Plan& plan, std::vector<Setting>& settings) {
   }
 }
 
-/// Adds a sample every `stride` bytes, all bytes where that is a sample's size,
-/// and the file's end.
+/// Hashes a sample every `stride` bytes and the end of the file. A `stride` of
+/// the sample size covers all bytes.
 Status addSamples(const InputFile& file, int64_t stride, Hasher& hasher) {
   std::vector<std::byte> sample;
   auto add = [&](int64_t offset) {
@@ -131,7 +132,7 @@ Status addSamples(const InputFile& file, int64_t stride, Hasher& hasher) {
              : add(std::max<int64_t>(0, file.size() - sampleBytes));
 }
 
-/// What a source reads, whatever it is made of.
+/// Adds the contents of all files that a source reads.
 Status addContents(const std::string& name, const plan::DataSource& source,
                    std::vector<Setting>& settings) {
   std::vector<std::string> paths;
@@ -148,7 +149,8 @@ Status addContents(const std::string& name, const plan::DataSource& source,
   return Status::ok();
 }
 
-/// A model may come without one where token ids are trained on.
+/// Adds the hash of the tokenizer. It may be missing when the data consists of
+/// token ids.
 Status addTokenizer(const plan::Data& data, std::vector<Setting>& settings) {
   std::error_code code;
   if (data.tokenizer.empty() ||

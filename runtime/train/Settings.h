@@ -1,5 +1,5 @@
-// What a run goes by, as its checkpoints keep it: a run that goes on can tell
-// what is not as it was.
+// The settings of a run, as its checkpoints store them, so that a resumed run
+// can report what changed.
 
 #ifndef RECIPERUN_TRAIN_SETTINGS_H
 #define RECIPERUN_TRAIN_SETTINGS_H
@@ -13,17 +13,16 @@
 
 namespace reciperun::train {
 
-/// The settings of a plan that decide what its steps compute, by the names of
-/// the recipe's fields: data, batch, optimizer, schedule and seeds. Of files
-/// the contents count, not their names: how many there are, their bytes and a
-/// hash, which is of samples where they are large. Fails where a file cannot be
-/// read.
+/// The settings of a plan that determine the results of its steps, named as in
+/// the recipe: data, batch, optimizer, schedule and seeds. Files are described
+/// by their contents, not their names: count, bytes and a hash, which covers
+/// only samples of large files. Fails when a file cannot be read.
 Expected<std::vector<checkpoint::Setting>> settingsOf(const plan::Plan& plan);
 
-/// How the files of a source read: `2 files, 1234 bytes, 06b0...`.
+/// Describes the contents of a source's files: `2 files, 1234 bytes, 06b0...`.
 Expected<std::string> contentsOf(const std::vector<std::string>& files);
 
-/// A setting that is not as it was; empty values stand for none.
+/// A setting that differs; an empty value means that the setting is missing.
 struct Change {
   std::string name;
   std::string before;
@@ -32,7 +31,8 @@ struct Change {
   /// "`data.sequence`: 64 -> 128".
   std::string text() const;
 };
-/// In the order of `now`, those that it lacks in the end.
+/// The differences in the order of `now`, followed by settings that `now`
+/// lacks.
 std::vector<Change> changesOf(const std::vector<checkpoint::Setting>& before,
                               const std::vector<checkpoint::Setting>& now);
 
