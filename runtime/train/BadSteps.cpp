@@ -1,13 +1,13 @@
-// Steps that end a run: a loss or gradient that is not finite, a loss that is
-// out of proportion.
+// Ends a run at a bad step: a loss or gradient that is not finite, or a loss
+// spike.
 //
-// 1. Loss and gradient norm are the same on all ranks, so that all of them see
-//    at once that they are not finite. The optimizer has changed nothing.
-// 2. The cause: a parameter that is not finite; or, when the step is run once
-//    more, the first op that makes such values of finite ones; or the first
-//    parameter whose gradient is not finite. Of the ranks that know one the
-//    lowest tells it.
-// 3. No checkpoint holds such a step; the message names the last good one.
+// 1. Loss and gradient norm are the same on all ranks, so that all of them
+//    detect a non-finite value at once. The optimizer has changed nothing.
+// 2. Find the cause: a parameter that is not finite; or, after running the step
+//    once more, the first op that produces non-finite values from finite ones;
+//    or the first parameter whose gradient is not finite. The lowest rank that
+//    knows a cause reports it.
+// 3. No checkpoint contains the step; the message names the last good one.
 
 #include "runtime/train/Training.h"
 
@@ -25,7 +25,7 @@ std::string text(double number) {
 
 } // namespace
 
-/// Why the run cannot go on behind this step. Collective.
+/// Describes why the run cannot continue after this step. Collective.
 Expected<std::string> Training::complaintOf(const StepRecord& record) {
   const bool isLoss = !std::isfinite(record.loss);
   std::string complaint =
@@ -38,8 +38,8 @@ Expected<std::string> Training::complaintOf(const StepRecord& record) {
   return complaint + (cause->empty() ? "" : ": " + *cause);
 }
 
-/// What the lowest rank that knows one says is the cause; empty where none
-/// does. Collective.
+/// The cause that the lowest rank reports; empty when no rank finds one.
+/// Collective.
 Expected<std::string> Training::causeOf(int64_t step) {
   NonFiniteSearch search(plan, communicator.rank(), device);
   Status mine;
@@ -78,7 +78,8 @@ std::string Training::originText(const NonFiniteSearch& search,
          std::to_string(microBatch) + (rows.empty() ? "" : " (" + rows + ")");
 }
 
-/// Of the parameters whose gradient is not finite the first. Collective.
+/// Names the first parameter whose gradient is not finite; empty when there is
+/// none. Collective.
 Expected<std::string> Training::badGradient() {
   GradientNorms all(plan, communicator.rank(), "parameters");
   auto measured = all.measure(*executor, communicator);
@@ -89,8 +90,8 @@ Expected<std::string> Training::badGradient() {
   return std::string();
 }
 
-/// Ends the run: finishes the checkpoint in the making, which is of a good
-/// step, and says how to go on. Collective.
+/// Ends the run: completes the checkpoint in progress, which holds a good step,
+/// and tells how to continue. Collective.
 Status Training::giveUp(const std::string& complaint) {
   const Status finished = saving ? saving->finish() : Status::ok();
   tellNews();
@@ -106,14 +107,15 @@ Status Training::giveUp(const std::string& complaint) {
            : "; nor is the checkpoint before: " + finished.message()));
 }
 
-/// What the step's update has done shows in the next loss, or here.
+/// The message for a non-finite validation loss, which is the first sign of a
+/// bad update if it comes before the next training loss.
 std::string Training::validationComplaint(const StepRecord& record) {
   return "the validation loss is " + text(*record.validLoss) + " behind step " +
          std::to_string(record.step) + " (learning rate " +
          text(record.learningRate) + ")";
 }
 
-/// Of a loss that exceeds the usual one.
+/// The message for a loss spike.
 std::string Training::spikeText(const StepRecord& record) const {
   std::string rows = sets.train->origin(record.step - 1);
   return "the loss " + text(record.loss) + " at step " +

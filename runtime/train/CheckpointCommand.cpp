@@ -1,5 +1,5 @@
-// `reciperun checkpoint list|verify|prune|diff`: what there is to do with the
-// checkpoints of a run when no job has them, on one process.
+// `reciperun checkpoint list|verify|prune|diff`: works on the checkpoints of a
+// run in one process, while no job uses them.
 
 #include "runtime/train/Commands.h"
 
@@ -33,14 +33,14 @@ using checkpoint::Keep;
 using Json = nlohmann::ordered_json;
 
 struct CheckpointArguments {
-  std::vector<std::string> paths; // two of `diff`, one of others
+  std::vector<std::string> paths; // two for `diff`, otherwise one
   bool json = false, dryRun = false, all = false;
   int64_t keepLast = 0, keepTop = 0;
 };
 
 // ---- which checkpoints
 
-/// The folders in a folder that are named as checkpoints are, by their steps.
+/// The checkpoint folders in a folder, by name, sorted by step.
 Expected<std::vector<fs::path>> stepsIn(const fs::path& folder) {
   Expected<std::vector<fs::path>> entries = checkpoint::entriesOf(folder);
   RECIPERUN_TRY(entries);
@@ -55,7 +55,8 @@ Expected<std::vector<fs::path>> stepsIn(const fs::path& folder) {
   return paths;
 }
 
-/// The folder of checkpoints that a path means: itself, or a run's.
+/// Resolves a path to a folder of checkpoints: the path itself, or
+/// `checkpoints` in the folder of a run.
 Expected<fs::path> folderOf(const fs::path& path) {
   std::error_code code;
   const fs::file_status status = fs::status(path, code);
@@ -77,7 +78,7 @@ Expected<fs::path> folderOf(const fs::path& path) {
                        "in it has a folder `step-...`");
 }
 
-/// The paths of the checkpoints that a path means, by step.
+/// The paths of all checkpoints that a path refers to, sorted by step.
 Expected<std::vector<fs::path>> checkpointsOf(const fs::path& path) {
   if (checkpoint::isCheckpoint(path))
     return std::vector<fs::path>{path};
@@ -97,7 +98,7 @@ std::string layoutText(const std::vector<plan::Axis>& mesh) {
   return mesh.empty() ? "converted" : text.empty() ? "1 rank" : text;
 }
 
-/// When the manifest was written, which is last.
+/// The time at which the manifest, the last file of a checkpoint, was written.
 std::string timeText(const fs::path& checkpoint) {
   struct stat facts = {};
   if (stat((checkpoint / checkpoint::manifestName).c_str(), &facts) != 0)
@@ -109,7 +110,8 @@ std::string timeText(const fs::path& checkpoint) {
   return text;
 }
 
-/// Of the files that can be looked at.
+/// The total size of the regular files in a folder, as far as they are
+/// accessible.
 int64_t bytesOf(const fs::path& folder) {
   int64_t bytes = 0;
   std::error_code code;
@@ -194,7 +196,7 @@ int list(const CheckpointArguments& line, const std::vector<fs::path>& paths) {
 
 // ---- verify
 
-/// A line that is drawn again and again, on a terminal.
+/// A progress line that is redrawn on a terminal.
 class VerifyLine {
 public:
   void operator()(int64_t done, int64_t all) {
@@ -266,7 +268,7 @@ int verify(const CheckpointArguments& line,
 
 // ---- prune
 
-/// What a training would hold while it saves there.
+/// Takes the locks that a training run holds while it saves to the folder.
 Expected<std::vector<checkpoint::FolderLock>> lockAll(const fs::path& folder) {
   std::vector<fs::path> files = {checkpoint::checkpointsLockFile(folder)};
   const fs::path run = checkpoint::runLockFile(files[0].parent_path());
@@ -318,7 +320,8 @@ Status prune(const CheckpointArguments& line) {
 
 // ---- diff
 
-/// The checkpoint that a path means: itself, or the newest of a run.
+/// Resolves a path to a checkpoint: the path itself, or the newest one of a
+/// run.
 Expected<fs::path> newestOf(const fs::path& path) {
   if (checkpoint::isCheckpoint(path))
     return path;
@@ -347,7 +350,7 @@ int exitCode(const Status& status) {
   return status.isOk() ? 0 : fail(status, 1);
 }
 
-/// `list` and `verify`, of each checkpoint that the path means.
+/// Runs `list` or `verify` on each checkpoint that the path refers to.
 int runOnAll(const CheckpointArguments& line,
              int (*part)(const CheckpointArguments&,
                          const std::vector<fs::path>&)) {
@@ -357,7 +360,7 @@ int runOnAll(const CheckpointArguments& line,
 
 // ---- the command line
 
-/// The values of a call, which `run` keeps alive.
+/// The arguments of a call; `run` keeps them alive.
 using Line = std::shared_ptr<CheckpointArguments>;
 
 cli::Operands oneFolder(const Line& line) {

@@ -1,4 +1,4 @@
-// `reciperun convert`: a model from one form to another, on one process.
+// `reciperun convert`: converts a model to another format, in one process.
 
 #include "runtime/train/Commands.h"
 
@@ -16,7 +16,7 @@ namespace {
 using checkpoint::Form;
 
 struct ConvertArguments {
-  std::vector<std::string> paths; // of the source and of the target
+  std::vector<std::string> paths; // source and target
   std::optional<Form> form;
 
   const std::string& source() const { return paths[0]; }
@@ -48,7 +48,8 @@ Status convert(const ConvertArguments& line) {
                                                    checkStopSignal);
 }
 
-/// A Hugging Face directory without what `reciperun generate` reads first.
+/// Prints a note when a Hugging Face directory lacks the plan that `reciperun
+/// generate` reads first.
 void noteMissingPlan(const std::filesystem::path& target) {
   namespace fs = std::filesystem;
   if (!fs::exists(target / "config.json") ||

@@ -1,4 +1,5 @@
-// `reciperun eval`: the loss of a model on the validation data of its plan.
+// `reciperun eval`: computes the loss of a model on the validation data of its
+// plan.
 
 #include "runtime/train/Commands.h"
 
@@ -20,7 +21,7 @@ namespace {
 struct EvalArguments {
   std::vector<std::string> plans; // one
   std::string checkpoint;
-  std::string folder; // empty: the plan says it
+  std::string folder; // empty: the plan's folder
   bool json = false;
 };
 

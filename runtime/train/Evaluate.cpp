@@ -1,6 +1,6 @@
-// Training::prepareEvaluation and evaluate: what `reciperun eval` takes of a
-// training. The arena is that of the training; of a checkpoint the weights are
-// read, not the moments.
+// Training::prepareEvaluation and evaluate, the parts of a training that
+// `reciperun eval` uses. The arena is that of the training. Only the weights of
+// a checkpoint are read, not the moments.
 
 #include "runtime/train/InputPaths.h"
 #include "runtime/train/Training.h"

@@ -1,4 +1,4 @@
-// Training::finish: what comes after the last step.
+// Training::finish: exports the model and reports memory after the last step.
 
 #include "runtime/train/Training.h"
 
@@ -51,7 +51,7 @@ Status Training::finish() {
   return reportMemory();
 }
 
-/// What each source of a blend has given of all rows.
+/// Prints how many rows each source of a blend contributed.
 void Training::reportSources() {
   const int64_t steps = sets.train->steps();
   const double rows = double(sets.train->samplesBefore(steps));
@@ -64,9 +64,9 @@ void Training::reportSources() {
   }
 }
 
-/// Behind a step a rank has the part of each region's parameters that it
-/// updated, and the others' perhaps as they were: the next forward pass is to
-/// gather them.
+/// All-gathers the parameters of sharded regions. After a step a rank has
+/// updated only its own shard; the others may be stale, because the next
+/// forward would gather them.
 Status Training::gatherParameters() {
   for (const plan::Region& region : stage.regions)
     if (!region.shardAxis.empty() && region.param >= 0)
@@ -76,8 +76,8 @@ Status Training::gatherParameters() {
   return Status::ok();
 }
 
-/// Behind a step a rank has the part of each region's gradient that it updated;
-/// the parts of the ranks that share a region make the whole.
+/// All-gathers the gradients of sharded regions. After a step a rank has only
+/// the shard of each gradient that it updated.
 Status Training::gatherGradients() {
   for (const plan::Region& region : stage.regions) {
     if (region.shardAxis.empty())
@@ -115,13 +115,14 @@ Status Training::dumpGradients(const std::string& path) {
   return checkpoint::dumpGradients(plan, access, communicator, path);
 }
 
-/// What this process has taken at most of the memory that the plan counts.
+/// The peak of the memory that the plan accounts for: of the process, or of its
+/// device if that has its own memory.
 int64_t Training::takenBytes() const {
   return device.isHost() ? peakBytes() : device.takenBytes();
 }
 
-/// One line a stage: the arenas that its ranks took beside the plan's, and the
-/// fullest of their processes beside the prediction.
+/// Prints one line per stage: the actual and the planned size of the arena, and
+/// the largest and the predicted peak of its ranks.
 Status Training::reportMemory() {
   const size_t stages = plan.stages.size();
   constexpr size_t values = 3; // largest arena, smallest one negated, peak

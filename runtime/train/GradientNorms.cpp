@@ -2,8 +2,8 @@
 //    it to checkpoints. The same rank counts the gradient of that range. The
 //    optimizer's op reads the gradient together with the moments, which links
 //    the two buffers.
-// 2. Each rank adds the squares in f64 in the order of the elements; an
-//    all-reduce adds them over the ranks.
+// 2. Each rank adds the squares in f64 in the order of the elements. Then the
+//    sums are added over the ranks in rank order.
 
 #include "runtime/train/GradientNorms.h"
 

@@ -13,9 +13,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Returns why the path cannot be read; empty when it can. Also empty when
-/// `isMany` and the path is a pattern or a folder, which the data sources
-/// resolve.
+/// Returns why the path cannot be read; empty when it can or is remote. Also
+/// empty when `isMany` and the path is a pattern or a folder, which the data
+/// sources resolve.
 std::string whyUnreadable(const std::string& path, bool isMany) {
   std::error_code code;
   if (plan::isRemote(path))

@@ -1,7 +1,7 @@
-// Training::prepare: what comes before the first step.
+// Training::prepare: everything before the first step.
 //
-// Cheap things that may be refused come first (the folder, the data), so that a
-// mistake costs seconds; the arena's pages are touched before weights are read.
+// Cheap checks come first (folders, data), so that a mistake costs only
+// seconds. The pages of the arena are touched before weights are read.
 
 #include "runtime/train/Training.h"
 
@@ -94,7 +94,7 @@ Status Training::prepare() {
   return Status::ok();
 }
 
-/// Where the run begins, as far as manifests tell.
+/// Determines where the run begins, from the manifests.
 Status Training::chooseStart() {
   Expected<Start> found =
       findStart(plan, communicator, *checkpoints, *sets.train, settings);
@@ -105,7 +105,7 @@ Status Training::chooseStart() {
   return checkProfile();
 }
 
-/// Until the process ends.
+/// Holds a lock until the process ends.
 Status Training::lock(const fs::path& file, const std::string& inUse) {
   Expected<checkpoint::FolderLock> taken =
       checkpoint::FolderLock::take(file, inUse);
@@ -117,7 +117,8 @@ Status Training::lock(const fs::path& file, const std::string& inUse) {
   return Status::ok();
 }
 
-/// A number for this job, which rank 0 draws for all. Collective.
+/// Draws a random id for this job on rank 0 and shares it with all ranks.
+/// Collective.
 Status Training::drawRun() {
   std::random_device source;
   const uint64_t drawn = uint64_t(source()) << 32 | source();
@@ -128,7 +129,8 @@ Status Training::drawRun() {
   return Status::ok();
 }
 
-/// What checkpoints keep of the recipe, by rank 0's files.
+/// Collects the settings of the recipe that checkpoints store. Rank 0 reads the
+/// files.
 Status Training::describe() {
   if (!isRoot())
     return Status::ok();
@@ -138,8 +140,8 @@ Status Training::describe() {
   return Status::ok();
 }
 
-/// The folder of the run; and a look at the place of the export, so that no
-/// training is lost for it.
+/// Creates the folder of the run, and checks that the export can be written, so
+/// that no training is lost.
 Status Training::makeDirectory() {
   if (!isRoot())
     return Status::ok();
@@ -157,7 +159,7 @@ Status Training::makeDirectory() {
                                         .withContext("`export.hf`");
 }
 
-/// The same on all ranks.
+/// Checks the range of `--profile`. The result is the same on all ranks.
 Status Training::checkProfile() const {
   const ProfileRange& range = options.profile;
   if (range.first == 0)
@@ -175,7 +177,7 @@ Status Training::checkProfile() const {
   return Status::ok();
 }
 
-/// Whether there are weights to begin with, where no checkpoint has them.
+/// Checks the initial weights when no checkpoint provides them.
 Status Training::checkWeights() const {
   if (start.source || plan.exchange.weights.empty())
     return Status::ok();
@@ -187,8 +189,8 @@ Status Training::checkWeights() const {
       .withContext("`weights`");
 }
 
-/// Whether prompts can be answered when the training has ended: the exported
-/// model's plan is for the same kind of device.
+/// Checks that prompts can be answered after the training: the plan of the
+/// exported model is for the same kind of device.
 Status Training::checkAnswers() const {
   if (plan.train.prompts.empty() || plan.generation.empty())
     return Status::ok();
@@ -204,7 +206,7 @@ Status Training::checkAnswers() const {
   return Status::ok();
 }
 
-/// Rank 0 alone reads what is there.
+/// Opens the folder of checkpoints. Only rank 0 reads its contents.
 Status Training::openCheckpoints() {
   checkpoints.emplace(plan.checkpoint.directory);
   if (!isRoot())
@@ -223,8 +225,8 @@ Status Training::openCheckpoints() {
   return checkpoints->open();
 }
 
-/// The plan and the metrics, once it is known that the run can start: until
-/// then an earlier run's stay as they are.
+/// Writes the plan and opens the metrics once it is known that the run can
+/// start. Until then the files of an earlier run stay unchanged.
 Status Training::openFiles() {
   if (!isRoot())
     return Status::ok();
@@ -246,8 +248,8 @@ Status Training::openFiles() {
   return Status::ok();
 }
 
-/// What came of reading the data on all ranks, or that a signal ended it.
-/// Collective.
+/// Returns the combined result of reading the data on all ranks, or a failure
+/// when a signal ended it. Collective.
 Status Training::unlessStopped(const Status& mine) {
   const Status all = communicator.agree(mine);
   Expected<int64_t> number = communicator.maximum(stopSignal());
@@ -256,8 +258,9 @@ Status Training::unlessStopped(const Status& mine) {
   return signal ? Status::error("ended by a signal") : all;
 }
 
-/// Of a process, or of its device where this has memory of its own. The plan
-/// does not know the files of the data, which are on the host.
+/// The predicted bytes of a process, or of its device if that has its own
+/// memory. The plan does not know the size of the data files, which are in host
+/// memory.
 int64_t Training::predictedBytes(const plan::MemoryTable& planned) const {
   if (!device.isHost())
     return planned.total;
@@ -267,7 +270,7 @@ int64_t Training::predictedBytes(const plan::MemoryTable& planned) const {
 Status Training::takeMemory() {
   Expected<memory::Arena> taken =
       device.allocate(stage.memory.arena, stage.memory.offloaded);
-  // What follows is for all ranks or for none.
+  // The following calls are collective, so all ranks must have succeeded.
   RECIPERUN_TRY(communicator.agree(taken.status()));
   arena = std::move(*taken);
   Expected<exec::Executor> made =
@@ -286,13 +289,13 @@ Status Training::openSaving() {
   return saving->open(*checkpoints, runId, settings);
 }
 
-/// Ranks of the first host measure a share each. What is left rank 0 does
-/// first: the others find what has been chosen, so that all of them compute
-/// alike.
+/// Each rank of the first host measures a share of the kernels. Rank 0 then
+/// prepares the rest before all others, which reuse the choices, so that all
+/// ranks compute the same way.
 Status Training::prepareKernels() {
-  if (device.isHost()) // oneDNN takes null pointers for memory
+  if (device.isHost()) // oneDNN does not check its allocations
     RECIPERUN_TRY(communicator.agree(checkMemoryBudget(stage.memory.library)));
-  constexpr int most = 8; // ranks of a host, or fewer
+  constexpr int most = 8; // at most the ranks of a host
   const int rank = communicator.rank();
   const int sharing = std::min(communicator.ranks(), most);
   if (sharing > 1)
@@ -305,8 +308,8 @@ Status Training::prepareKernels() {
   return communicator.agree(executor->rehearse());
 }
 
-/// Every parameter has its initial value first, which an adapter that is not
-/// loaded keeps.
+/// Initializes every parameter. An adapter that is not loaded keeps its initial
+/// values.
 Status Training::initializeState() {
   int rank = communicator.rank();
   RECIPERUN_TRY(exec::initializeParameters(plan, *executor, rank, threads));
@@ -326,13 +329,13 @@ Status Training::loadStart() {
   return checkpoint::loadState(plan, rank, *start.source, start.take, buffers);
 }
 
-/// What loading tells of the checkpoint. Whether it is damaged is looked at
-/// once more, in the file that was read last.
+/// Classifies the outcome of loading a checkpoint. After a failure, verifies
+/// the file that was read last.
 checkpoint::Condition Training::conditionAfter(const Status& loaded) const {
   if (loaded.isOk())
     return checkpoint::Condition::whole;
   const int file = start.source->lastFile();
-  if (file < 0) // by what the manifest says
+  if (file < 0) // the manifest already shows it
     return checkpoint::Condition::damaged;
   const checkpoint::Verified found = checkpoint::verifyFile(
       start.source->path(), start.source->manifest(), size_t(file));
@@ -341,7 +344,7 @@ checkpoint::Condition Training::conditionAfter(const Status& loaded) const {
              : checkpoint::Condition::unreadable;
 }
 
-/// Goes back to an earlier checkpoint. Collective.
+/// Falls back to an earlier checkpoint. Collective.
 Status Training::passOver(const std::string& reason) {
   const int64_t step = start.source->manifest().position.step;
   checkpoints->passOver(step, reason);
@@ -358,8 +361,8 @@ Status Training::passOver(const std::string& reason) {
   return Status::ok();
 }
 
-/// The state to begin with: of the newest checkpoint that is whole, where one
-/// is to be found. Fails on all ranks with one message.
+/// Initializes the state, from the newest intact checkpoint if there is one.
+/// Fails on all ranks with one message.
 Status Training::fillState() {
   RECIPERUN_TRY(communicator.agree(initializeState()));
   while (true) {
@@ -397,8 +400,8 @@ std::string Training::weightsText() const {
          " samples)";
 }
 
-/// The rate that the next step has, which follows from the recipe of this run
-/// alone.
+/// Describes the learning rate of the next step. It depends only on the recipe
+/// of this run.
 std::string Training::scheduleText() const {
   char text[160];
   std::snprintf(
@@ -412,7 +415,7 @@ std::string Training::scheduleText() const {
   return text;
 }
 
-/// How a run that goes on does so, and what is not as it was.
+/// Prints how the run resumes and which settings changed.
 void Training::announceResumed() {
   if (!start.changes.empty())
     progress->line(start.changes);
@@ -425,7 +428,7 @@ void Training::announceResumed() {
                  (plan.train.steps > 0 ? "steps`" : "epochs`"));
 }
 
-/// What is wrong with the folder of checkpoints.
+/// Prints warnings about the folder of checkpoints.
 void Training::announceFolder() {
   for (const checkpoint::FolderLock& lock : locks)
     if (!lock.note().empty())
@@ -457,7 +460,7 @@ void Training::announce() {
                  std::to_string(plan.data.sequence) + " tokens; " +
                  counted(sets.train->steps(), "step") + " of " +
                  counted(plan.train.globalBatch, "row"));
-  // The compiler has told where the recipe says how many steps there are.
+  // The compiler has already warned when the recipe states the number of steps.
   const std::string doubt =
       plan.train.steps > 0
           ? std::string()

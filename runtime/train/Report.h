@@ -41,8 +41,8 @@ struct StepRecord {
   /// Share of the expert choices that were dropped for lack of capacity;
   /// nullopt when the plan has room for all of them.
   std::optional<double> droppedShare;
-  /// The same share of the rows that were sent to ranks for their experts, in
-  /// total and in the first pass.
+  /// Of the rows sent to ranks for their experts, the share that had no place,
+  /// and the share that had none in the first pass.
   std::optional<double> overflowShare;
   std::optional<double> secondPassShare;
   std::optional<double> validLoss;

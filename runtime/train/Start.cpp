@@ -1,9 +1,9 @@
-// 1. Rank 0 looks for the checkpoint that was saved last and tells the others
-//    its step, so that all start from the same.
-// 2. Every rank reads the manifest: what it holds must be the plan's model.
-// 3. The data go on where they ended: the position is the number of rows that
-//    the steps have taken, which a changed global batch must divide.
-// 4. Rank 0 compares the settings of the run that saved with this one's.
+// 1. Rank 0 finds the last saved checkpoint and tells the others its step, so
+//    that all ranks start from the same one.
+// 2. Every rank reads the manifest and checks it against the plan's model.
+// 3. The data continue at the saved position. It is the number of rows that the
+//    steps have consumed, which a changed global batch must divide.
+// 4. Rank 0 compares the saved settings with those of this run.
 
 #include "runtime/train/Start.h"
 
@@ -31,9 +31,10 @@ void compare(const char* name, int64_t there, int64_t here,
     changes.push_back({name, std::to_string(there), std::to_string(here)});
 }
 
-/// What a run that goes on may change, and should not by mistake: the data then
-/// go on behind as many rows as were taken, but these were others. Manifests
-/// without settings have the seeds alone.
+/// The settings that changed since the checkpoint. A resumed run may change
+/// them, but rarely wants to: the data then continue after as many rows as were
+/// consumed, although those were other rows. Manifests without settings only
+/// have the seeds.
 std::vector<Change> changesSince(const checkpoint::Manifest& saved,
                                  const checkpoint::Position& here,
                                  const std::vector<Setting>& settings) {
@@ -49,7 +50,8 @@ std::vector<Change> changesSince(const checkpoint::Manifest& saved,
   return changes;
 }
 
-/// Ids of another tokenizer are of other tokens, which the weights do not know.
+/// Fails when the tokenizer changed: its token ids mean other tokens, which the
+/// weights do not know.
 Status checkTokenizer(const plan::Plan& plan, const std::string& path,
                       const std::vector<Change>& changes) {
   for (const Change& change : changes)
@@ -68,7 +70,7 @@ std::string textOf(const std::vector<Change>& changes,
                    const std::string& path) {
   if (changes.empty())
     return {};
-  // Who trains on gives a run more steps.
+  // Users who continue training raise the number of steps.
   const bool isExpected =
       std::ranges::all_of(changes, [](const Change& change) {
         return change.name == "train.steps" || change.name == "train.epochs";
@@ -81,7 +83,7 @@ std::string textOf(const std::vector<Change>& changes,
   return text;
 }
 
-/// `step-500` is the checkpoint `step-00000500`, too.
+/// Accepts `step-500` for the checkpoint `step-00000500`.
 std::string namedCheckpoint(const std::string& path) {
   std::filesystem::path written = path;
   std::optional<int64_t> step =
@@ -93,7 +95,8 @@ std::string namedCheckpoint(const std::string& path) {
       .string();
 }
 
-/// A path that is no checkpoint may be the folder of some.
+/// The error for a path that is no checkpoint. When it is a folder of
+/// checkpoints, names the last one.
 Status noCheckpoint(const std::string& setting, const std::string& path) {
   std::string message = backticked(setting) + ": " + backticked(path) +
                         " is no checkpoint: it has no " +
@@ -105,7 +108,8 @@ Status noCheckpoint(const std::string& setting, const std::string& path) {
   return Status::error(message);
 }
 
-/// The steps that are over, in global batches of this run.
+/// Returns the number of finished steps, in global batches of this run. Fails
+/// when the checkpoint has no moments or its rows do not fit the global batch.
 Expected<int64_t> checkPosition(const plan::Plan& plan,
                                 const data::Loader& data,
                                 const StateReader& source) {
@@ -126,7 +130,7 @@ Expected<int64_t> checkPosition(const plan::Plan& plan,
   return there.rows / here.globalBatch;
 }
 
-/// The weights of a checkpoint, or all of it.
+/// Opens a checkpoint to load its weights or all of its state.
 Expected<Start> open(const plan::Plan& plan, const std::string& path,
                      Take take) {
   Expected<StateReader> reader = StateReader::open(path);
@@ -138,7 +142,7 @@ Expected<Start> open(const plan::Plan& plan, const std::string& path,
   return start;
 }
 
-/// A checkpoint to go on from. Rank 0 has the settings.
+/// Opens a checkpoint to resume. Only rank 0 has the settings.
 Expected<Start> resume(const plan::Plan& plan, const data::Loader& data,
                        const std::string& path, bool isRoot,
                        const std::vector<Setting>& settings) {
@@ -157,7 +161,7 @@ Expected<Start> resume(const plan::Plan& plan, const data::Loader& data,
   return start;
 }
 
-/// The path of a checkpoint that a user has named.
+/// Returns the path of the checkpoint that the user named.
 Expected<std::string> namedPath(comm::Communicator& communicator,
                                 const std::string& setting,
                                 const std::string& name) {
@@ -168,8 +172,8 @@ Expected<std::string> namedPath(comm::Communicator& communicator,
   return path;
 }
 
-/// The path of the checkpoint that was saved last; empty where there is none.
-/// Fails where it cannot be told, with a way out.
+/// Returns the path of the last saved checkpoint; empty when there is none.
+/// When it cannot be determined, fails with the advice `wayOut`.
 Expected<std::string> newestPath(comm::Communicator& communicator,
                                  const checkpoint::CheckpointFolder& folder,
                                  const std::string& wayOut) {
@@ -178,14 +182,14 @@ Expected<std::string> newestPath(comm::Communicator& communicator,
   if (!isKnown.isOk())
     isKnown = Status::error(isKnown.message() + "; " + wayOut);
   RECIPERUN_TRY(communicator.agree(isKnown));
-  // Other ranks look at the folder when rank 0 has; what they would find may
-  // lag behind where its file system is a network's.
+  // Other ranks use rank 0's step, because their view of a network file system
+  // may lag behind.
   Expected<int64_t> step = communicator.maximum(folder.newest().value_or(-1));
   RECIPERUN_TRY(step);
   return *step < 0 ? std::string() : folder.checkpoint(*step).string();
 }
 
-/// The path to resume from; empty where there is nothing.
+/// Returns the path to resume from; empty when there is none.
 Expected<std::string> resumedPath(const plan::Plan& plan,
                                   comm::Communicator& communicator,
                                   const checkpoint::CheckpointFolder& folder) {
@@ -197,7 +201,8 @@ Expected<std::string> resumedPath(const plan::Plan& plan,
              : namedPath(communicator, "checkpoint.resume", resume);
 }
 
-/// Weights of an earlier checkpoint would be taken for those of the newest.
+/// Fails when a checkpoint newer than the newest complete one is damaged: the
+/// older weights would be mistaken for the newest.
 Status checkUndamaged(const checkpoint::CheckpointFolder& folder) {
   for (const checkpoint::CheckpointFolder::Fault& fault : folder.faults())
     if (fault.step > folder.newest().value_or(-1))

@@ -1,5 +1,5 @@
-// What a run starts with: a checkpoint to go on from, one to take weights from,
-// or neither.
+// Determines the start of a run: a checkpoint to resume, a checkpoint to take
+// weights from, or neither.
 
 #ifndef RECIPERUN_TRAIN_START_H
 #define RECIPERUN_TRAIN_START_H
@@ -16,49 +16,50 @@
 
 namespace reciperun::train {
 
-/// What to do about a checkpoint that cannot be read where `checkpoint.resume`
-/// is `"auto"`.
+/// The advice to the user when a checkpoint cannot be read and
+/// `checkpoint.resume` is `"auto"`.
 inline constexpr const char* unreadableWayOut =
     "mend that or move it away, or set `checkpoint.resume` to the path of the "
     "checkpoint to go on from, or to `\"never\"` to begin anew";
 
 struct Start {
-  /// The checkpoint, and what is taken from it; nothing where there is none.
+  /// The checkpoint, and the part of its state to load; nullopt when there is
+  /// none.
   std::optional<checkpoint::StateReader> source;
   checkpoint::Take take = checkpoint::Take::all;
-  int64_t step = 0; // steps that are over
-  /// What is not as it was when the checkpoint was saved, as lines to print; on
-  /// rank 0.
+  int64_t step = 0; // finished steps
+  /// The settings that changed since the checkpoint was saved, as lines to
+  /// print; only on rank 0.
   std::string changes;
-  /// Whether an earlier checkpoint may be taken where this one is damaged: the
-  /// recipe names none.
+  /// Whether to fall back to an earlier checkpoint when this one is damaged.
+  /// True unless the recipe names a checkpoint.
   bool mayFallBack = false;
 
   bool resumes() const { return source && take == checkpoint::Take::all; }
 };
 
-/// Finds where the run starts, as `checkpoint.resume` and `weights` say, and
-/// compares it with the plan, the data and, on rank 0, the run's settings. On
-/// rank 0 `folder` has been opened. A checkpoint that cannot be read is not
-/// passed over, and neither is the last one that is left. Collective; fails on
-/// all ranks with one message.
+/// Finds the start of the run from `checkpoint.resume` and `weights`, and
+/// compares it with the plan, the data and, on rank 0, the settings of the run.
+/// Rank 0 must have opened `folder`. A checkpoint that cannot be read is an
+/// error; the search does not skip it, nor the last remaining one. Collective;
+/// fails on all ranks with one message.
 Expected<Start> findStart(const plan::Plan& plan,
                           comm::Communicator& communicator,
                           const checkpoint::CheckpointFolder& folder,
                           const data::Loader& data,
                           const std::vector<checkpoint::Setting>& settings);
 
-/// Finds the checkpoint whose weights are to be evaluated: `wanted` is its
-/// path, or `latest` for the run's last one, or empty for that where there is
-/// one, and else what `weights` names, which `source` is empty for where that
-/// is a Hugging Face directory. One that is damaged is an error. As findStart
-/// otherwise.
+/// Finds the checkpoint whose weights are evaluated. `wanted` is the path of a
+/// checkpoint, `latest` for the run's last one, or empty. Empty means the run's
+/// last checkpoint or, when it has none, `weights`; `source` is empty when
+/// `weights` is a Hugging Face directory. A damaged checkpoint is an error.
+/// Otherwise like findStart.
 Expected<Start> findWeights(const plan::Plan& plan,
                             comm::Communicator& communicator,
                             const checkpoint::CheckpointFolder& folder,
                             const std::string& wanted);
 
-/// Where a run stands when `step` steps are over.
+/// The position of a run after `step` steps.
 checkpoint::Position positionAfter(const plan::Plan& plan,
                                    const data::Loader& data, int64_t step);
 

@@ -1,5 +1,5 @@
-// The first part begins with the process, which the system knows (starttime of
-// proc(5), in ticks since it was booted).
+// The first part begins with the process, whose start time the system knows
+// (starttime of proc(5), in ticks since boot).
 
 #include "runtime/train/StartTimes.h"
 
@@ -14,12 +14,13 @@
 namespace reciperun::train {
 namespace {
 
-/// Seconds since exec, to a tick; 0 where the system does not tell.
+/// Seconds since the process started, to the tick; 0 when the system does not
+/// report it.
 double secondsOfProcess() {
   std::ifstream file("/proc/self/stat");
   std::string line;
   std::getline(file, line);
-  const size_t name = line.rfind(')'); // may hold anything
+  const size_t name = line.rfind(')'); // the name may contain any character
   timespec now = {};
   if (name == std::string::npos || clock_gettime(CLOCK_BOOTTIME, &now) != 0)
     return 0;

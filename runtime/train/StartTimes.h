@@ -1,4 +1,4 @@
-// How long a start takes, part by part, for who makes it faster.
+// Measures the parts of a start, for developers who optimize it.
 
 #ifndef RECIPERUN_TRAIN_STARTTIMES_H
 #define RECIPERUN_TRAIN_STARTTIMES_H
@@ -12,7 +12,7 @@ namespace reciperun::train {
 
 class StartTimes {
 public:
-  /// What has passed since the process began, or since the last mark, was
+  /// Assigns the time since the process began, or since the last mark, to
   /// `part`.
   void mark(const char* part);
 

@@ -40,7 +40,8 @@ Status StepBuffers::setInputs(double learningRate, int64_t step,
   return setLossScale(weight);
 }
 
-/// What each place that counts weighs in the loss, their mean.
+/// Sets the factor of each counted token in the loss, which makes the loss
+/// their mean.
 Status StepBuffers::setLossScale(double weight) {
   const float scale = weight > 0 ? float(1.0 / weight) : 0.0f;
   return device::writeElement(device, executor.tensor(stage.inputs.lossScale),
@@ -73,7 +74,8 @@ Expected<double> StepBuffers::readOutput(int buffer, int64_t index) {
   return device::readElement<double>(device, executor.tensor(buffer), index);
 }
 
-/// The second of two counts as a share of the first; nothing of no buffer.
+/// The second of the buffer's two counts as a share of the first; nullopt
+/// without a buffer.
 Expected<std::optional<double>> StepBuffers::shareOf(int buffer) {
   if (buffer < 0)
     return std::optional<double>();

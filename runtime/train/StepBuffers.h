@@ -1,5 +1,5 @@
-// The buffers by which the host gives a step its inputs and reads its results:
-// those that the plan's stage names in `inputs` and `outputs`.
+// The buffers through which the host passes inputs to a step and reads its
+// results: those in `inputs` and `outputs` of the plan's stage.
 
 #ifndef RECIPERUN_TRAIN_STEPBUFFERS_H
 #define RECIPERUN_TRAIN_STEPBUFFERS_H
@@ -17,20 +17,20 @@ namespace reciperun::train {
 
 class StepBuffers {
 public:
-  /// The arguments outlive the object.
+  /// The arguments must outlive the object.
   StepBuffers(const plan::Stage& stage, device::Device& device,
               const exec::Executor& executor)
       : stage(stage), device(device), executor(executor) {}
 
-  /// Fills those of a micro-batch with its rows.
+  /// Fills the input buffers of a micro-batch with its rows.
   Status load(const data::Loader& loader, int64_t step, int microBatch);
 
-  /// What a step, the first being 0, wants beside its micro-batches; `weight`
-  /// is of the places that count in its loss.
+  /// Sets the inputs of step `step` (from 0) that are not per micro-batch.
+  /// `weight` is the total weight of the tokens counted in its loss.
   Status setInputs(double learningRate, int64_t step, double weight);
   Status setLossScale(double weight);
 
-  /// What the step has left in buffers.
+  /// Reads the results of the step.
   Expected<StepRecord> readOutputs();
   Expected<double> readLoss() { return readOutput(stage.outputs.loss); }
 

@@ -1,6 +1,6 @@
-// Marks become spans while a step is given to the device, and spans events when
-// it is done. A step begins with an idle device, so that the host's clock says
-// where its first mark lies among the steps.
+// Marks are collected as spans while a step is launched, and spans become
+// events once the step is done. A step begins with an idle device, so that the
+// host clock gives the time of its first mark.
 
 #include "runtime/train/Trace.h"
 
@@ -20,7 +20,7 @@ double secondsBetween(std::chrono::steady_clock::time_point from,
   return std::chrono::duration<double>(to - from).count();
 }
 
-/// The whole number that a text is; below 0 where it is none.
+/// Parses a whole number; returns a negative value when the text is not one.
 int64_t numberOf(std::string_view text) {
   int64_t number = -1;
   const char* const end = text.data() + text.size();

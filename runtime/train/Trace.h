@@ -1,9 +1,9 @@
-// A trace of some steps, in the format that Chrome's about:tracing and Perfetto
-// read: steps, functions and ops, and below them what the device says that it
-// did (Device::endProfile).
+// Writes a trace of some steps in the format of Chrome's about:tracing and
+// Perfetto: steps, functions and ops, and below them the device's activities
+// (Device::endProfile).
 //
-// While it follows a step, ops are given to the device one by one, each between
-// marks: none is launched as a part of a graph.
+// While a step is traced, its ops are launched one by one between marks, not as
+// parts of a graph.
 
 #ifndef RECIPERUN_TRAIN_TRACE_H
 #define RECIPERUN_TRAIN_TRACE_H
@@ -20,31 +20,31 @@
 
 namespace reciperun::train {
 
-/// Of `--profile START:END:RANKS`.
+/// The value of `--profile START:END:RANKS`.
 struct ProfileRange {
-  int64_t first = 0; // steps, from 1; 0: none is profiled
+  int64_t first = 0; // steps, from 1; 0: profile none
   int64_t last = 0;
   std::vector<int> ranks; // empty: all
 
-  /// `10:12:0,3`, `10:12:all` or `10:12`, which is of rank 0.
+  /// Parses `10:12:0,3`, `10:12:all` or `10:12`, which means rank 0.
   static Expected<ProfileRange> parse(const std::string& text);
   bool takes(int rank) const;
 };
 
 class Trace : public exec::Observer {
 public:
-  /// The arguments outlive the object; `inner` is told all that this is.
+  /// The arguments must outlive the object. Steps are forwarded to `inner`.
   Trace(const plan::Stage& stage, device::Device& device,
         exec::Observer& inner);
 
-  /// Begins with an idle device. What comes back is a note: that it cannot say
-  /// what it does, and why. Empty where it can.
+  /// Begins the trace on an idle device. Returns a note when the device cannot
+  /// report its activities; otherwise empty.
   std::string begin();
-  /// A step begins, of an idle device that has forgotten its marks.
+  /// Begins a step. The device must be idle and have no marks.
   void startStep(int64_t number);
-  /// What the step has given the device is done.
+  /// Reads the times of the step. The device must be idle.
   void takeStep();
-  /// Ends it, and writes the file of a rank.
+  /// Ends the trace and writes the file of a rank.
   Status write(const std::filesystem::path& path, int rank);
 
   void beginsStep(const plan::ScheduleStep& step) override;
@@ -56,7 +56,7 @@ private:
   using Clock = std::chrono::steady_clock;
 
   enum Lane { steps, functions, ops, streams };
-  /// What went on between two marks.
+  /// The activity between two marks.
   struct Span {
     Lane lane;
     std::string name;
@@ -64,7 +64,7 @@ private:
     int begin = 0;
     int end = 0;
   };
-  /// Seconds since the beginning.
+  /// An activity; its times are in seconds since the beginning of the trace.
   struct Event {
     int lane = 0;
     std::string name;

@@ -1,8 +1,8 @@
 // `reciperun train`: one rank of a job.
 //
-// Errors that all ranks share are printed once, by rank 0, and every rank exits
-// with the same code. A rank that fails by itself in the midst of a step names
-// itself and ends the others, which wait for it in a collective.
+// An error that all ranks know is printed once, by rank 0, and every rank exits
+// with the same code. A rank that fails alone in the middle of a step prints
+// its number and aborts the others, which wait for it in a collective.
 
 #include "runtime/train/Commands.h"
 
@@ -23,7 +23,7 @@ namespace {
 
 struct TrainArguments {
   std::vector<std::string> plans; // one
-  std::string folder;             // empty: the plan says it
+  std::string folder;             // empty: the plan's folder
   Options options;
 };
 
@@ -72,7 +72,7 @@ int train(comm::MpiSession& session, const plan::Plan& plan,
   return 0;
 }
 
-/// Everything up to the point where the ranks part.
+/// Runs a rank until MPI is finalized.
 int runRank(comm::MpiSession& session, const TrainArguments& line,
             Expected<plan::Plan>& plan) {
   Expected<plan::Plan> agreed =
@@ -83,7 +83,7 @@ int runRank(comm::MpiSession& session, const TrainArguments& line,
   releaseFreeMemory();
   raiseFileLimit();
   watchStopSignals();
-  std::signal(SIGPIPE, SIG_IGN); // a failed write says the same
+  std::signal(SIGPIPE, SIG_IGN); // failed writes are reported instead
   return train(session, *plan, line.options);
 }
 
@@ -99,11 +99,11 @@ int runTrain(const TrainArguments& line) {
     rank = session->rank();
     code = runGuarded(*session, [&] { return runRank(*session, line, plan); });
   }
-  // The ranks have parted (MPI is finalised on all of them): rank 0 answers
-  // alone and has all cores.
+  // MPI is finalized on all ranks: only rank 0 answers the prompts, with all
+  // cores.
   if (code != 0 || rank != 0)
     return code;
-  releaseStopSignals(); // all is saved
+  releaseStopSignals(); // everything is saved
   Status status = answerPrompts(*plan);
   if (!status.isOk())
     std::fprintf(stderr, "error: %s\n", status.message().c_str());

@@ -1,15 +1,14 @@
-// The loop, and what ends a run.
+// The training loop.
 //
-// A step: 1. host inputs: learning rate, step number, loss scale;
-//         2. the schedule `train`, which loads its micro-batches; the device
-//            is waited for once, when it has been given all of it;
-//         3. loss and gradient norm are read and must be finite: see
-//            BadSteps.cpp;
-//         4. ranks share signals, peaks and times in one small all-reduce, so
-//            that all of them stop behind the same step;
-//         5. validation where it is due; rank 0 reports;
-//         6. a checkpoint where it is due begins, and one that has begun goes
-//            on.
+// A step:
+// 1. Set the host inputs: learning rate, step number, loss scale.
+// 2. Run the schedule `train`, which loads its micro-batches. The host waits
+//    for the device once, after it has launched everything.
+// 3. Read loss and gradient norm, which must be finite: see BadSteps.cpp.
+// 4. Share signals, peaks and times in one small all-reduce, so that all ranks
+//    stop after the same step.
+// 5. Validate if due; rank 0 reports.
+// 6. Start a checkpoint if due, and advance one in progress.
 
 #include "runtime/train/Training.h"
 
@@ -30,11 +29,12 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// The first steps of a run load kernels, and record them.
+/// Each of the first steps is unlike the later ones: they load kernels and
+/// record them.
 constexpr int64_t unlike = 3;
 
-/// What a rank may be behind the others in a step of GPUs, beside two steps:
-/// reading a batch, say.
+/// How far a rank on a GPU may fall behind the others in a step, in addition to
+/// two steps: for example while it reads a batch.
 constexpr std::chrono::seconds mostBehind(20);
 
 double secondsSince(Clock::time_point start) {
@@ -47,7 +47,7 @@ Expected<Outcome> Training::run() {
   Expected<Outcome> outcome = runSteps();
   if (!outcome || !saving)
     return outcome;
-  // What is being saved is of a good step even where a later one has failed.
+  // A checkpoint in progress holds a good step, even if a later one failed.
   Status finished = saving->finish();
   if (outcome->failure.isOk())
     outcome->failure = finished;
@@ -57,7 +57,7 @@ Expected<Outcome> Training::run() {
 }
 
 Expected<Outcome> Training::runSteps() {
-  // What weights that no step changes are turned into.
+  // Prepares values computed from weights that no step changes.
   if (const plan::Schedule* once = executor->findSchedule("prepare"))
     RECIPERUN_TRY(executor->run(*once, [](int) { return Status::ok(); }));
   RECIPERUN_TRY(shareState());
@@ -69,13 +69,13 @@ Expected<Outcome> Training::runSteps() {
     Expected<StepRecord> record = trainStep(step);
     RECIPERUN_TRY(record);
     if (step + 1 == lastProfiled()) {
-      pace.reset(); // some ranks write, and the others wait for them
+      pace.reset(); // some ranks write files while the others wait
       if (Status failure = writeTraces(); !failure.isOk())
         return Outcome{0, step + 1, failure, {}};
       pace.emplace(communicator.host().watch(), paceOf(step));
     }
     if (!record->isFinite()) {
-      pace.reset(); // some ranks look at more than others, or write longer
+      pace.reset(); // the search takes longer on some ranks
       Expected<std::string> complaint = complaintOf(*record);
       RECIPERUN_TRY(complaint);
       return Outcome{0, step, giveUp(*complaint), {}};
@@ -118,14 +118,14 @@ Expected<Outcome> Training::runSteps() {
       step < sets.train->steps() ? signal : 0, step, waitForMetrics(), {}};
 }
 
-/// Goes on with the checkpoint in the making, and begins one where it is due.
-/// Fails on all ranks with one message.
+/// Advances the checkpoint in progress, and starts one if it is due. Fails on
+/// all ranks with one message.
 Status Training::saveAfter(const StepRecord& record) {
   if (!saving)
     return Status::ok();
   RECIPERUN_TRY(saving->proceed(reports));
   if (savesAfter(record.step - 1)) {
-    RECIPERUN_TRY(waitForMetrics()); // what resumes there finds them
+    RECIPERUN_TRY(waitForMetrics()); // a run that resumes here reads them
     RECIPERUN_TRY(saving->save(positionAfter(plan, *sets.train, record.step),
                                record.validLoss));
   }
@@ -133,7 +133,7 @@ Status Training::saveAfter(const StepRecord& record) {
   return Status::ok();
 }
 
-/// Until rank 0's file has what it was given. Fails on all ranks.
+/// Waits until rank 0's metrics file is complete. Fails on all ranks.
 Status Training::waitForMetrics() {
   return communicator.agree(isRoot() ? metrics->wait() : Status::ok());
 }
@@ -146,15 +146,15 @@ void Training::tellNews() {
     progress->line(news);
 }
 
-/// Where checkpoints are due, at the last step, and where a signal has ended
-/// the run.
+/// Whether to save after a step: when a checkpoint is due, at the last step,
+/// and when a signal ended the run.
 bool Training::savesAfter(int64_t step) const {
   return saving && (signal != 0 || step + 1 == sets.train->steps() ||
                     saving->isDue(step + 1, reports));
 }
 
-/// Of some steps each op is followed, where that is asked for; the first ones
-/// load and record kernels.
+/// The observer of a step. With `--op-times`, every fourth step is followed op
+/// by op; the first ones load and record kernels.
 exec::Observer& Training::observerOf(int64_t step) {
   constexpr int64_t every = 4;
   const bool isFollowed = opTimes && (step - start.step) % every == every - 1;
@@ -163,8 +163,9 @@ exec::Observer& Training::observerOf(int64_t step) {
   return isFollowed ? static_cast<exec::Observer&>(*opTimes) : clock;
 }
 
-/// Ranks on GPUs keep pace once the first steps are done. What a step computes
-/// without a word from others takes at most a step.
+/// The limit on how far ranks may fall behind each other. It applies on GPUs
+/// once the first steps are done. A rank computes for at most one step without
+/// communication.
 std::optional<comm::Watch::Duration> Training::paceOf(int64_t step) const {
   if (device.isHost() || step < start.step + unlike)
     return std::nullopt;
@@ -193,7 +194,7 @@ Expected<StepRecord> Training::trainStep(int64_t step) {
   hostClock.stop();
   RECIPERUN_TRY(executor->wait());
   hostClock.start();
-  hostClock.takePassed(); // the device had work
+  hostClock.takePassed(); // the device was busy in this time
   times.phases = clock.seconds();
   times.phases[size_t(Phase::other)] += between;
   times.step = std::accumulate(times.phases.begin(), times.phases.end(), 0.0);
@@ -220,7 +221,7 @@ Expected<StepRecord> Training::trainStep(int64_t step) {
   return record;
 }
 
-/// What those that follow steps have seen of one.
+/// Passes the times of a step to the trace and the op times.
 void Training::tellTimes(int64_t step, const exec::Observer& observer) {
   if (trace)
     trace->takeStep();
@@ -245,12 +246,12 @@ void Training::beginTrace() {
     progress->line("note: " + note);
 }
 
-/// Of the run's steps, from 1; 0 where none is.
+/// The last step to profile, from 1; 0 when none is profiled.
 int64_t Training::lastProfiled() const {
   return std::min(options.profile.last, sets.train->steps());
 }
 
-/// Behind the last step that is profiled. Fails on all ranks.
+/// Writes the traces after the last profiled step. Fails on all ranks.
 Status Training::writeTraces() {
   const std::filesystem::path folder =
       std::filesystem::path(plan.train.directory) / "profile";
@@ -267,14 +268,14 @@ Status Training::writeTraces() {
 Status Training::endTrace(const std::filesystem::path& folder) {
   char name[32];
   std::snprintf(name, sizeof name, "rank-%05d.json", communicator.rank());
-  std::error_code code; // told when the file cannot be written
+  std::error_code code; // writing the file reports the failure
   std::filesystem::create_directories(folder, code);
   Status written = trace->write(folder / name, communicator.rank());
   trace.reset();
   return written;
 }
 
-/// What a step wants beside its micro-batches.
+/// Sets the inputs of a step that are not per micro-batch.
 Status Training::setInputs(int64_t step) {
   Expected<double> weight = sets.train->weight(step);
   RECIPERUN_TRY(weight);
@@ -283,7 +284,7 @@ Status Training::setInputs(int64_t step) {
       *weight);
 }
 
-/// What only all ranks together know.
+/// Adds the values that are combined over all ranks.
 void Training::addTimes(StepRecord& record) const {
   record.times = longest;
   if (!device.isHost())
@@ -298,7 +299,8 @@ void Training::addTimes(StepRecord& record) const {
     record.mfu = flops / plan.prediction.peakFlops;
 }
 
-/// Nothing where it is not due. No part of a step's time.
+/// Validates after a step; nullopt when no validation is due. The time is not
+/// counted as part of a step.
 Expected<std::optional<Validation>> Training::validateAfter(int64_t step) {
   if (!validatesAfter(step))
     return std::optional<Validation>();
@@ -308,7 +310,7 @@ Expected<std::optional<Validation>> Training::validateAfter(int64_t step) {
   return validation;
 }
 
-/// What is known of the work since the last call.
+/// Prints the executor's notes since the last call.
 void Training::tellNotes() {
   for (const std::string& note : executor->takeNotes())
     if (isRoot())
@@ -318,7 +320,7 @@ void Training::tellNotes() {
 bool Training::validatesAfter(int64_t step) const {
   if (!sets.valid)
     return false;
-  // The best checkpoints are those of the lowest validation loss.
+  // The best checkpoints have the lowest validation loss.
   if (plan.checkpoint.keepTop > 0 && savesAfter(step))
     return true;
   int64_t every = plan.train.validateEvery;
@@ -326,8 +328,8 @@ bool Training::validatesAfter(int64_t step) const {
          (every > 0 && (step + 1) % every == 0);
 }
 
-/// Over all places of the validation set that count; nothing when a signal
-/// ended it. Batches enter in the order of the file.
+/// The mean loss over all counted tokens of the validation set, summed in the
+/// order of the file; nullopt when a signal ended it or no token counts.
 Expected<std::optional<Validation>> Training::validate() {
   Validation sum;
   for (int64_t batch = 0; batch < sets.valid->steps(); ++batch) {
@@ -355,8 +357,8 @@ Expected<std::optional<Validation>> Training::validate() {
   return std::optional<Validation>(sum);
 }
 
-/// Ranks learn the largest signal number, peak and times of all of them, how
-/// far they are with a checkpoint, and what rank 0 thinks of the loss.
+/// Shares state by maximum over all ranks: signal, peak memory, times, progress
+/// of a checkpoint, and rank 0's verdict on the loss.
 Status Training::shareState() {
   Saving::Report mine = saving ? saving->report() : Saving::Report();
   std::vector<int64_t> state = {stopSignal(), takenBytes(), mine.progress,

@@ -1,15 +1,16 @@
 // A training run on one rank: from a validated plan to a trained model.
 //
-//   prepare   where to start, data, arena, kernels, first weights
+//   prepare   start, data, arena, kernels, initial weights
 //   run       steps: load micro-batches, run the schedule, report, validate,
 //             save
 //   finish    memory report, export
 //
-// Or, to find out how good a model is, prepareEvaluation and evaluate.
+// prepareEvaluation and evaluate compute the loss of a model instead.
 //
-// Every rank calls the same functions in the same order. What only some ranks
-// can find out (a file that one host lacks) is agreed on before anybody goes
-// on; what then fails in the midst of a step is for the caller to abort on.
+// Every rank calls the same functions in the same order. When only some ranks
+// can detect a failure (a file that one host lacks), all ranks agree on the
+// outcome before they continue. When a step fails, the caller must abort the
+// job.
 
 #ifndef RECIPERUN_TRAIN_TRAINING_H
 #define RECIPERUN_TRAIN_TRAINING_H
@@ -39,55 +40,57 @@
 
 namespace reciperun::train {
 
-/// What the command line adds to the plan; none of it changes a result.
+/// Options of the command line. They do not affect results.
 struct Options {
   Style style = Style::automatic;
   std::string gradients; // file for the first step's gradients; empty: none
-  bool timesOps = false; // tell how long ops of each kind take
-  ProfileRange profile;  // steps to write a trace of
+  bool timesOps = false; // report the time of each kind of op
+  ProfileRange profile;  // steps to trace
 };
 
-/// What a model is worth on the validation data.
+/// The loss of a model on the validation data.
 struct Validation {
-  double loss = 0;   // mean over the places that count
-  double weight = 0; // how many these are
+  double loss = 0;   // mean over the counted tokens
+  double weight = 0; // number of counted tokens
 };
 
-/// How the loop ended.
+/// How the training loop ended.
 struct Outcome {
-  int signal = 0;         // the one that ended it early (see StopSignal.h)
-  int64_t steps = 0;      // done by then
-  Status failure;         // known to all ranks alike: a bad loss, a full disk
-  std::string checkpoint; // the last that was saved; empty: none
+  int signal = 0;         // that ended it early, or 0 (see StopSignal.h)
+  int64_t steps = 0;      // finished steps
+  Status failure;         // the same on all ranks: a bad loss, a full disk
+  std::string checkpoint; // the last one saved; empty: none
 };
 
 class Training {
 public:
-  /// All arguments outlive the object.
+  /// All arguments must outlive the object.
   Training(const plan::Plan& plan, Rank& rank, Options options);
 
-  /// Makes the folder of the run, takes the memory, reads data and weights.
-  /// Fails on all ranks with one message, and once a signal has come that is to
-  /// end the run: see stoppedBy.
+  /// Creates the folder of the run, allocates memory, reads data and weights.
+  /// Fails on all ranks with one message, also after a signal to end the run:
+  /// see stoppedBy.
   Status prepare();
-  /// The signal that ended `prepare`, the same on all ranks; 0: none.
+  /// The signal that ended `prepare`, the same on all ranks; 0 when there was
+  /// none.
   int stoppedBy() const { return signal; }
 
-  /// All steps and validations, until the last one or a signal. A Status is
-  /// this rank's own: the others do not know of it.
+  /// Runs all steps and validations until the last one or a signal. A failed
+  /// Status belongs to this rank only; the others do not know it.
   Expected<Outcome> run();
 
-  /// Compares predicted and actual memory, and writes the model. Fails on all
+  /// Compares predicted and actual memory, and exports the model. Fails on all
   /// ranks with one message.
   Status finish();
 
-  /// Takes the memory, reads the validation data and the weights: those of the
-  /// checkpoint `wanted`, as findWeights has it. Fails on all ranks with one
+  /// Allocates memory, reads the validation data and loads the weights of the
+  /// checkpoint `wanted`, as in findWeights. Fails on all ranks with one
   /// message.
   Status prepareEvaluation(const std::string& wanted);
-  /// Goes through the validation data once. A Status is this rank's own.
+  /// Evaluates the validation data once. A failed Status belongs to this rank
+  /// only.
   Expected<Validation> evaluate();
-  /// Where the weights are from: the path of a checkpoint or of a directory.
+  /// The checkpoint or directory that the weights were loaded from.
   const std::string& weightsPath() const { return evaluated; }
 
 private:
@@ -171,23 +174,23 @@ private:
   std::string runId;                         // see checkpoint::SaveId
   std::vector<checkpoint::Setting> settings; // on rank 0
   Start start;
-  std::optional<Saving> saving;       // where the plan saves checkpoints
+  std::optional<Saving> saving;       // when the plan saves checkpoints
   std::optional<MetricsFile> metrics; // on rank 0
   std::optional<Progress> progress;   // on rank 0
-  std::optional<GradientNorms> norms; // where the plan logs them
-  LossSpikeDetector spikes;           // of rank 0, which all go by
+  std::optional<GradientNorms> norms; // when the plan logs them
+  LossSpikeDetector spikes;           // on rank 0, which decides for all
   StartTimes startTimes;
   PhaseClock clock;
   HostClock hostClock;
-  std::optional<OpTimes> opTimes;  // where they are asked for
+  std::optional<OpTimes> opTimes;  // when requested
   std::optional<Trace> trace;      // while steps are profiled
   StepTimes times;                 // of this rank
   StepTimes longest;               // of all ranks
-  std::string resumed;             // the checkpoint that this run goes on from
+  std::string resumed;             // the checkpoint that this run resumed
   std::string evaluated;           // see weightsPath
   int signal = 0;                  // agreed by all ranks
   int64_t peak = 0;                // largest of all ranks
-  std::optional<double> usualLoss; // on rank 0, where the last loss exceeds it
+  std::optional<double> usualLoss; // on rank 0, when the last loss is a spike
   bool isSpike = false;            // agreed by all ranks
   Saving::Report reports;          // of all ranks
 };
