@@ -139,7 +139,7 @@ private:
   Json* value = nullptr; // slot of the last key that was read
 };
 
-// ---- what is wrong at a place
+// ---- descriptions of errors
 
 /// Whether the byte at `at` is not ASCII, or follows a byte that is not.
 bool isInUtf8Sequence(std::string_view text, size_t at) {

@@ -65,8 +65,8 @@ void Training::reportSources() {
 }
 
 /// All-gathers the parameters of sharded regions. After a step a rank has
-/// updated only its own shard; the others may be stale, because the next
-/// forward would gather them.
+/// updated only its own shard; the others may be stale, because only the next
+/// forward gathers them.
 Status Training::gatherParameters() {
   for (const plan::Region& region : stage.regions)
     if (!region.shardAxis.empty() && region.param >= 0)

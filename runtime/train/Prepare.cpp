@@ -295,7 +295,7 @@ Status Training::openSaving() {
 Status Training::prepareKernels() {
   if (device.isHost()) // oneDNN does not check its allocations
     RECIPERUN_TRY(communicator.agree(checkMemoryBudget(stage.memory.library)));
-  constexpr int most = 8; // at most the ranks of a host
+  constexpr int most = 8; // at most the number of ranks per host
   const int rank = communicator.rank();
   const int sharing = std::min(communicator.ranks(), most);
   if (sharing > 1)

@@ -28,12 +28,11 @@ struct StepRecord {
   double epoch = 0; // finished epochs, with the fraction of the current one
   double loss = 0;  // mean over the counted tokens of the global batch
   double learningRate = 0;
-  double gradNorm = 0; // of the global gradient, before clipping
-  StepTimes times;     // each the maximum over all ranks
-  std::optional<double>
-      hostSeconds;            // from `times`, when the device is not the host
-  double tokensPerSecond = 0; // of the whole job, including padding
-  int64_t samples = 0;        // consumed so far
+  double gradNorm = 0;                // of the global gradient, before clipping
+  StepTimes times;                    // each the maximum over all ranks
+  std::optional<double> hostSeconds;  // from `times`; only on GPUs
+  double tokensPerSecond = 0;         // of the whole job, including padding
+  int64_t samples = 0;                // consumed so far
   std::vector<int64_t> sourceSamples; // by source, when the data is a blend
   double tflopsPerRank = 0;
   std::optional<double> mfu; // nullopt when the peak is unknown
@@ -41,8 +40,8 @@ struct StepRecord {
   /// Share of the expert choices that were dropped for lack of capacity;
   /// nullopt when the plan has room for all of them.
   std::optional<double> droppedShare;
-  /// Of the rows sent to ranks for their experts, the share that had no place,
-  /// and the share that had none in the first pass.
+  /// The share of the rows sent to ranks for their experts that did not fit,
+  /// and the share that did not fit in the first pass.
   std::optional<double> overflowShare;
   std::optional<double> secondPassShare;
   std::optional<double> validLoss;
@@ -95,7 +94,7 @@ public:
   void step(const StepRecord& record);
   /// Shows the progress of a validation on the bar.
   void validating(int64_t batch, int64_t batches);
-  /// Prints a separate line and clears the bar first.
+  /// Clears the bar and prints a line.
   void line(const std::string& text);
 
 private:

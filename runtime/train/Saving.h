@@ -71,8 +71,7 @@ private:
   comm::Communicator& communicator;
   checkpoint::ArenaBuffers buffers;
   checkpoint::Saver saver;
-  std::optional<Status>
-      outcome; // of this rank's work in the current phase, once done
+  std::optional<Status> outcome; // of this rank's work in the phase, once done
   Clock::time_point began = Clock::now(); // start of the last checkpoint
   std::string news;
 };

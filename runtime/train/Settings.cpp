@@ -26,8 +26,8 @@ namespace {
 using checkpoint::Setting;
 using Json = nlohmann::ordered_json;
 
-/// Files with fewer bytes in total are hashed completely. Of larger files about
-/// as many bytes are hashed, in samples spread over them.
+/// Files with fewer bytes in total are hashed completely. In larger files about
+/// that number of bytes is hashed, in samples spread over them.
 constexpr int64_t hashedBytes = int64_t(64) << 20;
 constexpr int64_t sampleBytes = int64_t(64) << 10;
 

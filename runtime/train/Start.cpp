@@ -32,9 +32,9 @@ void compare(const char* name, int64_t there, int64_t here,
 }
 
 /// The settings that changed since the checkpoint. A resumed run may change
-/// them, but rarely wants to: the data then continue after as many rows as were
-/// consumed, although those were other rows. Manifests without settings only
-/// have the seeds.
+/// them, but should not do so by mistake: the data continue after as many rows
+/// as were consumed, although those were other rows. Manifests without settings
+/// only have the seeds.
 std::vector<Change> changesSince(const checkpoint::Manifest& saved,
                                  const checkpoint::Position& here,
                                  const std::vector<Setting>& settings) {

@@ -32,7 +32,7 @@ struct Start {
   /// print; only on rank 0.
   std::string changes;
   /// Whether to fall back to an earlier checkpoint when this one is damaged.
-  /// True unless the recipe names a checkpoint.
+  /// True when `checkpoint.resume` is `"auto"`.
   bool mayFallBack = false;
 
   bool resumes() const { return source && take == checkpoint::Take::all; }
@@ -41,8 +41,8 @@ struct Start {
 /// Finds the start of the run from `checkpoint.resume` and `weights`, and
 /// compares it with the plan, the data and, on rank 0, the settings of the run.
 /// Rank 0 must have opened `folder`. A checkpoint that cannot be read is an
-/// error; the search does not skip it, nor the last remaining one. Collective;
-/// fails on all ranks with one message.
+/// error, and so are damaged ones when no intact one is left. Collective; fails
+/// on all ranks with one message.
 Expected<Start> findStart(const plan::Plan& plan,
                           comm::Communicator& communicator,
                           const checkpoint::CheckpointFolder& folder,

@@ -29,7 +29,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Each of the first steps is unlike the later ones: they load kernels and
+/// The number of first steps that differ from later ones: they load kernels and
 /// record them.
 constexpr int64_t unlike = 3;
 
@@ -154,7 +154,7 @@ bool Training::savesAfter(int64_t step) const {
 }
 
 /// The observer of a step. With `--op-times`, every fourth step is followed op
-/// by op; the first ones load and record kernels.
+/// by op. The first steps are not, because they load and record kernels.
 exec::Observer& Training::observerOf(int64_t step) {
   constexpr int64_t every = 4;
   const bool isFollowed = opTimes && (step - start.step) % every == every - 1;
