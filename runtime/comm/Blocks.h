@@ -1,14 +1,14 @@
-// How the parts of a tensor that is split along one dimension lie in the whole.
+// The layout of the parts of a tensor that is split along one dimension.
 //
 // A split along dimension d of [a.., d, b..] cuts the whole into rows, one for
-// each index before d; a row holds one block of each part, side by side. A part
-// is its blocks of all rows, one behind the other:
+// each index before d. A row holds one block of each part, next to each other.
+// A part is the sequence of its blocks over all rows:
 //
 //   whole:  row 0: part 0 | part 1 | ...   row 1: part 0 | part 1 | ...
 //   part 1: block of row 0, block of row 1, ...
 //
-// Ranges of a part's elements are copied out of and into the whole, so that a
-// collective can go through a part in pieces of bounded size.
+// pack and unpack copy a range of a part's elements, so that a collective can
+// process a part in pieces of bounded size.
 
 #ifndef RECIPERUN_COMM_BLOCKS_H
 #define RECIPERUN_COMM_BLOCKS_H
@@ -36,7 +36,7 @@ struct Blocks {
   /// out = elements [begin, end) of part number `part` of the whole.
   void pack(const std::byte* whole, int part, int64_t begin, int64_t end,
             std::byte* out) const;
-  /// The other way: elements [begin, end) of the part = in.
+  /// Elements [begin, end) of part number `part` of the whole = in.
   void unpack(const std::byte* in, int part, int64_t begin, int64_t end,
               std::byte* whole) const;
 
@@ -45,17 +45,17 @@ private:
   void runs(int part, int64_t begin, int64_t end, Visit&& visit) const;
 };
 
-/// The dimension that an exchange of parts cuts, and the one along which it
-/// lays what comes.
+/// The dimension along which an all-to-all splits its input, and the one along
+/// which it concatenates its output.
 struct ShardExchange {
   int split = 0, concat = 0;
 
   struct Ends {
     Blocks from, to;
-    /// Whether each part goes from one run of memory to one run.
+    /// Whether each part is contiguous in both tensors.
     bool contiguous() const { return from.contiguous() && to.contiguous(); }
   };
-  /// How parts lie among so many ranks, of a tensor of that shape.
+  /// The layouts of the parts of a tensor of `shape` over `ranks` ranks.
   Ends endsOf(std::span<const int64_t> shape, int ranks,
               int64_t elementBytes) const;
 };

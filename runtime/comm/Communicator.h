@@ -1,19 +1,19 @@
 // Collectives over the groups of a plan's mesh.
 //
-// Their tensors are in the memory of the plan's device: of the host for CPU
-// ranks, of a GPU for others, whose collectives are ordered with its work and
-// may be under way still when a call returns. For memory of the host there is
-// host().
+// Tensors are in the memory of the plan's device: host memory for CPU ranks,
+// GPU memory for GPU ranks. A GPU's collectives run in stream order with its
+// kernels and may still be running when a call returns. Use host() for tensors
+// in host memory.
 //
-// A group is named by its number in `mesh.groups`, or is `world`, all ranks.
+// A group is named by its index in `mesh.groups`, or is `world`, all ranks.
 // Every rank of a group calls the same collectives in the same order. Sums are
-// taken in the order of the ranks, bf16 in f32 with one rounding at the end, so
-// that the result is the same bits on all ranks, in all runs. (A GPU's library
-// has an order of its own, the same in each run, and rounds bf16 more than
-// once.)
+// accumulated in rank order. bf16 is accumulated in f32 and rounded once, so
+// that all ranks and all runs get the same bits. NCCL accumulates in an order
+// of its own, which is the same in each run, and rounds bf16 more than once.
 //
-// Callers name a collective (allReduce, beginSend ...); what a communicator
-// implements is to run or begin one that is described (Collective, Message).
+// Callers use the named functions (allReduce, beginSend ...). A communicator
+// implements run, begin and move, which take a description (Collective,
+// Message).
 
 #ifndef RECIPERUN_COMM_COMMUNICATOR_H
 #define RECIPERUN_COMM_COMMUNICATOR_H
@@ -35,8 +35,8 @@ using device::Tensor;
 
 enum class Reduction { sum, max };
 
-/// What goes to the next rank of a ring, and room for what comes from the one
-/// before, of one size.
+/// A tensor to send to the next rank of a ring, and a buffer of the same size
+/// to receive from the previous one.
 struct Shift {
   Tensor out, in;
 };
@@ -44,30 +44,29 @@ struct Shift {
 /// The group of all ranks.
 inline constexpr int world = -1;
 
-/// What the ranks of a group do with their tensors; the members behind `out`
-/// are those of some kinds.
+/// A collective of a group. The members after `out` apply to some kinds only.
 struct Collective {
   enum class Kind { allReduce, allGather, reduceScatter, allToAll, shift };
 
   Kind kind;
-  std::string_view op; // of the plan, for messages; empty for none
+  std::string_view op; // the plan's op, for messages; may be empty
   int group = world;
   Tensor in, out;
   Reduction reduction = Reduction::sum; // all-reduce
   int dim = 0;                          // all-gather, reduce-scatter
   ShardExchange exchange = {};          // all-to-all
-  Tensor counts = {};                   // all-to-all of experts' rows
-  std::span<const Shift> shifts = {};   // shift, which has no in and out
+  Tensor counts = {}; // all-to-all of rows of experts
+  std::span<const Shift> shifts = {}; // shift, which leaves in and out empty
 };
 
-/// Bytes that go from one rank of the world to another.
+/// A message from one rank of the world to another.
 struct Message {
   enum class Kind { send, receive };
 
   Kind kind;
-  std::string_view op; // of the plan, for messages; empty for none
+  std::string_view op; // the plan's op, for messages; may be empty
   int peer;            // the other rank
-  int link;            // of the plan; none for what is moved at once
+  int link; // a link of the plan; -1 for move()
   std::span<const std::byte> sent; // send
   std::span<std::byte> received;   // receive
 };
@@ -79,19 +78,19 @@ public:
   int rank() const { return ownRank; }
   int ranks() const { return allRanks; }
 
-  /// What looks whether this rank waits too long for others; null where nothing
-  /// does. It is host()'s.
+  /// The watch that ends the job when this rank waits too long for others. Null
+  /// when there is no watch. It belongs to host().
   Watch* watch() const { return lookout; }
 
-  /// Collectives of the same ranks on memory of the host, over before they
+  /// Collectives of the same ranks on host memory. They are complete when they
   /// return.
   virtual Communicator& host() { return *this; }
 
-  /// Names the op of the plan that the next calls are for, in messages about
-  /// them; empty for none. The name outlives them.
+  /// Sets the op of the plan that messages name for the next calls; may be
+  /// empty. The name outlives those calls.
   void startsOp(std::string_view name) { op = name; }
 
-  // ---- collectives in turn with the device's work
+  // ---- collectives in stream order with the device's work
 
   /// out = the sum or maximum over the group of each element of `in`. Types
   /// f64, f32, bf16, i64 and i32; `in` and `out` have one shape and may be one
@@ -99,107 +98,110 @@ public:
   Status allReduce(int group, const Tensor& in, const Tensor& out,
                    Reduction reduction);
 
-  /// Lays the group's parts side by side along dimension `dim`, in the order
-  /// of the ranks. `in` may start where `out` does, or be the rank's own part
-  /// of `out` where no dimension before `dim` exceeds 1.
+  /// Concatenates the group's parts along dimension `dim`, in rank order. `in`
+  /// may start where `out` does. It may also be the rank's own part of `out` if
+  /// no dimension before `dim` exceeds 1.
   Status allGather(int group, const Tensor& in, const Tensor& out, int dim);
 
   /// out = this rank's part, along dimension `dim`, of the group's sum of `in`.
-  /// The same sharing of buffers is allowed as in allGather.
+  /// The buffers may alias as in allGather.
   Status reduceScatter(int group, const Tensor& in, const Tensor& out, int dim);
 
-  /// Cuts `in` along dimension `split`, gives the parts to the group in the
-  /// order of the ranks, and lays what the ranks give along dimension `concat`
-  /// of `out`. The buffers do not overlap.
+  /// Splits `in` along dimension `split`, sends one part to each rank of the
+  /// group in rank order, and concatenates the received parts along dimension
+  /// `concat` of `out`. The buffers do not overlap.
   Status allToAll(int group, const Tensor& in, const Tensor& out,
                   ShardExchange exchange);
 
-  /// The same of rows of experts [groups, places, ...], of which `counts` i32
-  /// [groups, blocks, members] says how many belong to tokens: a block's first
-  /// ones, as many as its members' counts add up to. The others may stay
-  /// behind; what is at their places in `out` may be anything.
+  /// All-to-all of rows of experts [groups, places, ...]. `counts` i32 [groups,
+  /// blocks, members] gives the number of rows in use: the sum over a block's
+  /// members counts the first rows of the block. The other rows need not be
+  /// sent. Their contents in `out` are undefined.
   Status exchangeRows(int group, const Tensor& in, const Tensor& counts,
                       const Tensor& out, ShardExchange exchange);
 
-  /// Moves bytes of the host between two ranks of the world: one calls send,
+  /// Moves bytes in host memory between two ranks of the world: one calls send,
   /// the other receive, with equal sizes.
   Status send(int to, std::span<const std::byte> bytes);
   Status receive(int from, std::span<std::byte> bytes);
 
-  // ---- what goes on beside the device's work, until finish()
+  // ---- operations that overlap with the device's work, until finish()
 
   /// Begins to move bytes between two ranks of the world, which name the same
-  /// link; both call for the messages of a link in one order.
-  /// The bytes stay where they are until finish() of the number that comes
-  /// back.
+  /// link. Both ranks call for the messages of a link in the same order. The
+  /// returned number is for finish(). The bytes must not change before that.
   Expected<int> beginSend(int to, int link, std::span<const std::byte> bytes);
   Expected<int> beginReceive(int from, int link, std::span<std::byte> bytes);
 
-  /// Begin what finish() of the number that comes back ends: an all-gather
-  /// along dimension 0, and the exchange of a reduce-scatter along it, by which
-  /// `out` gets the group's terms of this rank's part, one behind the other,
-  /// of which the rank's own may be left out.
-  /// The buffers stay as they are until then and do not overlap, but that an
-  /// all-gather's `in` may be the rank's own part of `out`.
+  /// Begins an all-gather along dimension 0, or the exchange of a
+  /// reduce-scatter along it. The returned number is for finish(). The exchange
+  /// writes the group's terms of this rank's part to `out`, one after the other
+  /// in rank order. It may leave out the rank's own term. The buffers must not
+  /// change before finish() and do not overlap, except that an all-gather's
+  /// `in` may be the rank's own part of `out`.
   Expected<int> beginAllGather(int group, const Tensor& in, const Tensor& out);
   Expected<int> beginExchange(int group, const Tensor& in, const Tensor& out);
 
-  /// Begins to give tensors to the next rank of the group, the last's to the
-  /// first, and to take the like from the one before. The buffers do not
-  /// overlap and stay as they are until finish() of the number that comes back.
+  /// Begins to send tensors to the next rank of the group (the last rank's next
+  /// is the first) and to receive tensors of the same size from the previous
+  /// one. The buffers do not overlap and must not change before finish() of the
+  /// returned number.
   Expected<int> beginShift(int group, std::span<const Shift> shifts);
 
   virtual Status finish(int message) = 0;
 
-  /// out = the sum of the terms that beginExchange of `in` has brought, in the
-  /// order of the ranks. It may be the rank's own part of `in`.
+  /// out = the sum, in rank order, of the terms that beginExchange of `in`
+  /// received. `out` may be the rank's own part of `in`.
   virtual Status addTerms(int group, const Tensor& in, const Tensor& terms,
                           const Tensor& out);
 
-  // ---- the ranks together
+  // ---- all ranks together
 
-  /// The failure of what is under way, as far as it is known; does not wait.
+  /// Returns the failure of running collectives if one is known. Does not wait.
   virtual Status check() { return Status::ok(); }
 
-  /// Every rank hands in how its part of some work went; every rank gets the
-  /// failure of the lowest failing rank ("on rank N: ..." where N is not 0), or
-  /// ok.
+  /// Every rank passes its own status. Every rank gets the failure of the
+  /// lowest failing rank ("on rank N: ..." when N is not 0), or ok.
   virtual Status agree(const Status& mine) = 0;
 
-  /// Maximum over all ranks of a number of the host's.
+  /// The maximum of a host integer over all ranks.
   Expected<int64_t> maximum(int64_t mine);
 
-  /// All that begins is to move lies in this memory of the device: ranks of a
-  /// host may copy to that of one another. What comes back is what a user
-  /// should know of how the ranks are connected, mostly nothing. Collective.
+  /// Shares device memory with the ranks of the same host, which may then copy
+  /// to it directly. All buffers of begin() lie in this memory. Returns a
+  /// remark for the user on how the ranks are connected, usually empty.
+  /// Collective.
   virtual Expected<std::string> share(std::byte* /*memory*/,
                                       int64_t /*bytes*/) {
     return std::string();
   }
 
-  // ---- recordings
+  // ---- graph recording
 
-  /// The device records its work from now on (Device::beginRecording): what is
-  /// called is recorded, too. What begins meanwhile is finished meanwhile.
+  /// The device records its work from now on (Device::beginRecording),
+  /// including calls to this communicator. An operation that begins during a
+  /// recording must finish during the same one.
   virtual Status beginsRecording() { return Status::ok(); }
-  /// The number of what has been recorded since, from 0.
+  /// Ends the recording and returns its index, from 0.
   virtual int endsRecording() { return 0; }
-  /// The device has been given what was recorded under the number.
+  /// The device has launched the recording of this index.
   virtual Status launched(int /*recording*/) { return Status::ok(); }
 
-  // ---- what the calls above come down to
+  // ---- what a communicator implements
 
-  /// Runs a collective in turn with the device's work; of any kind but a shift.
+  /// Runs a collective in stream order with the device's work. Any kind but a
+  /// shift.
   virtual Status run(const Collective& collective) = 0;
 
-  /// Begins one beside it: an all-gather, the exchange of a reduce-scatter, or
-  /// a shift. What comes back is the number for finish().
+  /// Begins a collective that overlaps with the device's work: an all-gather,
+  /// the exchange of a reduce-scatter, or a shift. Returns the number for
+  /// finish().
   virtual Expected<int> begin(const Collective& collective) = 0;
 
-  /// Moves bytes of the host; the message has no link.
+  /// Moves bytes in host memory. The message has no link.
   virtual Status move(const Message& message) = 0;
 
-  /// Begins to move bytes of the device; the number for finish() comes back.
+  /// Begins to move bytes in device memory. Returns the number for finish().
   virtual Expected<int> begin(const Message& message) = 0;
 
 protected:
@@ -211,7 +213,7 @@ private:
   int ownRank;
   int allRanks;
   Watch* lookout;
-  std::string_view op; // of the plan, which what is called now is for
+  std::string_view op; // the plan's op of the current call
 };
 
 } // namespace reciperun::comm

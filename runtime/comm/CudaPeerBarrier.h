@@ -1,15 +1,17 @@
-// How kernels of the ranks of a host meet, each in the midst of its own: they
-// say in flags, which the others have mapped (PeerCopies.h), how far they are.
+// A barrier inside kernels that run on the GPUs of one host. Each rank sets
+// flags in memory that the other ranks have mapped (PeerCopies.h).
 //
-// 1. A block that begins tells all ranks that the kernel has begun: what was
-//    enqueued before it is done. It waits until all ranks have said so, and
-//    then reads and writes the memory of all.
-// 2. The block that is the last to be done with that tells all ranks, and waits
-//    until all have said so, too.
+// 1. Every thread block tells all ranks that the kernel has begun, which
+// implies
+//    that all earlier work of the stream is done. It waits until all ranks have
+//    done so. Then it reads and writes the memory of all ranks.
+// 2. The last thread block to finish tells all ranks and waits until all ranks
+//    have finished.
 //
-// A block waits for any one of each kernel, so that they need not all run at a
-// time. What is said is how many times the ranks have met, which each rank
-// counts in its memory: a graph may be launched any number of times.
+// A thread block waits for any one block of each other kernel, so the blocks of
+// a kernel need not all be resident. The flag's value is the number of barriers
+// passed. Each rank counts it in device memory, so a graph can be launched any
+// number of times.
 
 #ifndef RECIPERUN_COMM_CUDAPEERBARRIER_H
 #define RECIPERUN_COMM_CUDAPEERBARRIER_H
@@ -20,23 +22,24 @@
 
 namespace reciperun::comm {
 
-/// Of a group of ranks, in this rank's memory of the device.
+/// The barrier state of a group of ranks, in this rank's device memory.
 struct PeerBarrierState {
   static constexpr int mostRanks = 64;
   enum Flag { hasBegun, isDone, flagKinds };
 
   int ranks = 0;
-  uint32_t times = 0;  // that the ranks have met
-  uint32_t blocks = 0; // of the kernel, that are done
-  /// By rank of the group: what it tells this one, and this one it.
+  uint32_t times = 0; // number of barriers passed
+  uint32_t blocks = 0; // thread blocks of the kernel that have finished
+  /// By rank of the group: the flags that the rank sets here, and those that
+  /// this rank sets there.
   uint32_t* heard[mostRanks] = {};
   uint32_t* told[mostRanks] = {};
 };
 
-/// What a kernel is given; without a place it is alone.
+/// A kernel's barrier argument. A null `place` means a single rank: no barrier.
 struct PeerBarrier {
   PeerBarrierState* place = nullptr;
-  device::HostWord done = {}; // set when all ranks are
+  device::HostWord done = {}; // set when all ranks have finished
 };
 
 } // namespace reciperun::comm

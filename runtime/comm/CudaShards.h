@@ -1,8 +1,7 @@
-// What collectives of GPUs do with tensors besides sending them: the parts of a
-// tensor that is split along a dimension are packed and unpacked (Blocks.h),
-// terms are added up in the order of the ranks, here or where other ranks have
-// them, and blocks are written to the memory of other ranks. All are enqueued
-// on a stream.
+// Kernels of GPU collectives besides NCCL's. They pack and unpack the parts of
+// a tensor that is split along a dimension (Blocks.h), add terms in rank order,
+// from local memory or from the memory of other ranks, and write blocks to the
+// memory of other ranks. All functions enqueue on a stream.
 
 #ifndef RECIPERUN_COMM_CUDASHARDS_H
 #define RECIPERUN_COMM_CUDASHARDS_H
@@ -23,48 +22,52 @@ namespace reciperun::comm {
 /// and so on.
 Status packShards(const Blocks& blocks, const std::byte* whole, int64_t begin,
                   int64_t end, std::byte* packed, cudaStream_t stream);
-/// The other way: those elements of the whole = packed.
+/// The whole's elements [begin, end) of part 0, then those of part 1, and so on
+/// = packed.
 Status unpackShards(const Blocks& blocks, const std::byte* packed,
                     int64_t begin, int64_t end, std::byte* whole,
                     cudaStream_t stream);
 
-/// Memory of the ranks of a group that this one can read and write.
+/// Addresses in the memory of a group's ranks that this rank can read and
+/// write.
 struct PeerAddresses {
   std::byte* of[PeerBarrierState::mostRanks] = {};
 };
 
-/// Tensors of one size: `count` of them one behind the other, but that number
-/// `place` is elsewhere.
+/// `count` tensors of equal size. They are contiguous from `first` on, except
+/// that tensor number `place` is at `own`.
 struct Terms {
   const std::byte* first = nullptr;
   int count = 0;
   int place = -1;
-  const std::byte* own = nullptr; // that number
+  const std::byte* own = nullptr; // tensor number `place`
 };
 
-/// out[i] = term 0 [i] + term 1 [i] + ..., in this order; bf16 in f32 with one
-/// rounding, as reduceInRankOrder does. `out` may be one of them.
+/// out[i] = term 0 [i] + term 1 [i] + ..., in this order. bf16 is accumulated
+/// in f32 and rounded once, like in reduceInRankOrder. `out` may alias a term.
 Status addTermsInOrder(plan::DType type, const Terms& terms, int64_t elements,
                        std::byte* out, cudaStream_t stream);
-/// The same of terms that lie in so many places, in a barrier of their ranks.
+/// The same sum of `count` terms at `places`, within a barrier of their ranks.
 Status addPeersInOrder(plan::DType type, const PeerAddresses& places, int count,
                        int64_t elements, std::byte* out,
                        const PeerBarrier& barrier, cudaStream_t stream);
 
-/// Of rows of experts, how many are moved: a block's first ones, as many as its
-/// members' counts add up to; all bytes of a block where there are no counts.
+/// The number of rows of experts to write. A block's first rows are in use, and
+/// the sum over its members counts them. Without counts all bytes of a block
+/// are written.
 struct CountedRows {
   const int32_t* counts = nullptr;
   int members = 0;
   int64_t rowBytes = 0;
 };
 
-/// Cuts `in` into `ranks` parts of `blocks` blocks each and writes those of
-/// part r, of `bytes` bytes a block, to where place r says, in a barrier.
+/// Splits `in` into `ranks` parts of `blocks` blocks of `bytes` bytes each and
+/// writes part r to places.of[r], within a barrier.
 Status spreadBlocks(const std::byte* in, const PeerAddresses& places, int ranks,
                     int blocks, int64_t bytes, const CountedRows& rows,
                     const PeerBarrier& barrier, cudaStream_t stream);
-/// Writes `in`, of `bytes` bytes, to each of `ranks` places, in a barrier.
+/// Writes the `bytes` bytes of `in` to each of the `ranks` places, within a
+/// barrier.
 Status spreadWhole(const std::byte* in, const PeerAddresses& places, int ranks,
                    int64_t bytes, const PeerBarrier& barrier,
                    cudaStream_t stream);

@@ -1,4 +1,4 @@
-// How messages name the ranks that communicate.
+// Names of groups of ranks for messages.
 
 #ifndef RECIPERUN_COMM_GROUPNAME_H
 #define RECIPERUN_COMM_GROUPNAME_H
@@ -10,10 +10,11 @@
 
 namespace reciperun::comm {
 
-/// ``group `tp` of ranks 0, 2``; of many the first ones and the last.
+/// ``group `tp` of ranks 0, 2``. A long list shows the first ranks and the
+/// last.
 std::string nameOf(const plan::Group& group, const std::vector<int>& members);
 
-/// `rank 3`, `ranks 0, 2`; of many the first ones and the last.
+/// `rank 3`, `ranks 0, 2`. A long list shows the first ranks and the last.
 std::string nameOfRanks(const std::vector<int>& ranks);
 
 /// `all 8 ranks`.

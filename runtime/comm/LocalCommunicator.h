@@ -1,4 +1,4 @@
-// The communicator of a job of one rank, without any message layer.
+// The communicator of a single-rank job. It needs no message layer.
 
 #ifndef RECIPERUN_COMM_LOCALCOMMUNICATOR_H
 #define RECIPERUN_COMM_LOCALCOMMUNICATOR_H

@@ -1,4 +1,5 @@
-// MPI's return codes as Status, agreement on one, and the ranks of a host.
+// MPI return codes as Status, agreement on a Status, broadcasts, and the ranks
+// of a host.
 
 #ifndef RECIPERUN_COMM_MPICHECK_H
 #define RECIPERUN_COMM_MPICHECK_H
@@ -13,13 +14,13 @@
 
 namespace reciperun::comm {
 
-/// Ok, or "`MPI_Call` failed on rank N: what MPI says of the code".
+/// Ok, or "`MPI_Call` failed on rank N: the text of MPI_Error_string".
 Status checkMpi(int code, const char* call, int rank);
 
-/// What Communicator::agree promises, over MPI_COMM_WORLD. `watch` may be null.
+/// Communicator::agree over MPI_COMM_WORLD. `watch` may be null.
 Status agreeOnWorld(const Status& mine, int rank, int ranks, Watch* watch);
 
-/// Gives the bytes of the rank numbered `root` there to all of `ranks`.
+/// Sends the bytes of rank `root` of the communicator to all its other ranks.
 Status broadcast(std::span<std::byte> bytes, int root, MPI_Comm ranks,
                  int rank);
 

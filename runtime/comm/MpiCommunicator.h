@@ -1,11 +1,10 @@
-// Collectives by MPI.
+// Collectives over MPI.
 //
-// Reductions move the contributions with MPI and add them up themselves: each
-// element is summed by one rank in rank order and sent to the others, which
-// makes the order independent of MPI's choice of algorithm. The traffic is that
-// of a ring, 2 (n-1)/n of the tensor. Tensors pass through two buffers of fixed
-// size, all that this class ever allocates. What waits for other ranks waits as
-// MpiWait.h says.
+// Reductions move the contributions with MPI and add them here: one rank sums
+// each element in rank order and sends it to the others. The order is therefore
+// independent of MPI's choice of algorithm. The traffic is that of a ring, 2
+// (n-1)/n of the tensor. Tensors pass through two buffers of fixed size, the
+// only memory that this class allocates. All waits go through MpiWait.h.
 
 #ifndef RECIPERUN_COMM_MPICOMMUNICATOR_H
 #define RECIPERUN_COMM_MPICOMMUNICATOR_H
@@ -27,8 +26,8 @@ public:
   /// Bytes of each of the two buffers.
   static constexpr int64_t bufferBytes = int64_t(4) << 20;
 
-  /// Splits the world into the groups of the mesh; called by all ranks. The
-  /// watch, which may be null, outlives the object.
+  /// Splits the world into the groups of the mesh. Collective. The watch, which
+  /// may be null, outlives the object.
   static Expected<std::unique_ptr<Communicator>>
   make(const plan::Mesh& mesh, int rank, int ranks, Watch* watch);
 
@@ -42,18 +41,18 @@ public:
   Status agree(const Status& mine) override;
 
 private:
-  /// One group: its MPI communicator and this rank's place in it.
+  /// One group: its MPI communicator and this rank's index in it.
   struct CommGroup {
     MPI_Comm comm = MPI_COMM_NULL;
     int rank = 0;
     int ranks = 1;
     std::string name; // ``group `tp` of ranks 0, 2``
   };
-  /// Something that has begun.
+  /// An operation that has begun.
   struct Underway {
-    std::vector<MPI_Request> requests; // none: the number is free
+    std::vector<MPI_Request> requests; // empty: the slot is free
     std::string_view what;             // `all-gather`
-    std::string_view op;               // of the plan
+    std::string_view op; // the plan's op
     std::string who;                   // the ranks
   };
 
@@ -92,11 +91,12 @@ private:
                        const Blocks& to, int64_t begin, int64_t end,
                        const std::byte* in, std::byte* out);
 
-  /// The host waits for the group as long as it lives, for an op of the plan
-  /// where it is not empty.
+  /// The host waits for the group during the result's lifetime, for the plan's
+  /// op `op` unless it is empty.
   Watch::Wait waitFor(std::string_view what, const CommGroup& commGroup,
                       std::string_view op = {}) const;
-  /// A number for a message, which is free again after finish.
+  /// Stores an operation and returns its number, which is free again after
+  /// finish.
   int keep(Underway begun);
 
   CommGroup all;

@@ -1,4 +1,4 @@
-// The process's part in an MPI job: from MPI_Init to MPI_Finalize.
+// The process's membership of an MPI job, from MPI_Init to MPI_Finalize.
 
 #ifndef RECIPERUN_COMM_MPISESSION_H
 #define RECIPERUN_COMM_MPISESSION_H
@@ -16,8 +16,8 @@ namespace reciperun::comm {
 
 class MpiSession {
 public:
-  /// Joins the job that mpirun started, or makes one of a single rank. At most
-  /// once a process. Errors of MPI come back as Status from then on.
+  /// Joins the job that mpirun started, or makes a job of one rank. Call it at
+  /// most once per process. After that MPI errors are returned as Status.
   static Expected<MpiSession> start();
 
   MpiSession(MpiSession&& other) noexcept;
@@ -27,28 +27,28 @@ public:
 
   int rank() const { return ownRank; }
   int ranks() const { return allRanks; }
-  /// How this rank's environment read, and whether waits are watched over.
+  /// The status of reading this rank's environment and of starting the watch.
   const Status& environment() const { return read; }
-  /// The number of this rank among those of its host. Collective.
+  /// This rank's index among the ranks of its host. Collective.
   Expected<int> placeOnHost() const;
-  /// How many ranks of this host, this one included, hand in the same bytes;
-  /// all hand in equally many. Collective.
+  /// The number of ranks on this host, including this one, that pass the same
+  /// bytes. All ranks pass the same number of bytes. Collective.
   Expected<int> countOnHost(std::span<const std::byte> bytes) const;
 
-  /// The ranks that hand in other bytes than rank 0; all hand in equally many.
-  /// Collective.
+  /// The ranks whose bytes differ from those of rank 0. All ranks pass the same
+  /// number of bytes. Collective.
   Expected<std::vector<int>>
   ranksUnlikeFirst(std::span<const std::byte> bytes) const;
 
-  /// Communicator::agree for what comes before a mesh is known.
+  /// Communicator::agree for use before a mesh is known.
   Status agree(const Status& mine) const;
 
-  /// Ends all ranks at once with an exit code; for a rank that cannot go on
+  /// Ends all ranks at once with an exit code. For a rank that cannot continue
   /// while others wait for it.
   [[noreturn]] void abort(int exitCode);
 
-  /// Collectives over the groups of a mesh of as many ranks. Collective itself;
-  /// the session must outlive the result.
+  /// Collectives over the groups of a mesh with the job's number of ranks.
+  /// Collective. The session must outlive the result.
   Expected<std::unique_ptr<Communicator>> connect(const plan::Mesh& mesh);
 
 private:
@@ -57,7 +57,7 @@ private:
   int ownRank = 0;
   int allRanks = 1;
   Status read;
-  std::unique_ptr<Watch> watch; // where there are others
+  std::unique_ptr<Watch> watch; // null for a single rank
 };
 
 } // namespace reciperun::comm

@@ -1,15 +1,14 @@
-// Waiting for MPI that leaves the core to others.
+// Waits for MPI that yield the core.
 //
-// MPI's own waits look for messages without a pause, so that a rank that waits
-// takes as much of the machine as one that computes. Here a rank looks without
-// a pause for some microseconds, as long as a rank that keeps step needs; then
-// it sleeps between two looks, for a share of the time that it has waited. So
-// what a nap adds to a wait is a share of it, too.
+// MPI's own waits poll without a pause, so that a waiting rank uses as much CPU
+// as a computing one. Here a rank first polls without a pause for some
+// microseconds, long enough for ranks that keep pace. Then it sleeps between
+// two polls for a fraction of the time it has waited. A nap therefore delays a
+// wait by the same fraction at most.
 //
-// A large message may come in many pieces, for each of which both sides have to
-// look. MPI does not tell of them, but a look that moves one takes long: the
-// wait is taken for half as long then, instead of going on with a long nap for
-// each piece.
+// A large message may arrive in many pieces, and both sides have to poll for
+// each. MPI does not report the pieces, but a poll that moves one takes long.
+// The time waited is then halved, so that naps stay short while pieces arrive.
 
 #ifndef RECIPERUN_COMM_MPIWAIT_H
 #define RECIPERUN_COMM_MPIWAIT_H
@@ -23,16 +22,16 @@
 
 namespace reciperun::comm {
 
-/// The pause between two looks at what another rank does.
+/// Pauses between two polls.
 class Patience {
 public:
   using Duration = std::chrono::steady_clock::duration;
 
-  /// What to sleep after so long a wait; zero at first.
+  /// The nap after a wait of `waited`; zero at first.
   static Duration napAfter(Duration waited);
 
-  /// Returns when it is time to look again. The time since the last pause is
-  /// that of a look.
+  /// Sleeps if necessary and returns when it is time to poll again. The time
+  /// since the last pause is the duration of a poll.
   void pause();
 
 private:
@@ -42,18 +41,19 @@ private:
   bool hasSlept = false; // in the last pause
 };
 
-/// Has this thread wake up when its naps are over: the system may be 50
-/// microseconds late otherwise.
+/// Lets this thread wake up from naps on time. By default the system may be 50
+/// microseconds late.
 void wakeOnTime();
 
-/// Waits until all requests are over. The message of a failure names `call`.
+/// Waits until all requests are complete. The message of a failure names
+/// `call`.
 Status finishMpi(std::span<MPI_Request> requests, const char* call, int rank);
 
-/// The same of the one request that `call` has begun, with `code`.
+/// Waits for the one request that `call` has begun and returned `code` for.
 Status finishMpi(int code, MPI_Request& request, const char* call, int rank);
 
-/// Waits until all ranks of the communicator call it, as before a collective
-/// that MPI has in no other form than one that waits without a pause.
+/// Waits until all ranks of the communicator call it. Used before a collective
+/// that MPI offers only in a blocking form.
 Status meetOn(MPI_Comm ranks, int rank);
 
 } // namespace reciperun::comm
