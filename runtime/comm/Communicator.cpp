@@ -1,5 +1,5 @@
-// What is called of a communicator, as descriptions; and what every one can do
-// by means of its collectives.
+// Turns calls into descriptions, and implements the functions that all
+// communicators share.
 
 #include "runtime/comm/Communicator.h"
 
@@ -110,7 +110,7 @@ Expected<int> Communicator::beginShift(int group,
                           .shifts = shifts});
 }
 
-/// Of terms that the host can address, none of them left out.
+/// For terms in host memory, including the rank's own.
 Status Communicator::addTerms(int /*group*/, const Tensor& /*in*/,
                               const Tensor& terms, const Tensor& out) {
   reduceInRankOrder(terms.type, Reduction::sum, terms.as<std::byte>(),

@@ -55,8 +55,8 @@ struct Collective {
   Reduction reduction = Reduction::sum; // all-reduce
   int dim = 0;                          // all-gather, reduce-scatter
   ShardExchange exchange = {};          // all-to-all
-  Tensor counts = {}; // all-to-all of rows of experts
-  std::span<const Shift> shifts = {}; // shift, which leaves in and out empty
+  Tensor counts = {};                   // all-to-all of rows of experts
+  std::span<const Shift> shifts = {};   // shift, which leaves in and out empty
 };
 
 /// A message from one rank of the world to another.
@@ -64,9 +64,9 @@ struct Message {
   enum class Kind { send, receive };
 
   Kind kind;
-  std::string_view op; // the plan's op, for messages; may be empty
-  int peer;            // the other rank
-  int link; // a link of the plan; -1 for move()
+  std::string_view op;             // the plan's op, for messages; may be empty
+  int peer;                        // the other rank
+  int link;                        // a link of the plan; -1 for move()
   std::span<const std::byte> sent; // send
   std::span<std::byte> received;   // receive
 };
@@ -113,10 +113,10 @@ public:
   Status allToAll(int group, const Tensor& in, const Tensor& out,
                   ShardExchange exchange);
 
-  /// All-to-all of rows of experts [groups, places, ...]. `counts` i32 [groups,
-  /// blocks, members] gives the number of rows in use: the sum over a block's
-  /// members counts the first rows of the block. The other rows need not be
-  /// sent. Their contents in `out` are undefined.
+  /// All-to-all of rows of experts [groups, places, ...]. The rows in use come
+  /// first in a block. Their number is the sum of the block's counts in
+  /// `counts` i32 [groups, blocks, members]. The other rows need not be sent,
+  /// and their contents in `out` are undefined.
   Status exchangeRows(int group, const Tensor& in, const Tensor& counts,
                       const Tensor& out, ShardExchange exchange);
 

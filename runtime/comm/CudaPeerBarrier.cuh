@@ -1,6 +1,6 @@
-// What kernels do to meet: see CudaPeerBarrier.h. All threads of all blocks
-// call `enter` and then `leave`; a block has at least
-// PeerBarrierState::mostRanks threads.
+// The device functions of CudaPeerBarrier.h. All threads of all blocks call
+// `enter` and then `leave`. A block has at least PeerBarrierState::mostRanks
+// threads.
 
 #ifndef RECIPERUN_COMM_CUDAPEERBARRIER_CUH
 #define RECIPERUN_COMM_CUDAPEERBARRIER_CUH
@@ -11,11 +11,11 @@
 
 namespace reciperun::comm {
 
-/// A word that other GPUs write, or read.
+/// A word that other GPUs read or write.
 using SharedWord = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
 
-/// Waits until the words of all ranks are at `times`, or beyond: counts go
-/// round. A thread has a rank.
+/// Waits until the words of all ranks have reached `times`. Counters may wrap.
+/// One thread per rank.
 __device__ inline void hear(const PeerBarrierState& place,
                             PeerBarrierState::Flag flag, uint32_t times) {
   if (const int rank = int(threadIdx.x); rank < place.ranks) {
@@ -25,14 +25,14 @@ __device__ inline void hear(const PeerBarrierState& place,
   }
 }
 
-/// Sets the words that this rank has with all ranks.
+/// Sets this rank's flag on all ranks.
 __device__ inline void tell(const PeerBarrierState& place,
                             PeerBarrierState::Flag flag, uint32_t times) {
   if (const int rank = int(threadIdx.x); rank < place.ranks)
     SharedWord(place.told[rank][flag]).store(times, cuda::memory_order_release);
 }
 
-/// All ranks are done with what they enqueued before.
+/// Returns when all ranks have completed their earlier work.
 __device__ inline void enter(const PeerBarrier& barrier) {
   if (!barrier.place)
     return;
@@ -43,7 +43,7 @@ __device__ inline void enter(const PeerBarrier& barrier) {
   __syncthreads();
 }
 
-/// The kernel ends when all ranks are done with the memory of all.
+/// Ends the kernel when all ranks have finished accessing each other's memory.
 __device__ inline void leave(const PeerBarrier& barrier) {
   if (!barrier.place)
     return;

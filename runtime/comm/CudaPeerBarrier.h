@@ -28,7 +28,7 @@ struct PeerBarrierState {
   enum Flag { hasBegun, isDone, flagKinds };
 
   int ranks = 0;
-  uint32_t times = 0; // number of barriers passed
+  uint32_t times = 0;  // number of barriers passed
   uint32_t blocks = 0; // thread blocks of the kernel that have finished
   /// By rank of the group: the flags that the rank sets here, and those that
   /// this rank sets there.

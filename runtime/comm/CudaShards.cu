@@ -1,9 +1,9 @@
-// Packing: a thread moves one unit of up to 16 bytes, the largest that divides
-// a block and all that it is moved from and to. Adding: a thread has 16 bytes
-// of the sum, and reads the same of each term. Writing to other ranks: rows of
-// blocks follow one another, so that what is moved of a block is one run; some
-// blocks of threads, twice as many in all as there are multiprocessors, go
-// through it in strides.
+// Packing: a thread moves one unit of up to 16 bytes, the largest size that
+// divides a block and all addresses and offsets. Adding: a thread computes 16
+// bytes of the sum and reads the same 16 bytes of each term. Writing to other
+// ranks: the rows in use come first in a block, so one contiguous
+// run per block is written. The grid has about twice as many thread blocks as
+// the GPU has multiprocessors, and they go through the runs in strides.
 
 #include "runtime/comm/CudaShards.h"
 
@@ -23,18 +23,19 @@ namespace {
 constexpr int threads = 256;
 static_assert(threads >= PeerBarrierState::mostRanks);
 
-/// Enough blocks to fill a GPU several times over; threads go on in strides.
+/// Enough thread blocks to fill a GPU several times over. Threads loop in
+/// strides.
 int64_t blocksFor(int64_t items, int64_t most = 4096) {
   return std::clamp<int64_t>((items + threads - 1) / threads, 1, most);
 }
 
 // ---- packing
 
-/// How elements of parts lie, in units.
+/// The layout of the elements of parts, in units.
 template <class Index> struct Places {
   Index block; // units of a part in one row of the whole
-  Index begin; // the first unit of a part that is moved
-  Index count; // how many of each part are
+  Index begin; // the first unit of a part to move
+  Index count; // the number of units of each part to move
 };
 
 template <class Unit, class Index, bool packs>
@@ -54,7 +55,7 @@ __global__ void moveParts(Unit* whole, Unit* packed, Places<Index> places) {
   }
 }
 
-/// What is moved, in bytes.
+/// The arguments of a move, in bytes.
 struct Move {
   std::byte* whole;
   std::byte* packed;
@@ -102,7 +103,7 @@ Status moveRange(const Blocks& blocks, std::byte* whole, int64_t begin,
                   blocks.parts};
   if (begin == end)
     return Status::ok();
-  // A stride beyond the end must not wrap, either.
+  // Incrementing an index beyond the end must not wrap either.
   const bool isSmall = blocks.shardElements() * blocks.parts * size <
                        std::numeric_limits<uint32_t>::max() / 2;
   if (isSmall)
@@ -119,7 +120,7 @@ template <> struct WideType<__nv_bfloat16> { using Type = float; };
 
 template <class T, int n> struct alignas(sizeof(T) * n) Pack { T elements[n]; };
 
-/// Where a term begins, of so many bytes.
+/// The address of a term of `bytes` bytes.
 __device__ const std::byte* place(const Terms& terms, int term, int64_t bytes) {
   return term == terms.place ? terms.own : terms.first + term * bytes;
 }
@@ -158,7 +159,8 @@ template <class T, int n, class Places>
 void launchAdd(const Places& terms, int count, int64_t elements, std::byte* out,
                const PeerBarrier& barrier, cudaStream_t stream) {
   const int64_t packs = elements / n;
-  // Others find room beside those that wait for ranks: all fit on a GPU twice.
+  // Thread blocks that wait for ranks must leave room for other kernels: a GPU
+  // has room for twice this number.
   constexpr int64_t mostThatWait = 512;
   const auto blocks = unsigned(barrier.place ? blocksFor(packs, mostThatWait)
                                              : blocksFor(packs));
@@ -220,10 +222,11 @@ Status addInOrder(plan::DType type, const Places& terms, int count,
 
 // ---- writing to other ranks
 
-/// A part's blocks, in a rank's `in` as in the place where they go.
+/// A write of a part's blocks to each rank. The blocks have the same layout in
+/// `in` and at the destination.
 struct Spread {
   const std::byte* in;
-  int64_t stride; // from a part of `in` to the next; 0 where all get the same
+  int64_t stride; // between parts of `in`; 0 when all ranks get the same
   PeerAddresses places;
   int blocks;
   int64_t bytes; // of a block
@@ -239,11 +242,11 @@ struct Spread {
   }
 };
 
-/// blockIdx.y is the number of a block of all parts.
+/// blockIdx.y is the index of a block among all parts.
 template <class Unit>
 __global__ void __launch_bounds__(threads)
     spread(Spread what, PeerBarrier barrier) {
-  constexpr int turns = 4; // loads of a thread that are under way at a time
+  constexpr int turns = 4; // loads of a thread in flight
   enter(barrier);
   const int block = int(blockIdx.y), part = block / what.blocks;
   const int64_t inPart = block % what.blocks * what.bytes;
@@ -270,8 +273,8 @@ __global__ void __launch_bounds__(threads)
 template <class Unit>
 void launchSpread(const Spread& what, int ranks, const PeerBarrier& barrier,
                   cudaStream_t stream) {
-  // Of 64 MiB, four H200s write each other's parts in 152 us with 256 blocks of
-  // threads, and in 211 with 1024.
+  // Writing 64 MiB between four H200s takes 152 us with 256 thread blocks, and
+  // 211 us with 1024.
   constexpr int64_t most = 256;
   const int64_t all = int64_t(ranks) * what.blocks;
   const int64_t needed =

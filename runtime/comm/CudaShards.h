@@ -52,9 +52,9 @@ Status addPeersInOrder(plan::DType type, const PeerAddresses& places, int count,
                        int64_t elements, std::byte* out,
                        const PeerBarrier& barrier, cudaStream_t stream);
 
-/// The number of rows of experts to write. A block's first rows are in use, and
-/// the sum over its members counts them. Without counts all bytes of a block
-/// are written.
+/// The rows of experts to write. The rows in use come first in a block. Their
+/// number is the sum of the counts of its `members`. Without counts all bytes
+/// of a block are written.
 struct CountedRows {
   const int32_t* counts = nullptr;
   int members = 0;

@@ -6,7 +6,7 @@ namespace reciperun::comm {
 
 namespace {
 
-/// `0, 2`; of many the first ones and the last.
+/// `0, 2`. A long list shows the first ranks and the last.
 std::string listOf(const std::vector<int>& ranks) {
   constexpr size_t listed = 8;
   std::string text;

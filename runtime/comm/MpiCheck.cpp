@@ -1,4 +1,4 @@
-// MPI's return codes as Status, agreement on one, and the ranks of a host.
+// See MpiCheck.h.
 
 #include "runtime/comm/MpiCheck.h"
 

@@ -1,16 +1,18 @@
-// Collectives by MPI, in pieces that fit two fixed buffers.
+// MPI collectives, in pieces that fit two fixed buffers.
 //
 // all-reduce   1. a small tensor: all ranks gather all contributions and add;
 //              2. otherwise, piece by piece: rank j receives slice j of each
 //                 contribution (all-to-all), adds in rank order, and the
 //                 results are gathered.
-// all-gather   a contiguous part goes in one call; others are laid into their
-//              rows from the buffer, last piece first, so that an input that
-//              starts where the output does is read before it is overwritten.
+// all-gather   a contiguous part takes one call; other parts are unpacked from
+//              the buffer into their rows, last piece first, so that an input
+//              that starts where the output does is read before it is
+//              overwritten.
 // reduce-scatter  slices of each rank's part are packed, exchanged and added,
 //              first piece first, for the same reason.
-// all-to-all   what goes to each rank is packed, piece by piece, exchanged, and
-//              laid beside what the others sent.
+// all-to-all   each rank's part is packed piece by piece, exchanged, and
+// unpacked
+//              next to the other ranks' parts.
 
 #include "runtime/comm/MpiCommunicator.h"
 
@@ -30,11 +32,12 @@
 namespace reciperun::comm {
 namespace {
 
-/// Above this, in contributions of all ranks together, an all-reduce is cut
-/// into slices: below, one call's latency is worth more than its traffic.
+/// The largest all-reduce, in bytes of all ranks' contributions, that is not
+/// cut into slices. Below this size one call's latency costs more than its
+/// traffic.
 constexpr int64_t smallBytes = int64_t(64) << 10;
 
-/// Of one message: MPI counts in int.
+/// The largest message. MPI counts in int.
 constexpr size_t messageBytes = size_t(1) << 30;
 
 const std::byte* bytesOf(const Tensor& tensor) {
@@ -44,7 +47,7 @@ std::byte* writableBytes(const Tensor& tensor) {
   return static_cast<std::byte*>(tensor.data);
 }
 
-/// A type of MPI's of the same size, for what is moved and not added up.
+/// An MPI type of the same size, for elements that are moved and not added.
 MPI_Datatype mpiType(plan::DType type) {
   switch (plan::byteSize(type)) {
   case 1:
@@ -58,7 +61,7 @@ MPI_Datatype mpiType(plan::DType type) {
   }
 }
 
-/// What one call may move: MPI counts in int.
+/// The element count of one call, or an error. MPI counts in int.
 Expected<int> mpiCount(int64_t elements) {
   if (elements > std::numeric_limits<int>::max())
     return Status::error("a rank's part of " + std::to_string(elements) +
@@ -97,7 +100,7 @@ MpiCommunicator::make(const plan::Mesh& mesh, int rank, int ranks,
   return std::unique_ptr<Communicator>(std::move(result));
 }
 
-/// The group's instances are told apart by their lowest rank.
+/// The instances of a group are distinguished by their lowest rank.
 Status MpiCommunicator::split(const plan::Mesh& mesh,
                               const plan::Group& group) {
   std::vector<int> members = plan::groupMembers(mesh, group, rank());
@@ -203,7 +206,7 @@ Status MpiCommunicator::reduceSmall(const CommGroup& commGroup,
   return Status::ok();
 }
 
-/// Reduces at most a bufferful. Slice j belongs to rank j.
+/// Reduces at most one buffer of elements. Slice j belongs to rank j.
 Status MpiCommunicator::reducePiece(const CommGroup& commGroup,
                                     plan::DType type, Reduction reduction,
                                     int64_t elements, const std::byte* in,
@@ -258,8 +261,8 @@ Status MpiCommunicator::allGather(const Collective& collective) {
   return Status::ok();
 }
 
-/// Which of MPI's two forms is used depends on what all ranks have in common:
-/// whether the buffers overlap.
+/// All ranks must choose the same one of MPI's two forms. The choice depends on
+/// whether the buffers overlap, which is the same on all ranks.
 Status MpiCommunicator::gatherContiguous(const CommGroup& commGroup,
                                          const Tensor& in, const Tensor& out) {
   const int64_t bytes = in.bytes();
@@ -280,7 +283,8 @@ Status MpiCommunicator::gatherBytes(const CommGroup& commGroup, const void* in,
                    request, "MPI_Iallgather", rank());
 }
 
-/// As many bytes from each rank to each other one, between the two buffers.
+/// Exchanges `bytes` bytes between each pair of ranks, from one buffer to the
+/// other.
 Status MpiCommunicator::exchangeBytes(const CommGroup& commGroup,
                                       int64_t bytes) {
   MPI_Request request = MPI_REQUEST_NULL;
@@ -388,7 +392,7 @@ Status MpiCommunicator::move(const Message& message) {
   return Status::ok();
 }
 
-/// MPI counts in int; tag 0 is that of move.
+/// Splits a message, since MPI counts in int. Tag 0 belongs to move.
 Expected<int> MpiCommunicator::begin(const Message& message) {
   const bool isSent = message.kind == Message::Kind::send;
   const int tag = 1 + message.link;

@@ -52,7 +52,7 @@ private:
   struct Underway {
     std::vector<MPI_Request> requests; // empty: the slot is free
     std::string_view what;             // `all-gather`
-    std::string_view op; // the plan's op
+    std::string_view op;               // the plan's op
     std::string who;                   // the ranks
   };
 

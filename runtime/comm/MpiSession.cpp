@@ -23,7 +23,8 @@ constexpr Awaited countOfHost = {
     "a count of this host's ranks", {}, "all ranks"};
 constexpr Awaited comparison = {"a comparison", {}, "all ranks"};
 
-/// What `members` ranks hand in, equally many bytes each, in their order.
+/// Concatenates the bytes of `members` ranks in rank order. All pass the same
+/// number of bytes.
 Expected<std::vector<std::byte>> gather(std::span<const std::byte> bytes,
                                         MPI_Comm ranks, int members, int rank) {
   std::vector<std::byte> all(bytes.size() * size_t(members));
@@ -41,7 +42,7 @@ Expected<std::vector<std::byte>> gather(std::span<const std::byte> bytes,
 Expected<MpiSession> MpiSession::start() {
   MpiSession session;
   int granted = 0;
-  // Kernels have threads, collectives are called from the first one alone.
+  // Kernels have threads, but only the first thread calls collectives.
   int code = MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &granted);
   if (code != MPI_SUCCESS) {
     session.active = false;
@@ -79,7 +80,7 @@ MpiSession::~MpiSession() {
     return;
   const std::string all = nameOfAll(allRanks);
   const Watch::Wait wait(watch.get(), {"the end of the job", {}, all});
-  // What fails now has no one to hear of it.
+  // A failure at this point cannot be reported to anyone.
   static_cast<void>(meetOn(MPI_COMM_WORLD, ownRank));
   MPI_Finalize();
 }

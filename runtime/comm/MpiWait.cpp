@@ -21,9 +21,10 @@ Patience::Duration Patience::napAfter(Duration waited) {
 }
 
 void Patience::pause() {
-  // A look that finds nothing takes less than a microsecond, and some more
-  // behind a nap, when caches have been others'. One that lost its core takes
-  // long, too: it halves the wait and does not end the naps, as many do.
+  // A poll that finds nothing takes less than a microsecond. It takes a little
+  // longer after a nap, when other processes have used the caches. A poll that
+  // was preempted takes long too: one of these halves the time waited, and only
+  // many of them end the naps.
   const Duration longLook = std::chrono::microseconds(hasSlept ? 15 : 3);
   const Clock::time_point now = Clock::now();
   if (now - lastPause > longLook)
@@ -39,7 +40,8 @@ void Patience::pause() {
 
 void wakeOnTime() {
   constexpr unsigned long nanoseconds = 1000;
-  prctl(PR_SET_TIMERSLACK, nanoseconds, 0, 0, 0); // else it is late, no more
+  prctl(PR_SET_TIMERSLACK, nanoseconds, 0, 0,
+        0); // on failure naps only end later
 }
 
 Status finishMpi(std::span<MPI_Request> requests, const char* call, int rank) {

@@ -3,8 +3,8 @@
 // MPI's own waits poll without a pause, so that a waiting rank uses as much CPU
 // as a computing one. Here a rank first polls without a pause for some
 // microseconds, long enough for ranks that keep pace. Then it sleeps between
-// two polls for a fraction of the time it has waited. A nap therefore delays a
-// wait by the same fraction at most.
+// two polls for a fraction of the time it has waited. A nap therefore adds only
+// a small fraction to a wait.
 //
 // A large message may arrive in many pieces, and both sides have to poll for
 // each. MPI does not report the pieces, but a poll that moves one takes long.

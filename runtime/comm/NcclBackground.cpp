@@ -56,8 +56,8 @@ Expected<int> NcclBackground::keep(const char* what,
                        cudaEventDisableTiming);
     free = underway.insert(underway.end(), {event, true});
   }
-  // That enqueues something, which is to be waited for, too. Copies have told
-  // the watch by themselves.
+  // note() enqueues a write that `done` must include. Copies have already told
+  // the watch.
   if (commGroup.copies < 0)
     RECIPERUN_TRY(progress.note(what, commGroup));
   RECIPERUN_CUDA_TRY(cudaEventRecord, free->done, commGroup.stream);
@@ -130,8 +130,8 @@ Expected<int> NcclBackground::beginExchange(const Collective& collective) {
   return keep("reduce-scatter", commGroup);
 }
 
-/// What a rank gives itself goes first, and where ranks get different parts,
-/// not at all: addTerms finds it where it is.
+/// The copy to the own rank comes first. When ranks receive different parts it
+/// is left out, and addTerms reads the part in place.
 Status NcclBackground::copyParts(const char* what, const NcclGroup& commGroup,
                                  const Tensor& in, int64_t stride,
                                  const Tensor& out, int64_t bytes) {

@@ -1,6 +1,6 @@
-// What NCCL or the copy engines do beside the device's kernels: halves of
-// collectives and messages between stages. What begins runs on another stream,
-// behind the kernels that were enqueued by then; finish has later kernels wait
+// Transfers by NCCL or by copy engines that overlap with the device's kernels:
+// halves of collectives, and messages between stages. begin enqueues on another
+// stream, after the kernels enqueued so far. finish makes later kernels wait
 // for it.
 
 #ifndef RECIPERUN_COMM_NCCLBACKGROUND_H
@@ -17,7 +17,7 @@ namespace reciperun::comm {
 
 class NcclBackground {
 public:
-  /// The arguments outlive the object. `rank` is this one's in the world.
+  /// The arguments outlive the object. `rank` is this rank's in the world.
   NcclBackground(int rank, const NcclConnections& connections,
                  NcclProgress& progress, device::CudaContext& context)
       : rank(rank), connections(connections), nccl(connections.nccl),
@@ -29,7 +29,7 @@ public:
 
   Status open();
 
-  /// As those of Communicator.
+  /// These implement the functions of Communicator.
   Expected<int> begin(const Collective& collective);
   Expected<int> begin(const Message& message);
   Status finish(int message);
@@ -37,7 +37,7 @@ public:
                   const Tensor& out);
 
 private:
-  /// Something that has begun: when the device is done with it.
+  /// An operation that has begun. `done` is recorded after it.
   struct Underway {
     cudaEvent_t done = nullptr;
     bool isFree = true;
@@ -46,15 +46,17 @@ private:
   Expected<int> beginAllGather(const Collective& collective);
   Expected<int> beginExchange(const Collective& collective);
   Expected<int> beginShift(const Collective& collective);
-  /// Each other rank gets `bytes` of `in` as this rank's part of its `out`: the
-  /// same, or those that are as many strides on as its place is.
+  /// Copies `bytes` of `in` to every other rank, as this rank's part of that
+  /// rank's `out`. The source of the rank at index i of the group is `in` + i *
+  /// stride.
   Status copyParts(const char* what, const NcclGroup& commGroup,
                    const Tensor& in, int64_t stride, const Tensor& out,
                    int64_t bytes);
 
-  /// Has a stream wait for the kernels that were enqueued so far.
+  /// Makes a stream wait for the kernels enqueued so far.
   Status follow(cudaStream_t stream);
-  /// The number of what has been enqueued beside kernels.
+  /// Records the end of what was enqueued on the group's stream and returns its
+  /// number for finish.
   Expected<int> keep(const char* what, const NcclGroup& commGroup);
 
   int rank;

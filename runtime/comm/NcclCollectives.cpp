@@ -12,7 +12,8 @@
 namespace reciperun::comm {
 namespace {
 
-/// So many rows go as they are: NCCL launches that many collectives as one.
+/// The largest number of rows that NCCL takes without packing: it runs that
+/// many collectives in one launch.
 constexpr int64_t fewRows = 32;
 
 } // namespace
@@ -34,8 +35,8 @@ Blocks NcclCollectives::partsOf(const Tensor& part, int dim,
                     plan::byteSize(part.type));
 }
 
-/// The most elements of each part that the buffers hold at a time, a multiple
-/// that keeps accesses aligned.
+/// The largest number of elements of each part that the buffers hold at a time,
+/// a multiple that keeps accesses aligned.
 int64_t NcclCollectives::pieceElements(const NcclGroup& commGroup,
                                        int64_t elementBytes) {
   constexpr int64_t aligned = 64;
@@ -43,7 +44,7 @@ int64_t NcclCollectives::pieceElements(const NcclGroup& commGroup,
          aligned;
 }
 
-/// Enqueues what `body` enqueues for a group.
+/// Runs `body`, which enqueues a collective of a group, and tells the watch.
 template <class Body>
 Status NcclCollectives::collect(const char* what, int group, const Body& body) {
   Expected<const NcclGroup*> found = findGroup(connections.groups, group);
@@ -174,8 +175,8 @@ Status NcclCollectives::reduceScatter(const Collective& collective) {
                  });
 }
 
-/// A sum may take the place of this rank's own part of what is summed, and of
-/// nothing else of it.
+/// The result may overwrite this rank's own part of the input, but no other
+/// part.
 Status NcclCollectives::scatterContiguous(const NcclGroup& commGroup,
                                           const Tensor& in, const Tensor& out) {
   std::byte* own = in.as<std::byte>() + commGroup.rank * out.bytes();

@@ -1,14 +1,16 @@
-// Collectives by NCCL in turn with the device's kernels; where ranks map each
-// other's memory, kernels carry some of them out (NcclPeerBarriers.h).
+// NCCL collectives in stream order with the device's kernels. Where ranks map
+// each other's memory, kernels run some of them instead (NcclPeerBarriers.h).
 //
-// Tensors that are split along the first dimension that exceeds 1 go as they
-// are. Of others,
+// A tensor that is split along its first dimension larger than 1 is passed to
+// NCCL directly. Other tensors:
 //
 // few rows    each row is a collective of its own, all in one launch;
-// many rows   pass through the buffers in pieces: an all-gather's from the last
-//             to the first, a reduce-scatter's from the first to the last, so
-//             that a tensor that starts where the other does is read before it
-//             is overwritten; an all-to-all's are packed and unpacked.
+// many rows   pass through the buffers in pieces. An all-gather goes from the
+// last
+//             piece to the first and a reduce-scatter from the first to the
+//             last, so that an input that starts where the output does is read
+//             before it is overwritten. An all-to-all packs and unpacks each
+//             piece.
 
 #ifndef RECIPERUN_COMM_NCCLCOLLECTIVES_H
 #define RECIPERUN_COMM_NCCLCOLLECTIVES_H
@@ -32,7 +34,7 @@ public:
   NcclCollectives(const NcclCollectives&) = delete;
   NcclCollectives& operator=(const NcclCollectives&) = delete;
 
-  /// Takes the buffers that tensors pass through.
+  /// Allocates the buffers for packing.
   Status takeBuffers();
 
   Status run(const Collective& collective);

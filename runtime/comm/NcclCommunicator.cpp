@@ -15,7 +15,7 @@ NcclCommunicator::NcclCommunicator(std::unique_ptr<Communicator> host,
       background(rank(), *connections, progress, context),
       collectives(*connections, progress) {}
 
-/// The watches look until nothing can be under way any more.
+/// Disconnects first: the watches must run until no collective can be running.
 NcclCommunicator::~NcclCommunicator() {
   connections->disconnect();
 }

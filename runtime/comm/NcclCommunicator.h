@@ -1,9 +1,9 @@
-// Collectives of GPUs by NCCL, each ordered with the device's stream.
+// GPU collectives over NCCL, ordered with the device's stream.
 //
-// NcclConnections  whom the GPU is connected to, made once from the plan;
-// NcclCollectives  collectives in turn with kernels;
-// NcclBackground   what goes on beside them;
-// NcclProgress     what all of it waits for, for the watches.
+// NcclConnections  the connections of the GPU, made once from the plan;
+// NcclCollectives  collectives in stream order with kernels;
+// NcclBackground   transfers that overlap with kernels;
+// NcclProgress     reports to the watches what the rank waits for.
 
 #ifndef RECIPERUN_COMM_NCCLCOMMUNICATOR_H
 #define RECIPERUN_COMM_NCCLCOMMUNICATOR_H

@@ -1,16 +1,18 @@
-// Making NCCL's communicators:
+// Makes the NCCL communicators:
 //
-//   1. rank 0 draws an id and tells it by MPI, and all ranks connect;
-//   2. the world is split into the groups that the plan's ops name, unless one
-//      is of all ranks, or of those of another group;
-//   3. and into those that run beside kernels;
-//   4. what kernels and copies write to other GPUs of a host needs none: ranks
-//      map each other's memory, before all that;
+//   1. rank 0 draws an id and broadcasts it by MPI, and all ranks connect;
+//   2. the world is split into the groups that the plan's ops name, except
+//   groups
+//      of all ranks, and groups with the same ranks as an earlier one;
+//   3. the same for groups whose transfers overlap with kernels;
+//   4. kernels and copies that write to other GPUs of a host need no
+//      communicator: before all of this, ranks map each other's memory;
 //   5. the world is split into the pairs of ranks that exchange messages, link
-//      by link, which exchange the first one.
+//   by
+//      link, and each pair exchanges its first message.
 //
-// All ranks go through the same list, as each split is a collective of the
-// world's.
+// All ranks go through the same list, since each split is a collective of the
+// world.
 
 #include "runtime/comm/NcclConnections.h"
 #include "runtime/comm/CudaPeerBarrier.h"
@@ -33,7 +35,7 @@
 namespace reciperun::comm {
 namespace {
 
-/// NCCL tries a connection again and again. Some thousand ranks take a minute.
+/// NCCL retries a connection. Several thousand ranks take a minute.
 constexpr std::chrono::minutes longestConnection(2);
 
 ncclConfig_t configOf(int blocks) {
@@ -67,7 +69,7 @@ Status NcclConnections::connect(const plan::Plan& plan) {
   PlanConnections wanted = connectionsOf(plan);
   if (ranks() > 1) {
     Expected<NcclLibrary> library = NcclLibrary::open();
-    // Nobody waits for a rank that lacks the library.
+    // Agree here, so that no rank waits for one that lacks the library.
     RECIPERUN_TRY(processes.agree(library.status()));
     nccl = *library;
     RECIPERUN_TRY(findHosts());
@@ -83,8 +85,8 @@ Status NcclConnections::connect(const plan::Plan& plan) {
   return connectLinks(plan.mesh, wanted);
 }
 
-/// Which ranks share a host. Hosts have equally many, in a row; where they do
-/// not, the largest counts, on all ranks.
+/// Finds which ranks share a host. Hosts have equal numbers of consecutive
+/// ranks. Otherwise all ranks use the number of the largest host.
 Status NcclConnections::findHosts() {
   Expected<MPI_Comm> host = splitHost(rank());
   RECIPERUN_TRY(host);
@@ -102,7 +104,7 @@ Status NcclConnections::findHosts() {
   return Status::ok();
 }
 
-/// The communicator of all ranks is for all that runs in turn with kernels.
+/// The communicator of all ranks serves all collectives in stream order.
 Status NcclConnections::connectWorld(const plan::Mesh& mesh,
                                      const PlanConnections& wanted) {
   const Watch::Wait wait = waitForConnection();
@@ -162,7 +164,7 @@ Status NcclConnections::connectGroups(const plan::Mesh& mesh,
   return connect(wanted.background, *stream, background);
 }
 
-/// Maps memory of the ranks of groups of one host each, where there are such.
+/// Maps the memory of ranks in groups that lie on one host, if there are any.
 void NcclConnections::connectPeers(const plan::Mesh& mesh,
                                    const PlanConnections& wanted) {
   std::set<int> others;
@@ -189,8 +191,8 @@ void NcclConnections::connectPeers(const plan::Mesh& mesh,
                whyNoPeers;
 }
 
-/// What is left for the library: exchanges among ranks of one host are written
-/// by kernels instead, where ranks map each other's memory.
+/// Moves the barrier groups of one host to kernels if ranks map each other's
+/// memory. Returns the remaining connections, which NCCL serves.
 Expected<PlanConnections> NcclConnections::byLibrary(const plan::Mesh& mesh,
                                                      PlanConnections wanted) {
   for (const auto& [number, use] : std::exchange(wanted.barriers, {})) {
@@ -213,7 +215,7 @@ Expected<PlanConnections> NcclConnections::byLibrary(const plan::Mesh& mesh,
   return wanted;
 }
 
-/// Whether each of the groups along these axes is of one host.
+/// Whether every instance of the group lies on one host.
 bool NcclConnections::areOnOneHost(const plan::Mesh& mesh,
                                    const plan::Group& group) const {
   for (int each = 0; each < ranks(); ++each) {
@@ -225,7 +227,8 @@ bool NcclConnections::areOnOneHost(const plan::Mesh& mesh,
   return true;
 }
 
-/// On a stream of its own: what one group waits for holds up no other one.
+/// Gives the group its own stream, so that a wait of one group holds up no
+/// other.
 Expected<NcclGroup>
 NcclConnections::besideByCopies(const std::vector<int>& members) {
   Expected<cudaStream_t> stream = newStream();
@@ -245,7 +248,7 @@ NcclGroup NcclConnections::byCopies(const std::vector<int>& members,
   return commGroup;
 }
 
-/// Of a pair the sender is the first.
+/// The sender is the first rank of a pair.
 Status NcclConnections::connectLinks(const plan::Mesh& mesh,
                                      const PlanConnections& wanted) {
   const int own = plan::coordinate(mesh, rank(), "pp");
@@ -308,8 +311,9 @@ NcclGroup NcclConnections::whole(cudaStream_t stream) const {
   return {comms.front(), rank(), ranks(), stream, ""};
 }
 
-/// A communicator of the members, in their order; every rank calls this, with
-/// the members of its own, or none. Instances are told apart by their first.
+/// Makes a communicator of the members, in their order. Every rank calls this
+/// with the members of its own instance, or with none. Instances are
+/// distinguished by their first member.
 Expected<NcclGroup> NcclConnections::split(const std::vector<int>& members,
                                            cudaStream_t stream,
                                            std::string name,
@@ -334,8 +338,8 @@ Expected<NcclGroup> NcclConnections::split(const std::vector<int>& members,
   return commGroup;
 }
 
-/// What runs there goes before kernels that wait for a place on the device.
-/// Collective, also of ranks that take none.
+/// A stream of the highest priority: its work goes before kernels that wait for
+/// a multiprocessor. Collective, including ranks that need no stream.
 Expected<cudaStream_t> NcclConnections::newStream(bool isMine) {
   cudaStream_t stream = nullptr;
   auto make = [&]() -> Status {

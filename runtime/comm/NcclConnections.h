@@ -1,14 +1,15 @@
-// The connections of a rank's GPU to those of others.
+// The connections of a rank's GPU to other GPUs.
 //
-// Groups of the same ranks share a communicator, and another one for what runs
-// beside kernels, which has a stream of its own, too. On one host such data
-// goes by copies instead (PeerCopies.h), on a stream for each group. A stream
-// of its own has every link between two stages, since NCCL knows no tags:
-// messages of a pair of ranks arrive in the order of their communicator.
-// Communicators are made once, from the plan, in one order on all ranks, and
-// links carry a byte then: the first message of a pair sets up its connection,
-// for which the host waits until the other side calls, too. Ranks that both
-// send first would wait for each other in the midst of a schedule.
+// Groups of the same ranks share a communicator. They have a second one, with
+// its own stream, for transfers that overlap with kernels. On one host these
+// transfers are copies instead (PeerCopies.h), with one stream per group. Every
+// link between two stages has a communicator and a stream of its own: NCCL has
+// no tags, so the messages of a pair of ranks arrive in the order of their
+// communicator. Communicators are made once, from the plan, in the same order
+// on all ranks. Each link then transfers one byte. The first message of a pair
+// sets up its connection, and the host waits until the other side calls too.
+// Without the byte, two ranks that both send first would deadlock in the middle
+// of a schedule.
 
 #ifndef RECIPERUN_COMM_NCCLCONNECTIONS_H
 #define RECIPERUN_COMM_NCCLCONNECTIONS_H
@@ -41,23 +42,23 @@ public:
   NcclConnections(const NcclConnections&) = delete;
   NcclConnections& operator=(const NcclConnections&) = delete;
 
-  /// Ends the communicators and streams; nothing is under way.
+  /// Destroys the communicators and streams. No collective may be running.
   void disconnect();
 
-  /// The failure of what is under way, as far as NCCL knows it.
+  /// Returns the failure of running collectives if NCCL knows one.
   Status check() const;
 
-  /// By rank of the other side and link.
+  /// By the other side's rank and the link.
   using Links = std::map<std::pair<int, int>, NcclGroup>;
 
   NcclLibrary nccl;
-  NcclGroups groups;                 // those that the plan uses
-  NcclGroups background;             // those of what runs beside kernels
-  NcclGroups barriers;               // those whose kernels meet
-  Links sending, receiving;          // between stages
-  std::unique_ptr<PeerCopies> peers; // none where nothing goes that way
-  std::string whyNoPeers;            // where it could otherwise
-  bool packs = false;                // whether tensors pass through buffers
+  NcclGroups groups;        // the groups that the plan uses
+  NcclGroups background;    // groups whose transfers overlap with kernels
+  NcclGroups barriers;      // groups whose kernels use barriers
+  Links sending, receiving; // between stages
+  std::unique_ptr<PeerCopies> peers; // null when no group uses copies
+  std::string whyNoPeers; // why copies are not used although a group could
+  bool packs = false;     // whether tensors pass through packing buffers
 
 private:
   NcclConnections(Communicator& processes, device::CudaContext& context)
@@ -80,16 +81,16 @@ private:
   NcclGroup whole(cudaStream_t stream) const;
   Status greet(const NcclGroup& link);
   Expected<cudaStream_t> newStream(bool isMine = true);
-  /// The host waits for all ranks, before there are groups.
+  /// The host waits for all ranks before groups exist.
   Watch::Wait waitForConnection() const;
   int rank() const { return processes.rank(); }
   int ranks() const { return processes.ranks(); }
 
   Communicator& processes;
-  std::vector<int64_t> hosts; // by rank, each named by its first one
+  std::vector<int64_t> hosts; // by rank: the first rank on its host
   int ranksOnHost = 1;
   device::CudaContext& context;
-  std::vector<ncclComm_t> comms; // all that were made, the world's first
+  std::vector<ncclComm_t> comms; // all communicators; the world's is the first
   std::vector<cudaStream_t> streams;
   int groupsOfCopies = 0;
 };

@@ -1,5 +1,5 @@
-// Ranks that NCCL or kernels connect, and what all parts of NcclCommunicator do
-// with their tensors.
+// A group of ranks as seen by NCCL and kernels, and the operations that all
+// parts of NcclCommunicator share.
 
 #ifndef RECIPERUN_COMM_NCCLGROUP_H
 #define RECIPERUN_COMM_NCCLGROUP_H
@@ -20,34 +20,35 @@ namespace reciperun::comm {
 
 struct PeerBarrierState;
 
-/// Some ranks, this one among them, and where their collectives are enqueued.
+/// A group that includes this rank, and the stream of its collectives.
 struct NcclGroup {
-  ncclComm_t comm = nullptr; // none where the rank is alone
+  ncclComm_t comm = nullptr; // null for a single rank
   int rank = 0;
   int ranks = 1;
   cudaStream_t stream = nullptr;
   std::string name; // ``group `tp` of ranks 0 and 2``
-  /// Where data goes by copies: their number for it, and who takes part.
+  /// For groups that use copies: their index in PeerCopies and the members.
   int copies = -1;
   std::vector<int> members = {};
-  PeerBarrierState* place = nullptr; // where kernels meet
+  PeerBarrierState* place = nullptr; // for groups whose kernels use barriers
 };
 
-/// By number in the plan's mesh.
+/// By index in the plan's mesh.
 using NcclGroups = std::map<int, NcclGroup>;
 
-/// Fails where the plan's ops do not name the group.
+/// Fails when no op of the plan names the group.
 Expected<const NcclGroup*> findGroup(const NcclGroups& groups, int number);
 
 ncclDataType_t ncclType(plan::DType type);
 
 bool overlap(const device::Tensor& a, const device::Tensor& b);
 
-/// What a collective of one rank is.
+/// The collective of a single rank: a copy.
 Status copyOwn(const NcclGroup& commGroup, const void* from, void* to,
                int64_t bytes);
 
-/// Sends so many bytes to each rank of the group and receives as many.
+/// Sends `bytes` bytes to each rank of the group and receives as many from
+/// each.
 Status exchangeParts(const NcclLibrary& nccl, const NcclGroup& commGroup,
                      const std::byte* in, std::byte* out, int64_t bytes);
 

@@ -15,8 +15,8 @@ constexpr int oldest = NCCL_VERSION(2, 18, 0); // the first with ncclCommSplit
 } // namespace
 
 std::vector<device::Variable> NcclLibrary::environment() {
-  // NVLink's multicast is a resource of the whole host that a program which
-  // ends badly may leave in disorder for all others.
+  // NVLink multicast is a resource of the whole host. A program that crashes
+  // may leave it unusable for all others.
   return {{"NCCL_NVLS_ENABLE", "0", device::Variable::Wins::program}};
 }
 

@@ -1,5 +1,5 @@
-// NCCL, opened when a plan has several GPUs: a program that runs on CPU ranks
-// needs it on no machine.
+// NCCL, loaded when a plan has several GPUs. A program that runs on CPU ranks
+// does not need it installed.
 
 #ifndef RECIPERUN_COMM_NCCLLIBRARY_H
 #define RECIPERUN_COMM_NCCLLIBRARY_H
@@ -14,16 +14,16 @@
 
 namespace reciperun::comm {
 
-/// The functions of NCCL that are used, by their names without the `nccl`.
+/// The NCCL functions in use, by name without the `nccl`.
 struct NcclLibrary {
-  /// What NCCL reads when it is opened.
+  /// The environment variables that NCCL reads when it is loaded.
   static std::vector<device::Variable> environment();
 
-  /// Opens `libnccl.so.2`. Fails where there is none, or one too old. It stays
-  /// open until the process ends.
+  /// Loads `libnccl.so.2`. Fails when it is missing or too old. It stays loaded
+  /// until the process ends.
   static Expected<NcclLibrary> open();
 
-  /// Ok, or "`ncclCall` failed: what NCCL says of it". `comm` may be null.
+  /// Ok, or "`ncclCall` failed: NCCL's text". `comm` may be null.
   Status check(ncclResult_t code, const char* call,
                ncclComm_t comm = nullptr) const;
 

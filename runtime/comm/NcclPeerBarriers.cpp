@@ -23,7 +23,7 @@ NcclPeerBarriers::find(int group,
              : nullptr;
 }
 
-/// Where each rank of the group has what is `memory` here.
+/// The addresses on all ranks of the group that correspond to `memory` here.
 PeerAddresses NcclPeerBarriers::placesOf(const NcclGroup& commGroup,
                                          std::byte* memory,
                                          int64_t bytes) const {
@@ -37,7 +37,7 @@ PeerAddresses NcclPeerBarriers::placesOf(const NcclGroup& commGroup,
   return places;
 }
 
-/// Has `body` enqueue a kernel for a barrier of the group.
+/// Calls `body` to enqueue a kernel with a barrier of the group.
 template <class Body>
 Status NcclPeerBarriers::meet(const char* what, const NcclGroup& commGroup,
                               const Body& body) {
@@ -59,7 +59,7 @@ Status NcclPeerBarriers::gather(const NcclGroup& commGroup, const Tensor& in,
   });
 }
 
-/// As NCCL's, a sum may take the place of this rank's own part.
+/// Like with NCCL, the result may overwrite this rank's own part.
 Status NcclPeerBarriers::scatter(const NcclGroup& commGroup, const Tensor& in,
                                  const Tensor& out) {
   assert(out.bytes() * commGroup.ranks == in.bytes() && in.type == out.type);

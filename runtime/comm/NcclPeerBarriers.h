@@ -1,14 +1,15 @@
-// Collectives in turn that kernels carry out by themselves, where the ranks of
-// a group map each other's memory: a kernel of each reads or writes the memory
-// of all, before and after which the ranks meet (CudaPeerBarrier.h).
+// Collectives that kernels run without NCCL when the ranks of a group map each
+// other's memory. One kernel per rank reads or writes the memory of all ranks,
+// between two barriers (CudaPeerBarrier.h).
 //
-// all-gather      each writes its part to where it belongs with all;
-// reduce-scatter  each adds up its part of what all have, in their order;
-// all-to-all      each writes its parts, or the rows of them that are used: of
-//                 experts' rows the device alone knows how many there are.
+// all-gather      each rank writes its part to its offset in every rank's
+// output; reduce-scatter  each rank sums its part of all ranks' inputs, in rank
+// order; all-to-all      each rank writes its parts. Of rows of experts it
+// writes those
+//                 in use, whose number only the device knows.
 //
-// Of the megabytes that layers exchange NCCL takes 1.3 to 1.8 times as long, by
-// the bandwidths that were measured for it.
+// For the sizes that layers exchange, some megabytes, NCCL takes 1.3 to 1.8
+// times as long, by the bandwidths measured for it.
 
 #ifndef RECIPERUN_COMM_NCCLPEERBARRIERS_H
 #define RECIPERUN_COMM_NCCLPEERBARRIERS_H
@@ -29,8 +30,8 @@ public:
   NcclPeerBarriers(const NcclConnections& connections, NcclProgress& progress)
       : connections(connections), progress(progress) {}
 
-  /// The group of that number if kernels may carry out what it does with the
-  /// tensors; else null.
+  /// The group of that index if kernels can run a collective of these tensors,
+  /// otherwise null.
   const NcclGroup* find(int group,
                         std::initializer_list<const Tensor*> tensors) const;
 
@@ -39,10 +40,10 @@ public:
   Status scatter(const NcclGroup& commGroup, const Tensor& in,
                  const Tensor& out);
 
-  /// Whether the parts are runs of memory, which exchange() wants.
+  /// Whether the parts are contiguous, which exchange() requires.
   static bool areRuns(const Tensor& in, ShardExchange exchange,
                       const NcclGroup& commGroup);
-  /// Of parts with counts, the rows that are used.
+  /// All-to-all. With counts it moves only the rows in use.
   Status exchange(const NcclGroup& commGroup, const Tensor& in,
                   const Tensor& counts, const Tensor& out);
 

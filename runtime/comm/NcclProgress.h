@@ -1,5 +1,5 @@
-// What the collectives of a rank wait for, told to those that look whether it
-// takes too long: the host's watch, and that of the device (NcclWatch.h).
+// Reports what the collectives of a rank wait for to the two watches: the
+// host's Watch, and the device's NcclWatch.
 
 #ifndef RECIPERUN_COMM_NCCLPROGRESS_H
 #define RECIPERUN_COMM_NCCLPROGRESS_H
@@ -19,24 +19,24 @@ public:
   /// The watch, which may be null, outlives the object.
   explicit NcclProgress(Watch* host) : host(host) {}
 
-  /// The device's watch looks from now on, where the host has one.
+  /// Starts the device's watch if the host has one.
   Status start();
 
-  /// Names the op of the plan that what follows is for; empty for none.
+  /// Sets the plan's op of the following calls; may be empty.
   void startsOp(std::string_view name) { op = name; }
 
-  /// The host waits for the group as long as it lives: the first collective of
-  /// a kind connects ranks.
+  /// The host waits for the group during the result's lifetime. The first
+  /// collective of a kind connects ranks, for which the host waits.
   Watch::Wait waitFor(const char* what, const NcclGroup& commGroup) const;
 
-  /// Has the watch know what was enqueued last.
+  /// Tells the watch about the collective enqueued last.
   Status note(const char* what, const NcclGroup& commGroup);
 
-  /// Has the watch know what is enqueued next, which is to set the word that
-  /// comes back when it is done.
+  /// Tells the watch about the collective enqueued next. That collective must
+  /// set the returned word when it is complete.
   device::HostWord announce(const char* what, const NcclGroup& commGroup);
 
-  /// As those of Communicator, of a device's stream.
+  /// These implement the functions of Communicator, for a device's stream.
   Status beginsRecording(cudaStream_t stream);
   int endsRecording() { return waits.endRecording(); }
   Status launched(cudaStream_t stream, int recording);

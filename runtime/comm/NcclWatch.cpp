@@ -12,7 +12,7 @@
 namespace reciperun::comm {
 namespace {
 
-/// What the GPU has set last.
+/// The value that the GPU set last.
 uint32_t valueOf(uint32_t& word) {
   return std::atomic_ref(word).load(std::memory_order_relaxed);
 }
@@ -51,7 +51,8 @@ device::HostWord NcclWatch::announce(cudaStream_t stream, std::string what) {
                      : enter(stream, std::move(what), -1);
 }
 
-/// Lists what the stream is about to do before it sets its word.
+/// Adds an entry for the stream's next operation, before the stream sets its
+/// word.
 device::HostWord NcclWatch::enter(cudaStream_t stream, std::string what,
                                   int recording) {
   auto counter =
@@ -85,7 +86,7 @@ Status NcclWatch::beginRecording(cudaStream_t stream) {
              : Status::ok();
 }
 
-/// Has the graph count what it has done last on a stream.
+/// Adds a collective to the graph and returns the word that it sets.
 device::HostWord NcclWatch::record(cudaStream_t stream, std::string what) {
   uint32_t* word = nullptr;
   uint32_t count = 1;
@@ -122,12 +123,12 @@ Status NcclWatch::noteLaunch(cudaStream_t stream, int recording) {
   return set(enter(stream, {}, recording), stream);
 }
 
-/// Counts go round.
+/// Counters may wrap.
 bool NcclWatch::isDone(const Entry& entry) const {
   return int32_t(valueOf(words[entry.stream]) - entry.count) >= 0;
 }
 
-/// A graph moves while it is under way, too.
+/// Progress inside a running graph counts too.
 bool NcclWatch::hasMoved() {
   const std::lock_guard lock(mutex);
   const bool hasEnded = underway.remove_if([this](const Entry& entry) {
@@ -137,7 +138,8 @@ bool NcclWatch::hasMoved() {
   return hasEnded || seen != before;
 }
 
-/// How many collectives of a graph that is the oldest entry are done.
+/// The number of completed collectives of the oldest entry if that is a graph,
+/// otherwise 0.
 uint64_t NcclWatch::doneOfOldest() const {
   if (underway.empty() || underway.front().recording < 0)
     return 0;
@@ -153,7 +155,8 @@ std::string NcclWatch::awaited() {
   return underway.empty() ? "" : textOf(underway.front());
 }
 
-/// What an entry stands for; of a graph what it has not done yet.
+/// The text of an entry. A graph's is the first collective that is not
+/// complete.
 std::string NcclWatch::textOf(const Entry& entry) const {
   if (entry.recording < 0)
     return entry.what;

@@ -1,15 +1,15 @@
 // Knows which collectives and messages a GPU waits for (Watch.h).
 //
-// A collective of GPUs is a kernel that waits for its other ranks, for as long
-// as it takes: where one of them hangs, all others would wait for ever, their
-// hosts in whatever call comes to need the GPU. Calls of the driver wait there,
-// too, such as those that ask for an event while a launch of another thread
-// waits for room; so the GPU says how far it is in words of the host's.
+// A GPU collective is a kernel that waits for the other ranks without a limit.
+// If one rank hangs, all others wait forever, and their hosts block in the next
+// call that needs the GPU. Driver calls block too, for example an event query
+// while a launch of another thread waits for queue space. The GPU therefore
+// reports its progress in words of host memory.
 //
-// 1. Behind each collective and message its stream sets a word to their number
-//    on it.
-// 2. So it does in a graph, which has words of its own, and behind each launch
-//    of one.
+// 1. After each collective and message the stream sets a word to its sequence
+//    number on that stream.
+// 2. A graph does the same with words of its own, and the stream sets its word
+//    after each launch of the graph.
 
 #ifndef RECIPERUN_COMM_NCCLWATCH_H
 #define RECIPERUN_COMM_NCCLWATCH_H
@@ -36,36 +36,36 @@ public:
   NcclWatch& operator=(const NcclWatch&) = delete;
   ~NcclWatch() override;
 
-  /// Begins to take notes for a watch, which outlives the object.
+  /// Starts tracking for a watch, which outlives the object.
   Status start(Watch& watch);
 
-  /// Notes what has been enqueued last on a stream; `what` says what it is and
-  /// with which ranks. Nothing is noted before the start.
+  /// Tracks the operation enqueued last on a stream. `what` names it and its
+  /// ranks. Nothing is tracked before start().
   Status note(cudaStream_t stream, std::string what);
-  /// The same of what is enqueued next, which is to set the word when it is
-  /// done.
+  /// Tracks the operation enqueued next. That operation must set the returned
+  /// word when it is complete.
   device::HostWord announce(cudaStream_t stream, std::string what);
 
-  /// What is noted from now on is recorded in a graph, which begins on the
+  /// From now on, note() and announce() record into a graph that begins on the
   /// stream.
   Status beginRecording(cudaStream_t stream);
-  /// The number of that graph, from 0.
+  /// Ends the recording and returns the graph's index, from 0.
   int endRecording();
-  /// Notes that a graph has been enqueued last on a stream.
+  /// Tracks the launch of a graph that was enqueued last on a stream.
   Status noteLaunch(cudaStream_t stream, int recording);
 
   bool hasMoved() override;
   std::string awaited() override;
 
 private:
-  /// Done when the stream's word is at `count`.
+  /// An operation. It is complete when the stream's word has reached `count`.
   struct Entry {
     size_t stream = 0;
     uint32_t count = 0;
     std::string what;
-    int recording = -1; // in the place of `what`
+    int recording = -1; // a graph's index, instead of `what`
   };
-  /// A collective of a graph: number `count`, from 1, of those on a stream.
+  /// A collective of a graph: number `count`, from 1, on its stream.
   struct Recorded {
     std::string what;
     size_t stream = 0;
@@ -74,14 +74,14 @@ private:
   struct Graph {
     std::vector<Recorded> collectives;
     std::vector<cudaStream_t> streams;
-    uint32_t* words = nullptr; // how many are done, by stream
+    uint32_t* words = nullptr; // completed collectives, by stream
   };
-  /// A stream, and how many entries it has been given.
+  /// A stream and its number of entries.
   struct Counter {
     cudaStream_t stream = nullptr;
     uint32_t count = 0;
   };
-  /// So many streams, and of a graph, and graphs, are counted.
+  /// Limits on tracked streams, on tracked streams per graph, and on graphs.
   static constexpr size_t mostCounters = 512, mostStreams = 8,
                           mostGraphs = 1024;
 
@@ -92,13 +92,14 @@ private:
   std::string textOf(const Entry& entry) const;
 
   Watch* watch = nullptr;
-  uint32_t* words = nullptr;     // of all streams, then of graphs; the host's
-  std::vector<Counter> counters; // of the thread that notes
-  bool isRecording = false;      // likewise
-  std::mutex mutex;          // of what follows, never held in a call of CUDA
-  std::list<Entry> underway; // the oldest first
+  uint32_t* words =
+      nullptr; // host memory: one per stream, then those of graphs
+  std::vector<Counter> counters; // used by the enqueuing thread only
+  bool isRecording = false;      // used by the enqueuing thread only
+  std::mutex mutex;          // for the members below; never held in a CUDA call
+  std::list<Entry> underway; // oldest first
   std::vector<Graph> graphs;
-  uint64_t seen = 0; // of doneOfOldest
+  uint64_t seen = 0; // doneOfOldest() at the last look
 };
 
 } // namespace reciperun::comm

@@ -18,7 +18,8 @@ CUstreamBatchMemOpParams setOf(uint32_t* flag, uint32_t value) {
   params.writeValue.operation = CU_STREAM_MEM_OP_WRITE_VALUE_32;
   params.writeValue.address = reinterpret_cast<CUdeviceptr>(flag);
   params.writeValue.value = value;
-  params.writeValue.flags = CU_STREAM_WRITE_VALUE_DEFAULT; // behind all before
+  params.writeValue.flags =
+      CU_STREAM_WRITE_VALUE_DEFAULT; // ordered after all earlier work
   return params;
 }
 
@@ -89,8 +90,8 @@ Status PeerCopies::share(std::byte* memory, int64_t bytes) {
       mine.withContext("the memory of GPUs that exchange data"));
 }
 
-/// By rank, what it lets others map. Takes part, too, where `mine` is a
-/// failure, or becomes one.
+/// Exchanges memory handles and returns them by rank. A rank whose `mine` is a
+/// failure takes part too. A failure of the exchange is stored in `mine`.
 std::vector<cudaIpcMemHandle_t> PeerCopies::exchangeHandles(void* memory,
                                                             Status& mine) {
   cudaIpcMemHandle_t own = {};
@@ -117,7 +118,7 @@ Status PeerCopies::map(const cudaIpcMemHandle_t& handle, T*& memory) {
   return Status::ok();
 }
 
-/// In `page`, what a rank tells its owner of a group.
+/// The flag in `page` that `rank` sets for the page's owner in a group.
 uint32_t* PeerCopies::flag(uint32_t* page, int commGroup, int rank,
                            int kind) const {
   const int64_t number =

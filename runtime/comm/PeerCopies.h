@@ -1,19 +1,20 @@
-// Copies between the GPUs of a host by their copy engines, which take no
-// multiprocessors from the kernels that they run beside.
+// Copies between the GPUs of a host by their copy engines. They take no
+// multiprocessors from the kernels that run at the same time.
 //
-// A rank maps the arenas of the others that it exchanges data with (CUDA IPC).
-// Ranks of a group run one program, so that what they exchange lies at the same
-// offset of each one's arena: a rank knows where to copy to. Streams of two
-// ranks meet by flags in memory that both have mapped, which they set and wait
-// for themselves (stream memory operations), in a graph, too:
+// A rank maps the arenas of the ranks it exchanges data with (CUDA IPC). Ranks
+// of a group run the same program, so a buffer has the same offset in each
+// arena, and a rank knows the target address. The streams of two ranks
+// synchronise through flags in memory that both have mapped. Streams set and
+// wait for flags with stream memory operations, which work in graphs too:
 //
-// 1. the receiver says that its buffer is free;
-// 2. the sender's stream waits for that and takes the flag back, copies,
-// 3. and says that it has; the receiver's stream waits for that likewise.
+// 1. the receiver sets a flag: its buffer is free; 2. the sender's stream waits
+// for that flag, resets it, and copies; 3. the sender sets a flag: the data has
+// arrived. The receiver's stream waits for
+//    that flag and resets it.
 //
-// A flag is said again only behind the answer to it, so that none is lost.
-// Kernels that read and write the memory of all use such flags by themselves
-// (CudaPeerBarrier.h).
+// A flag is set again only after the answer to it, so no signal is lost.
+// Kernels that read and write the memory of all ranks use the same kind of
+// flags directly (CudaPeerBarrier.h).
 
 #ifndef RECIPERUN_COMM_PEERCOPIES_H
 #define RECIPERUN_COMM_PEERCOPIES_H
@@ -46,40 +47,43 @@ public:
   PeerCopies& operator=(const PeerCopies&) = delete;
   ~PeerCopies();
 
-  /// Maps flags of the ranks that this one exchanges data with. What comes back
-  /// is why some rank cannot, the same on all of them; empty where all can.
-  /// Collective of all ranks, as the next one is.
+  /// Maps the flags of the ranks that this rank exchanges data with. Returns an
+  /// empty text if that succeeds on all ranks, otherwise the reason, the same
+  /// on all ranks. open and share are collectives of all ranks.
   std::string open(const std::vector<int>& ranks);
-  /// Maps memory of theirs that is this rank's `memory`. Of two that hold one
-  /// address the last counts.
+  /// Maps the other ranks' counterparts of `memory`. If two shared memories
+  /// contain an address, the later one counts.
   Status share(std::byte* memory, int64_t bytes);
 
-  /// What goes to a rank: to what is there where `target` is here, in memory
-  /// that is shared. A copy to the rank itself goes first.
+  /// A copy to a rank. The destination is that rank's counterpart of `target`,
+  /// which is an address of this rank in shared memory. A copy to the own rank
+  /// runs first.
   struct Copy {
     int to = 0;
     const void* from = nullptr;
     void* target = nullptr;
     int64_t bytes = 0;
   };
-  /// Enqueues copies, in which all ranks of a group, of that number, take part
-  /// in one order. `senders` are the ranks that copy to this one. When all is
-  /// done `done` is set.
+  /// Enqueues copies. All ranks of the group with index `commGroup` take part,
+  /// in the same order. `senders` are the ranks that copy to this one. `done`
+  /// is set when all copies are complete.
   Status enqueue(int commGroup, std::span<const Copy> copies,
                  std::span<const int> senders, device::HostWord done,
                  cudaStream_t stream);
 
-  /// Where the kernels of a group's ranks meet, this rank's among them; it
-  /// lives as long as the object.
+  /// The barrier state of a group that includes this rank. It lives as long as
+  /// this object.
   Expected<PeerBarrierState*> barrierState(int commGroup,
                                            const std::vector<int>& members);
-  /// Whether all ranks of the host share that memory.
+  /// Whether the memory lies in a shared memory.
   bool holds(const void* memory, int64_t bytes) const;
-  /// What is `bytes` from `memory` on here, in another rank's memory.
+  /// The address on another rank that corresponds to `memory` here. `bytes`
+  /// bytes from it on are shared.
   std::byte* placeOn(int rank, const void* memory, int64_t bytes) const;
 
 private:
-  /// What this rank shares, and what others do, by their ranks.
+  /// Memory that this rank shares, and its counterparts on other ranks, by
+  /// rank.
   struct Memory {
     std::byte* base = nullptr;
     int64_t bytes = 0;
@@ -90,7 +94,7 @@ private:
     }
   };
   enum Flag { isFree, hasArrived, flagKinds };
-  /// What a stream does with flags, in this order.
+  /// A stream's operations on flags, in order.
   using Operations = std::vector<CUstreamBatchMemOpParams>;
 
   const Memory* find(const std::byte* place, int64_t bytes) const;
@@ -99,8 +103,8 @@ private:
   template <class T>
   static Status map(const cudaIpcMemHandle_t& handle, T*& memory);
   uint32_t* flag(uint32_t* page, int commGroup, int rank, int kind) const;
-  /// What a stream does for flags before its copies, and behind them: see
-  /// above.
+  /// The stream's flag operations before its copies (steps 1 and 2 above) and
+  /// after them (step 3).
   Operations begin(int commGroup, const std::set<int>& receivers,
                    std::span<const int> senders) const;
   Operations end(int commGroup, const std::set<int>& receivers,
@@ -110,8 +114,8 @@ private:
 
   Communicator& processes;
   std::vector<Memory> memories;
-  std::map<int, uint32_t*> peers; // their flags, by rank
-  uint32_t* flags = nullptr;      // by group and rank, which others set
+  std::map<int, uint32_t*> peers; // the other ranks' flags
+  uint32_t* flags = nullptr;      // by group and rank; other ranks set them
   std::vector<PeerBarrierState*> places;
   decltype(&cuStreamBatchMemOp) batch = nullptr;
 };

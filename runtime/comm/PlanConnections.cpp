@@ -27,8 +27,8 @@ int64_t largestOf(const plan::Stage& stage, const plan::Op& op) {
   return largest;
 }
 
-/// Whether what an op does in turn needs no packing: parts are one run of
-/// memory.
+/// Whether the parts of an op's collective are contiguous, so that it needs no
+/// packing.
 bool movesRuns(const plan::Mesh& mesh, const plan::Stage& stage,
                const plan::Op& op) {
   const plan::Buffer& in = stage.buffers[size_t(op.inputs[0])];
@@ -61,8 +61,8 @@ void add(PlanConnections& connections, const plan::Mesh& mesh,
       isOfAll ? !isOfRuns : ops::AllGatherAttributes(op.attributes).dim > 0;
 }
 
-/// Leaves kernels to meet where ranks map each other's memory anyway: for the
-/// all-to-alls among the ops, and for what runs beside kernels.
+/// Keeps barriers only in extents whose ranks map each other's memory anyway,
+/// for an all-to-all or for transfers that overlap with kernels.
 void keepPeerBarriers(PlanConnections& connections, const plan::Mesh& mesh) {
   const auto background = usesByExtent(mesh, connections.background);
   const auto barriers = usesByExtent(mesh, connections.barriers);
@@ -82,7 +82,7 @@ void add(PlanConnections& connections, const plan::Mesh& mesh,
   for (const plan::Function& function : stage.functions)
     for (const plan::Op& op : function.ops)
       add(connections, mesh, stage, op);
-  // Gradients that are dumped are gathered among those that share a region.
+  // A dump of gradients gathers them among the ranks that share a region.
   for (const plan::Region& region : stage.regions)
     if (int group = plan::groupIndex(mesh, region.shardAxis); group >= 0)
       connections.groups.try_emplace(group);
@@ -91,7 +91,7 @@ void add(PlanConnections& connections, const plan::Mesh& mesh,
       connections.links.insert({transfer.link, number, transfer.peer});
 }
 
-/// The most members that one host has.
+/// The largest number of members on one host.
 int mostOnAHost(const std::vector<int>& members, int ranksOnHost) {
   std::map<int, int> counts;
   int most = 0;

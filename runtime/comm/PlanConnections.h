@@ -1,8 +1,8 @@
-// Which connections between GPUs a plan wants, and how wide each is.
+// The connections between GPUs that a plan needs, and the width of each.
 //
-// What NCCL keeps for a connection grows with the multiprocessors that it may
-// take, by megabytes for each. So those are no more than carry what goes by it.
-// compiler/cost/Connections.cpp counts the bytes.
+// NCCL's memory for a connection grows by megabytes with each multiprocessor
+// that it may use. The width is therefore no larger than the connection's
+// traffic needs. compiler/cost/Connections.cpp counts the bytes.
 
 #ifndef RECIPERUN_COMM_PLANCONNECTIONS_H
 #define RECIPERUN_COMM_PLANCONNECTIONS_H
@@ -19,47 +19,51 @@
 
 namespace reciperun::comm {
 
-/// What ops want of a group.
+/// What ops need from a group.
 struct GroupUse {
-  int64_t bytes = 0;       // the most of a rank that one of them names
-  bool isExchange = false; // each rank gives something to each
+  int64_t bytes = 0;       // the largest buffer of one op on a rank
+  bool isExchange = false; // whether each rank sends a part to each other rank
 };
 
-/// A link of messages from a stage to another.
+/// A link for messages from one stage to another.
 struct LinkUse {
   int link = 0, from = 0, to = 0;
   auto operator<=>(const LinkUse&) const = default;
 };
 
-/// Of all stages, since all ranks take part when connections are made.
+/// The connections of all stages: all ranks take part when connections are
+/// made.
 struct PlanConnections {
-  std::map<int, GroupUse> groups;     // by number
-  std::map<int, GroupUse> background; // of what runs beside kernels
-  std::map<int, GroupUse> barriers;   // whose kernels may meet
+  std::map<int, GroupUse> groups; // by index in the mesh
+  std::map<int, GroupUse>
+      background; // groups whose transfers overlap with kernels
+  std::map<int, GroupUse> barriers; // groups whose kernels may use barriers
   std::set<LinkUse> links;
-  bool packs = false; // parts along other dimensions than the first
+  bool packs =
+      false; // whether some op splits along a dimension other than the first
 };
 PlanConnections connectionsOf(const plan::Plan& plan);
 
-/// What both want.
+/// Widens `use` to cover `other` too.
 void join(GroupUse& use, const GroupUse& other);
 
-/// The axes of more than one rank, and the stages, that a group spans: groups
-/// of one extent have the same members.
+/// The axes of more than one rank, and the stages, that a group spans. Groups
+/// of the same extent have the same members.
 using Extent = std::pair<std::vector<std::string>, std::vector<int>>;
 Extent extentOf(const plan::Mesh& mesh, const plan::Group& group);
 Extent extentOfAll(const plan::Mesh& mesh);
 
-/// What all groups of each extent are used for.
+/// The joint use of all groups of each extent.
 std::map<Extent, GroupUse> usesByExtent(const plan::Mesh& mesh,
                                         const std::map<int, GroupUse>& groups);
 
-/// The most streams that connections take, with the two that NCCL has for each
-/// communicator.
+/// The largest number of streams that connections take, including the two that
+/// NCCL has per communicator.
 int streamsOf(const plan::Mesh& mesh, const PlanConnections& connections);
 
-/// The multiprocessors that a group's communicator may take
-/// (sizes/ConnectionWidths.h); `ranksOnHost` in a row share a host.
+/// The number of multiprocessors that a group's communicator may use
+/// (sizes/ConnectionWidths.h). Each `ranksOnHost` consecutive ranks share a
+/// host.
 int blocksFor(const GroupUse& use, const std::vector<int>& members,
               int ranksOnHost);
 

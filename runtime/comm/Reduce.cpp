@@ -1,8 +1,8 @@
-// Sums and maxima over the contributions of ranks, in rank order.
+// Sums and maxima over the ranks' contributions, in rank order.
 //
-// Goes through the elements in tiles that stay in the first-level cache: the
-// tile is begun by the first rank's contribution, in the wider type for bf16,
-// and takes the others' one after the other.
+// The elements are processed in tiles that fit the L1 cache. A tile starts as
+// the first rank's contribution, widened to f32 for bf16, and accumulates the
+// others one after another.
 
 #include "runtime/comm/Reduce.h"
 

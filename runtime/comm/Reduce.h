@@ -1,4 +1,4 @@
-// The arithmetic of reductions: contributions of ranks, in rank order.
+// The arithmetic of reductions: the ranks' contributions in rank order.
 
 #ifndef RECIPERUN_COMM_REDUCE_H
 #define RECIPERUN_COMM_REDUCE_H
@@ -10,8 +10,9 @@
 namespace reciperun::comm {
 
 /// out[i] = contribution 0 [i] + contribution 1 [i] + ..., or their maximum.
-/// Contribution r starts at in + r * stride bytes. bf16 is summed in f32 and
-/// rounded once, to nearest even; i32 and i64 wrap. NaN wins over any maximum.
+/// Contribution r starts at in + r * stride bytes. bf16 is accumulated in f32
+/// and rounded once, to nearest even. i32 and i64 wrap. A maximum with a NaN is
+/// NaN.
 void reduceInRankOrder(plan::DType type, Reduction reduction,
                        const std::byte* in, int64_t stride, int ranks,
                        int64_t elements, std::byte* out);

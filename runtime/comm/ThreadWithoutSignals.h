@@ -1,4 +1,4 @@
-// A thread beside the one that carries out the plan, which signals are for.
+// Threads that take no signals. The thread that executes the plan handles them.
 
 #ifndef RECIPERUN_COMM_THREADWITHOUTSIGNALS_H
 #define RECIPERUN_COMM_THREADWITHOUTSIGNALS_H
@@ -9,7 +9,7 @@
 
 namespace reciperun::comm {
 
-/// Starts a thread that no signal is given to.
+/// Starts a thread with all signals blocked.
 template <class Body> std::thread threadWithoutSignals(Body body) {
   sigset_t all, before;
   sigfillset(&all);

@@ -14,7 +14,7 @@ template <class Call> auto TimedCommunicator::timed(const Call& call) {
   return result;
 }
 
-/// Of what goes on beside a GPU's kernels the beginning holds nothing up.
+/// On a GPU, begin only enqueues and holds nothing up, so only a host is timed.
 template <class Call> auto TimedCommunicator::timedBegin(const Call& call) {
   return device.isHost() ? timed(call) : call();
 }
@@ -48,7 +48,7 @@ Status TimedCommunicator::beginsRecording() {
 
 int TimedCommunicator::endsRecording() {
   isRecording = false;
-  inner.endsRecording(); // counts as this does
+  inner.endsRecording(); // returns the same index
   return int(recorded.size()) - 1;
 }
 

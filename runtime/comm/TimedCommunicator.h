@@ -1,4 +1,4 @@
-// A communicator that notes how long the device is held up by it.
+// A communicator that measures how long its calls hold up the device.
 
 #ifndef RECIPERUN_COMM_TIMEDCOMMUNICATOR_H
 #define RECIPERUN_COMM_TIMEDCOMMUNICATOR_H
@@ -10,9 +10,10 @@
 
 namespace reciperun::comm {
 
-/// Hands all calls on. The time counts between marks of the device before a
-/// call and behind it: with waiting for other ranks, packing and adding up. Of
-/// what is recorded it is that of the last launch, for each of them.
+/// Forwards all calls. The time is measured between device marks before and
+/// after a call. It includes waiting for other ranks, packing and summing. A
+/// recorded call has the time of the recording's last launch, counted once per
+/// launch.
 class TimedCommunicator : public Communicator {
 public:
   /// The arguments outlive the object.
@@ -20,16 +21,15 @@ public:
       : Communicator(inner.rank(), inner.ranks(), inner.watch()), inner(inner),
         device(device) {}
 
-  /// Two of the device's marks.
+  /// Two marks of the device.
   struct Interval {
     int begin = 0;
     int end = 0;
   };
-  /// Begins to note the time of calls, forgetting that of earlier ones; and
-  /// ends.
+  /// Clears earlier measurements and starts measuring; stopTiming ends it.
   void startTiming();
   void stopTiming() { isTiming = false; }
-  /// Of the calls since startTiming.
+  /// The intervals of the calls since startTiming.
   const std::vector<Interval>& intervals() const { return spent; }
 
   Communicator& host() override { return inner.host(); }

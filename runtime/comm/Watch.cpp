@@ -95,7 +95,8 @@ void Watch::watch() {
   Duration waited = {};
   std::unique_lock lock(mutex);
   while (!stopped.wait_for(lock, pause, [this] { return isStopping; })) {
-    // Not the clock's time: a job may be stopped as a whole, and go on.
+    // Counts pauses instead of clock time: the whole job may be suspended and
+    // resumed.
     waited += pause;
     const bool isMoving = hasMoved();
     const std::string what = awaited();
@@ -106,7 +107,7 @@ void Watch::watch() {
   }
 }
 
-/// Asks all of them, as each says what is new since it was asked.
+/// Asks all lookouts, since each reports progress since its last call.
 bool Watch::hasMoved() {
   bool moved = std::exchange(hasHostMoved, false);
   for (Lookout* lookout : lookouts)
@@ -114,7 +115,7 @@ bool Watch::hasMoved() {
   return moved;
 }
 
-/// What a device waits for came first: the host waits for it, or has gone on
+/// A device's wait comes first: the host waits for the device, or has gone on
 /// since.
 std::string Watch::awaited() const {
   for (Lookout* lookout : lookouts)
@@ -132,7 +133,7 @@ Watch::Duration Watch::presentLimit() const {
   return least;
 }
 
-/// Of this rank, empty where there is none.
+/// This rank's own failure; empty when there is none.
 std::string_view Watch::failure() const {
   const auto found = std::ranges::find_if(
       waits, [](const Waiting& wait) { return !wait.awaited.failure.empty(); });

@@ -1,16 +1,18 @@
-// Ends a job in which a rank waits for another one that does not come.
+// Ends a job in which a rank waits for another rank that does not respond.
 //
-// A rank that hangs, or whose host has stopped, leaves all others in the midst
-// of a collective: their hosts in a call of MPI, their GPUs in a kernel that
-// waits, for ever.
+// If a rank hangs or its host stops, all other ranks wait forever in the middle
+// of a collective: their hosts in an MPI call, their GPUs in a kernel.
 //
-// 1. The host says what it waits for as long as it does (Watch::Wait). What a
-//    GPU waits for, a lookout knows.
-// 2. A thread looks now and then. It calls nothing that may have to wait
-//    itself: neither MPI nor the GPU's driver, which other threads may hold.
-// 3. Where something is awaited and nothing has come for the limit, it tells
-//    which op, group and ranks it is, and ends the process; mpirun ends the
-//    others. Where ranks keep pace the limit is much shorter (Watch::Pace).
+// 1. The host declares what it waits for, for as long as it waits
+// (Watch::Wait). A
+//    Lookout knows what a GPU waits for.
+// 2. A thread checks from time to time. It makes no call that could block,
+// neither
+//    to MPI nor to the GPU's driver, whose locks other threads may hold.
+// 3. When a wait makes no progress for the limit, the thread prints the op,
+// group
+//    and ranks and ends the process. mpirun then ends the others. While ranks
+//    keep pace the limit is much shorter (Watch::Pace).
 
 #ifndef RECIPERUN_COMM_WATCH_H
 #define RECIPERUN_COMM_WATCH_H
@@ -28,23 +30,24 @@
 
 namespace reciperun::comm {
 
-/// Knows what a device waits for. The watch's thread asks.
+/// Knows what a device waits for. Called from the watch's thread.
 class Lookout {
 public:
   virtual ~Lookout() = default;
-  /// Whether something that was awaited has come since the last call.
+  /// Whether an awaited operation has completed since the last call.
   virtual bool hasMoved() = 0;
-  /// What is awaited longest; empty where nothing is.
+  /// The operation awaited longest; empty when there is none.
   virtual std::string awaited() = 0;
 };
 
 /// What the host waits for: `all-reduce` for op `embed` by group `dp` of ranks
-/// 0, 1. The names outlive the waiting; all but the first may be empty.
+/// 0, 1. The strings outlive the wait. All but the first may be empty.
 struct Awaited {
   std::string_view what;
   std::string_view op;
   std::string_view who;
-  /// What the others are to hear of: told where they do not come.
+  /// This rank's own failure, which it is telling the other ranks. Printed if
+  /// they do not respond.
   std::string_view failure = {};
 };
 std::string textOf(const Awaited& awaited);
@@ -53,24 +56,24 @@ class Watch {
 public:
   using Duration = std::chrono::steady_clock::duration;
 
-  /// Watches this rank from now on, with a pause between two looks. A limit
-  /// goes before all bounds of waits and paces. Without one it is 10 minutes,
-  /// longer than what a rank does by itself between two collectives, such as
-  /// writing a checkpoint or computing on a CPU.
+  /// Watches this rank from now on and checks once per `pause`. `limit`
+  /// overrides all bounds of waits and paces. Without it the limit is 10
+  /// minutes, longer than a rank works between two collectives, for example to
+  /// write a checkpoint or to compute on a CPU.
   Watch(int rank, std::optional<Duration> limit,
         Duration pause = std::chrono::milliseconds(500));
   Watch(const Watch&) = delete;
   Watch& operator=(const Watch&) = delete;
   ~Watch();
 
-  /// `RECIPERUN_COMM_TIMEOUT` in seconds, where it is set.
+  /// `RECIPERUN_COMM_TIMEOUT` in seconds; nullopt when it is not set.
   static Expected<std::optional<Duration>> limitOfEnvironment();
 
-  /// The host waits as long as it lives. A wait may lie in another one. Without
-  /// a watch, null, nobody looks.
+  /// The host waits during the lifetime of this object. Waits may nest. A null
+  /// watch is allowed and does nothing.
   class Wait {
   public:
-    /// Of a wait with a bound of its own the least counts.
+    /// The least bound of the nested waits counts.
     Wait(Watch* watch, const Awaited& awaited,
          Duration bound = Duration::max());
     Wait(const Wait&) = delete;
@@ -81,8 +84,8 @@ public:
     Watch* watch;
   };
 
-  /// As long as it lives, nothing is waited for longer than its bound, if it
-  /// has one. Without a watch, null, nobody looks.
+  /// During the lifetime of this object, `bound` limits every wait if it is
+  /// set. A null watch is allowed and does nothing.
   class Pace {
   public:
     Pace(Watch* watch, std::optional<Duration> bound);
@@ -94,7 +97,7 @@ public:
     Watch* watch;
   };
 
-  /// Asks a lookout, too; and no longer, when it goes.
+  /// Adds a lookout to ask, or removes it.
   void add(Lookout& lookout);
   void remove(Lookout& lookout);
 
@@ -114,12 +117,12 @@ private:
   const int rank;
   const std::optional<Duration> limit;
   const Duration pause;
-  std::mutex mutex; // of all that follows
+  std::mutex mutex; // for the members below
   std::condition_variable stopped;
   bool isStopping = false;
-  std::optional<Duration> pace; // the bound of a Pace that lives
-  std::vector<Waiting> waits;   // the innermost last
-  bool hasHostMoved = false;    // since the last look
+  std::optional<Duration> pace; // the bound of the current Pace
+  std::vector<Waiting> waits;   // innermost last
+  bool hasHostMoved = false;    // since the last check
   std::vector<Lookout*> lookouts;
   std::thread thread;
 };
