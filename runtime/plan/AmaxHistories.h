@@ -1,5 +1,5 @@
-// Histories: the latest maxima of what is brought to 8 bits, by which `delayed`
-// scaling chooses the next scale (ops/quantization.ops).
+// Amax histories of tensors that are cast to fp8. `delayed` scaling chooses the
+// next scale from them (ops/quantization.ops).
 
 #ifndef RECIPERUN_PLAN_AMAXHISTORIES_H
 #define RECIPERUN_PLAN_AMAXHISTORIES_H
@@ -12,17 +12,17 @@
 
 namespace reciperun::plan {
 
-/// A tensor that an op brings to 8 bits: the first of its outputs, and the
-/// input that is its history.
+/// A tensor that an op casts to fp8: the index of its first output, and of the
+/// input that is its amax history.
 struct QuantizedTensor {
   size_t output;
   size_t history;
 };
 
-/// Those of an op of this kind; empty where it makes none.
+/// The tensors that an op of this kind casts; empty when it casts none.
 std::span<const QuantizedTensor> quantizedTensors(OpKind kind);
 
-/// The buffers of a stage that are histories, by number.
+/// The indices of the amax history buffers of a stage.
 std::vector<int> amaxHistoryBuffers(const Stage& stage);
 
 } // namespace reciperun::plan

@@ -12,7 +12,7 @@ bool spans(const Group& group, std::string_view axis) {
          group.axes.end();
 }
 
-/// The ranks between neighbours along axis number `index`.
+/// The distance in rank numbers between neighbours along axis number `index`.
 int axisStride(const Mesh& mesh, size_t index) {
   int stride = 1;
   for (size_t inner = index + 1; inner < mesh.axes.size(); ++inner)

@@ -1,7 +1,7 @@
-// Where a rank stands in the mesh.
+// The coordinates of a rank in the mesh.
 //
-// Ranks are numbered row-major over the axes: the first axis varies slowest,
-// so that with axes dp=2, tp=4 rank 5 has dp=1, tp=1.
+// Ranks are numbered row-major over the axes: the first axis varies slowest.
+// With axes dp=2, tp=4 rank 5 has dp=1, tp=1.
 
 #ifndef RECIPERUN_PLAN_MESH_H
 #define RECIPERUN_PLAN_MESH_H
@@ -12,36 +12,35 @@
 
 namespace reciperun::plan {
 
-/// The number of an axis in `mesh.axes`, -1 where the mesh has none so named.
+/// The index of an axis in `mesh.axes`, -1 when the mesh has none of that name.
 int axisIndex(const Mesh& mesh, std::string_view axis);
 
-/// Whether the axis is that of the name, or one of the group's of that name.
+/// Whether `name` is the axis itself or a group that lists the axis.
 bool spans(const Mesh& mesh, std::string_view name, std::string_view axis);
 
 /// Whether the mesh has an axis or a group of that name.
 bool hasExtent(const Mesh& mesh, std::string_view name);
 
-/// The number in `mesh.groups` of the group of that name, -1 where there is
-/// none.
+/// The index of a group in `mesh.groups`, -1 when there is none of that name.
 int groupIndex(const Mesh& mesh, std::string_view name);
 
-/// The ranks along an axis or in a group; 1 where the mesh has neither of that
-/// name (or it is "").
+/// The number of ranks along an axis or in a group; 1 when the mesh has neither
+/// of that name or the name is "".
 int axisSize(const Mesh& mesh, std::string_view name);
 
 /// The rank's index along an axis, or among the members of its instance of a
-/// group, from 0; 0 where the mesh has neither of that name.
+/// group, from 0; 0 when the mesh has neither of that name.
 int coordinate(const Mesh& mesh, int rank, std::string_view name);
 
-/// The ranks that share `rank`'s coordinates on all axes outside the group, in
-/// rising order; `rank` is among them. A group of no axes is the rank alone;
-/// one of stages that `rank` is in none of has no member.
+/// The ranks with `rank`'s coordinates on all axes outside the group, in
+/// ascending order and including `rank`. A group without axes has `rank` as its
+/// only member. A group of stages that exclude `rank`'s has no member.
 std::vector<int> groupMembers(const Mesh& mesh, const Group& group, int rank);
 
 /// The rank of another stage with the same coordinates on all other axes.
 int rankInStage(const Mesh& mesh, int rank, int stage);
 
-/// The number of ranks of each instance of a group.
+/// The number of ranks in each instance of a group.
 int groupSize(const Mesh& mesh, const Group& group);
 
 /// The product of a shape's dimensions; 1 for a scalar.

@@ -1,5 +1,6 @@
-// What checks of an op are made of: its operands by number, types, sizes, and
-// the first finding. ValidateOps.cpp has the checks, and those beside it.
+// The building blocks of op checks: operands by index, types, sizes, and the
+// first error. The checks are in ValidateOps.cpp and the Validate*.cpp file of
+// each op family.
 
 #ifndef RECIPERUN_PLAN_OPCHECK_H
 #define RECIPERUN_PLAN_OPCHECK_H
@@ -26,7 +27,7 @@ inline std::string shapeText(const Buffer& buffer) {
   return text + "] " + ops::dtypeName(buffer.dtype);
 }
 
-/// Elements of the last dimension, and how many such rows there are.
+/// The size of the last dimension, and the number of rows of that size.
 inline int64_t widthOf(const Buffer& buffer) {
   return buffer.shape.empty() ? 1 : buffer.shape.back();
 }
@@ -34,14 +35,14 @@ inline int64_t rowsOf(const Buffer& buffer) {
   return elementCount(buffer.shape) / std::max<int64_t>(1, widthOf(buffer));
 }
 
-/// Collects the first thing that is wrong with an op.
+/// Checks an op and keeps the first error.
 class OpCheck {
 public:
   OpCheck(const Plan& plan, const Stage& stage, const Op& op)
       : plan(plan), stage(stage), op(op) {}
 
-  /// Operands and results are those of the op's description; only optional ones
-  /// are -1.
+  /// The numbers of operands and results match the op's description, and only
+  /// optional ones are -1.
   bool arity() {
     const ops::OpInfo& info = ops::infoOf(op.kind);
     if (op.inputs.size() != info.operands.size() ||
@@ -69,12 +70,13 @@ public:
   bool same(const Buffer& a, const Buffer& b) {
     return is(b, {a.dtype}) && counts(b, elementCount(a.shape));
   }
-  /// Of the type in which kernels compute for operands of `operand`'s type.
+  /// The buffer has the type in which kernels compute for operands of
+  /// `operand`'s type.
   bool isMath(const Buffer& buffer, const Buffer& operand) {
     return is(buffer, {operand.dtype == DType::f64 ? DType::f64 : DType::f32});
   }
-  /// A gradient of what is computed from `operand`: as wide as kernels compute,
-  /// or bf16 where that is the operand's type.
+  /// The buffer has a type for a gradient of `operand`: the compute type of
+  /// kernels, or bf16 if the operand is bf16.
   bool isGradient(const Buffer& buffer, const Buffer& operand) {
     return operand.dtype == DType::bf16 ? is(buffer, {DType::f32, DType::bf16})
                                         : isMath(buffer, operand);
@@ -118,7 +120,7 @@ public:
            fail("needs a group, and " + std::to_string(op.group) +
                 " is none of the " + std::to_string(plan.mesh.groups.size()));
   }
-  /// The op may scribble on at least that many f32 elements.
+  /// The op has a workspace of at least this many f32 elements.
   bool workspace(int64_t elements) {
     if (op.workspace < 0)
       return fail("needs a workspace");
@@ -128,7 +130,7 @@ public:
             fail("wants a workspace of " + std::to_string(elements) +
                  " elements, `" + buffer.name + "` is " + shapeText(buffer)));
   }
-  /// An attribute, which may be absent, is one of the words that are known.
+  /// An attribute is absent or one of the known words.
   bool isWord(const char* name, std::initializer_list<const char*> known) {
     const std::string& word = op.attributes.string(name);
     if (word.empty() ||
@@ -169,7 +171,7 @@ private:
 inline const Types real = {DType::f64, DType::f32, DType::bf16};
 inline const Types wide = {DType::f64, DType::f32};
 
-/// The checks of each family of ops, in the file named after it
+/// The checks of each op family, in the file named after it
 /// (ValidateAttention.cpp).
 bool checkActivationOp(OpCheck& c);
 bool checkAttentionOp(OpCheck& c);
@@ -182,7 +184,7 @@ bool checkNormOp(OpCheck& c);
 bool checkOptimizerOp(OpCheck& c);
 bool checkQuantizationOp(OpCheck& c);
 bool checkStateSpaceOp(OpCheck& c);
-/// That of counts [g,n,m] of rows [g,p,..] (ValidateExperts.cpp).
+/// Checks counts [g,n,m] of rows [g,p,..] (ValidateExperts.cpp).
 bool checkCounts(OpCheck& c, const Buffer& counts, const Buffer& rows);
 
 } // namespace reciperun::plan

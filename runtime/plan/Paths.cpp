@@ -1,5 +1,5 @@
-// Folders are compared by their canonical paths: a way that leads up (`..`)
-// does so from where a link leads.
+// Folders are compared by their canonical paths, because `..` goes up from a
+// link's target.
 
 #include "runtime/plan/Paths.h"
 
@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Absolute, links followed as far as there is something.
+/// An absolute path, with links followed as far as the path exists.
 fs::path canonical(const fs::path& path) {
   std::error_code code;
   fs::path found = fs::weakly_canonical(path.empty() ? "." : path, code);
@@ -23,8 +23,8 @@ fs::path canonical(const fs::path& path) {
   return found.has_filename() ? found : found.parent_path();
 }
 
-/// A folder below the working folder by the way there, others by their whole
-/// path.
+/// A folder below the working folder as a relative path, other folders as
+/// absolute paths.
 std::string seenFromHere(const fs::path& folder) {
   fs::path way = folder.lexically_relative(canonical("."));
   return way.empty() || *way.begin() == ".." ? folder.string() : way.string();

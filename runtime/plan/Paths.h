@@ -1,10 +1,10 @@
-// Where the relative paths of a plan lead.
+// How the relative paths of a plan are resolved.
 //
-// A plan keeps the paths that a recipe's user wrote, and says in `folder` where
-// relative ones start, as seen from the folder of the plan's own file: plan and
-// data can be moved together. readPlan resolves all paths once, so that
-// programs see paths that they can open; a plan that is written again has the
-// written ones.
+// A plan keeps the paths as the recipe's user wrote them. `folder` says where
+// relative paths start, relative to the folder of the plan's own file, so that
+// plan and data can be moved together. readPlan resolves all paths once, so
+// that programs see paths they can open. A plan that is written again has the
+// user's paths.
 
 #ifndef RECIPERUN_PLAN_PATHS_H
 #define RECIPERUN_PLAN_PATHS_H
@@ -15,27 +15,28 @@
 
 namespace reciperun::plan {
 
-/// Whether a path is of an object store (`s3://bucket/prefix`) or another
-/// scheme: no folder of this machine leads to it.
+/// Whether a path belongs to an object store (`s3://bucket/prefix`) or another
+/// scheme, and not to this machine's file system.
 bool isRemote(const std::string& path);
 
-/// `path` as seen from the working folder, where relative paths start in
-/// `folder`. Absolute, remote and empty paths stay as they are.
+/// `path` relative to the working folder, where relative paths start in
+/// `folder`. Returns absolute, remote and empty paths unchanged.
 std::string resolvePath(const std::string& folder, const std::string& path);
 
-/// The folder of a file, links followed: paths in a file start there. Of what
-/// is no file (a pipe) and of an empty path it is the working folder.
+/// The folder of a file, with links followed. Paths in the file start there.
+/// For something that is not a file (a pipe) or an empty path, the working
+/// folder.
 std::string folderOfFile(const std::string& file);
 
-/// The way from the folder `from` to the folder `to`, both seen from the
-/// working folder: relative where there is one.
+/// The path from the folder `from` to the folder `to`, both relative to the
+/// working folder. The result is relative if there is a relative path.
 std::string wayTo(const std::string& to, const std::string& from);
 
-/// The folder in which the relative paths of the plan in `file` start, seen
-/// from the working folder; `folder` is the plan's.
+/// The folder in which the relative paths of the plan in `file` start, relative
+/// to the working folder. `folder` is the plan's.
 std::string startOfPaths(const std::string& file, const std::string& folder);
 
-/// Calls `visit(path, setting)` for each path of a source of data.
+/// Calls `visit(path, setting)` for each path of a data source.
 template <class Source, class Visit>
 void eachPathOf(Source& source, const char* setting, Visit&& visit) {
   if (!source.path.empty())
@@ -46,8 +47,8 @@ void eachPathOf(Source& source, const char* setting, Visit&& visit) {
     eachPathOf(blended, setting, visit);
 }
 
-/// Calls `visit(path, setting)` for each path that a plan has; `setting` is the
-/// field of the recipe that gave it, such as `data.train`.
+/// Calls `visit(path, setting)` for each path of a plan. `setting` is the
+/// recipe field that gave it, for example `data.train`.
 template <class SomePlan, class Visit>
 void eachPath(SomePlan& plan, Visit&& visit) {
   auto one = [&](auto& path, const char* setting) {
@@ -67,12 +68,12 @@ void eachPath(SomePlan& plan, Visit&& visit) {
   one(plan.exchange.hf, "export.hf");
 }
 
-/// Resolves the paths of a plan that was read, once; `folder` is seen from the
-/// working folder.
+/// Resolves the paths of a plan that was read. Call it once. `folder` is
+/// relative to the working folder.
 void resolvePaths(Plan& plan, const std::string& folder);
 
-/// A plan with resolved paths as it is written to `file`: the paths are those
-/// of the user, and start in the same folder.
+/// A plan with resolved paths in the form to write to `file`: with the user's
+/// paths, which start in the same folder.
 Plan writtenTo(const std::string& file, Plan plan);
 
 } // namespace reciperun::plan

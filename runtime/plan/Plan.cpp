@@ -21,7 +21,7 @@ Holding holdingOf(const Stage& stage, int parameter) {
   return found == stage.holdings.end() ? Holding{parameter, -1, -1} : *found;
 }
 
-/// Of a source, or of one of those that are blended in it.
+/// Whether `holds` is true for a source or for one of the sources it blends.
 template <class Holds>
 static bool holdsFor(const std::optional<DataSource>& source, Holds holds) {
   return source &&

@@ -24,7 +24,7 @@ enum class OpKind : uint16_t; // OpKind.h
 
 namespace reciperun::plan {
 
-/// A reader refuses a plan of another major version, or of a newer minor one.
+/// A reader rejects a plan of another major version or a newer minor version.
 inline constexpr int majorVersion = 1;
 inline constexpr int minorVersion = 0;
 
@@ -41,12 +41,12 @@ struct Axis {
   std::string name; // `dp`, `pp`, `cp`, `tp`
   int size = 1;
 };
-/// Ranks that communicate: those whose coordinates agree on every axis that is
-/// not listed. `{tp}` is a tensor-parallel group, all axes is the world.
+/// Ranks that communicate: their coordinates are equal on every axis that is
+/// not listed. `{tp}` is a tensor-parallel group; all axes are the world.
 struct Group {
   std::string name;
   std::vector<std::string> axes;
-  /// Where it is not empty, only the ranks of these stages are members.
+  /// If not empty, only the ranks of these stages are members.
   std::vector<int> stages = {};
 };
 struct Mesh {
@@ -66,29 +66,29 @@ enum class Category {
   library
 };
 
-/// Bytes to which arenas and the buffers in them are aligned: that of
-/// cudaMalloc, so that products of one shape are of one alignment, too, for
-/// which cuBLASLt's algorithms are chosen.
+/// The alignment of arenas and of the buffers in them, in bytes. It is that of
+/// cudaMalloc, so that all matmuls of a shape have the alignment for which
+/// cuBLASLt's algorithm was chosen.
 inline constexpr int64_t bufferAlignment = 256;
 
-/// A piece of the arena. Views of one another are buffers with one offset.
+/// A slice of the arena. Buffers that are views of each other share an offset.
 struct Buffer {
   std::string name; // `layers.0.q.weight`, `forward/layers.0.rmsnorm`
   DType dtype = DType::f32;
   std::vector<int64_t> shape; // local
-  bool host = false;  // in the arena on the host rather than the device's
-  int64_t offset = 0; // in its arena, aligned
-  /// Copies for micro-batches in flight, `slotStride` bytes apart: that of
-  /// micro-batch m is number m % slots.
+  bool host = false;          // in the host's arena instead of the device's
+  int64_t offset = 0;         // in its arena, aligned
+  /// The number of copies for micro-batches in flight, `slotStride` bytes
+  /// apart. Micro-batch m uses copy m % slots.
   int slots = 1;
   int64_t slotStride = 0;
-  /// When set, the address moves by coordinate(shardAxis) * shardStride: the
-  /// rank's own part of a whole buffer.
+  /// If set, the address moves by coordinate(shardAxis) * shardStride: the
+  /// buffer is the rank's part of a whole buffer.
   std::string shardAxis;
   int64_t shardStride = 0;
 };
 
-/// Bytes by category; what `recipec check` promises. `total` is what a process
+/// Bytes by category, as promised by `recipec check`. `total` is what a process
 /// takes from its device: the arena and the library constant.
 struct MemoryTable {
   int64_t parameters = 0;
@@ -97,11 +97,11 @@ struct MemoryTable {
   int64_t activations = 0;
   int64_t workspace = 0;
   int64_t library = 0; // outside the arena: runtime, MPI, GEMM library
-  /// Of the host's memory: the copy that an asynchronous checkpoint is written
-  /// from. Part of `total` where the device is the host.
+  /// Host memory for the copy that an asynchronous checkpoint is written from.
+  /// Part of `total` when the device is the host.
   int64_t host = 0;
-  int64_t offloaded = 0; // the arena on the host, exactly; likewise
-  int64_t arena = 0;     // on the device, exactly what is allocated
+  int64_t offloaded = 0; // the host's arena, exactly; part of `total` likewise
+  int64_t arena = 0;     // on the device, the exact allocation
   int64_t total = 0;
   int64_t capacity = 0; // of the device
 };
@@ -111,10 +111,11 @@ struct MemoryTable {
 struct Op {
   OpKind kind;
   std::string name;         // `layers.0.q`, `backward layers.0.q`
-  std::vector<int> inputs;  // buffer numbers; -1 where an optional is absent
-  std::vector<int> outputs; // buffer numbers
-  int group = -1;           // of a collective
-  /// A buffer that the kernel may scribble on, -1 where it needs none.
+  std::vector<int> inputs;  // buffer indices; -1 when an optional one is absent
+  std::vector<int> outputs; // buffer indices
+  int group = -1;           // for a collective
+  /// The kernel's workspace buffer, whose contents are undefined; -1 when it
+  /// needs none.
   int workspace = -1;
   ops::Attributes attributes;
 };
@@ -124,10 +125,10 @@ struct Function {
   std::vector<Op> ops;
 };
 
-/// A buffer that the ranks of one stage send to those of another, each to the
-/// one with its own coordinates on all other axes. The two stages call it by
-/// the same channel. What goes by one line, which leads from one stage to
-/// another, is received in the order in which it is sent.
+/// A buffer that the ranks of one stage send to those of another. Each rank
+/// sends to the rank with the same coordinates on all other axes. The two
+/// stages name the transfer by the same channel. A link leads from one stage to
+/// another, and its messages are received in the order in which they are sent.
 struct Transfer {
   using Kind = ops::TransferKind;
   Kind kind = Kind::send;
@@ -138,56 +139,56 @@ struct Transfer {
 };
 
 /// One entry of a schedule: fill the input buffers of a micro-batch, run a
-/// function on it, begin to send or receive a buffer of it, or wait until that
-/// is done. What is being received is not read, what is being sent is not
-/// written.
+/// function on it, begin to send or receive one of its buffers, or wait until a
+/// transfer is done. A buffer is not read while it is received and not written
+/// while it is sent.
 struct ScheduleStep {
   using Kind = ops::ScheduleStepKind;
   Kind kind = Kind::run;
-  int function = -1;  // of `run`
-  int transfer = -1;  // of `send`, `receive`, `wait`
-  int microBatch = 0; // which of the step's micro-batches
+  int function = -1;  // for `run`
+  int transfer = -1;  // for `send`, `receive`, `wait`
+  int microBatch = 0; // index in the step
 };
 struct Schedule {
   std::string name; // `train`, `evaluate`, `generate`
   std::vector<ScheduleStep> steps;
 };
 
-/// Buffers that the host fills or reads, -1 where the plan has none. Token
-/// inputs are [micro, sequence / cp]: where `cp` has R ranks, a row is cut into
-/// 2 R equal pieces, of which rank r gets number r and behind it number
-/// 2 R - 1 - r, so that all have as much of causal attention. `samples` i64
-/// [micro] numbers each sequence over the whole run (step * global batch +
-/// index in the global batch).
+/// Buffers that the host fills or reads, -1 when the plan has none. Token
+/// inputs are [micro, sequence / cp]. If `cp` has R ranks, a row is cut into 2
+/// R equal pieces, and rank r gets piece r followed by piece 2 R - 1 - r. All
+/// ranks then have the same amount of causal attention. `samples` i64 [micro]
+/// numbers each sequence over the whole run (step * global batch + index in the
+/// global batch).
 struct Inputs {
-  int tokens = -1;       // i32
-  int labels = -1;       // i32: the token to predict at this place
-  int weights = -1;      // f32: 1 where the place counts in the loss
-  int positions = -1;    // i32: from 0 in each document
-  int segments = -1;     // i32: number of the document in the row, -1 padding
-  int places = -1;       // i32: the token's index in its row
-  int samples = -1;      // i64
-  int lossScale = -1;    // f32 [1]: 1 / tokens that count in the global batch
+  int tokens = -1;    // i32
+  int labels = -1;    // i32: the token to predict at this position
+  int weights = -1;   // f32: 1 if the position counts in the loss
+  int positions = -1; // i32: from 0 in each document
+  int segments = -1;  // i32: index of the document in the row, -1 for padding
+  int places = -1;    // i32: the token's index in its row
+  int samples = -1;   // i64
+  int lossScale = -1; // f32 [1]: 1 / tokens that count in the global batch
   int learningRate = -1; // f32 [1]
   int step = -1;         // i32 [1], from 1
 };
 struct Outputs {
   int loss = -1;        // f64 [1], whole (reduced over all ranks)
   int normSquared = -1; // f64 [1], of the whole gradient, before clipping
-  /// f64 [2]: choices of experts in the step, over all routers that may drop
-  /// some, and those that had no place.
+  /// f64 [2]: the choices of experts in the step, over all routers that may
+  /// drop some, and the number of dropped choices.
   int dropped = -1;
-  /// f64 [2]: rows that ranks were sent for their experts, of all pack_rows,
-  /// and those that had no place.
+  /// f64 [2]: the rows that ranks received for their experts, over all
+  /// pack_rows, and the number of rows that did not fit.
   int overflow = -1;
-  /// f64 [2]: rows that ranks were sent for their experts, of all pack_rows
-  /// with a second one behind them, and those that had no place in the first
-  /// pass.
+  /// f64 [2]: the rows that ranks received for their experts, over all
+  /// pack_rows that are followed by a second one, and the number of rows that
+  /// did not fit in the first pass.
   int secondPass = -1;
 };
 
-/// One width of a generating step: the function that takes up to `tokens`
-/// tokens of one sequence. Unused places have position -1.
+/// One width of a generation step: the function that processes up to `tokens`
+/// tokens of one sequence. Unused slots have position -1.
 struct Bucket {
   int64_t tokens = 0;
   int function = -1;
@@ -197,34 +198,35 @@ struct Bucket {
 
 // ---- parameters
 
-/// Where a parameter begins in a tensor of Hugging Face's, and how many rows
-/// the tensor has.
+/// The first row of a parameter in a Hugging Face tensor, and the tensor's
+/// number of rows.
 struct HfRows {
   int64_t first = 0;
   int64_t of = 0;
 };
 
 /// One tensor of the model. Its shard is the block of the global shape at the
-/// rank's coordinates: dimension i is split along `shardAxes[i]` ("" for
-/// whole).
+/// rank's coordinates. Dimension i is split along `shardAxes[i]` ("" if it is
+/// not split).
 struct Parameter {
   std::string name; // `layers.0.q.weight`
   std::vector<int64_t> globalShape;
   std::vector<std::string> shardAxes;
   Initializer init;
   bool trainable = true;
-  bool adapter = false;      // of LoRA: exported on its own in peft's layout
-  std::optional<DType> type; // where it is not the compute type
-  std::vector<int> stages;   // that hold it, from their holdings
-  /// Name and shape in a Hugging Face checkpoint; data order is the same
-  /// (row-major), so that shapes may differ in how dimensions are grouped.
+  bool adapter = false;      // of LoRA: exported separately in peft's layout
+  std::optional<DType> type; // set when it is not the compute type
+  std::vector<int> stages;   // the stages that hold it, from their holdings
+  /// Name and shape in a Hugging Face checkpoint. The data order is the same
+  /// (row-major), so the shapes may group dimensions differently.
   std::string hfName;
   std::vector<int64_t> hfShape;
-  /// Set where the tensor has other parameters before or behind this one, along
-  /// its dimension 0, and `hfShape` is a part of it: see TensorRows.h.
+  /// Set when the tensor holds other parameters before or after this one along
+  /// its dimension 0; `hfShape` is then a part of the tensor's. See
+  /// TensorRows.h.
   std::optional<HfRows> hfRows;
   /// For a matrix that LoRA adapts: y = W x + loraScale B A x.
-  int loraA = -1; // parameter numbers
+  int loraA = -1; // parameter indices
   int loraB = -1;
   double loraScale = 0;
 };
@@ -232,57 +234,59 @@ struct Parameter {
 /// A parameter's buffers in a stage.
 struct Holding {
   int parameter = -1;
-  int value = -1;    // -1 where ranks keep parts of its region alone
-  int gradient = -1; // -1 likewise, and when frozen
+  int value = -1;    // -1 when ranks keep only parts of its region
+  int gradient = -1; // -1 likewise, and when it is frozen
 };
 
 /// A flat run of parameters that ranks share and the optimizer treats alike.
-/// The rank's part of it starts at coordinate(shardAxis) * elements / size of
-/// the region, where `shardAxis` names the ranks that share it. One of frozen
+/// The rank's part starts at coordinate(shardAxis) * elements / the axis size,
+/// where `shardAxis` names the ranks that share the region. A region of frozen
 /// parameters has no moments, and its master is its part.
 struct Region {
   std::string name;
   int64_t elements = 0; // padded to a multiple of the shards
-  /// The values in the compute type: the whole flat buffer, -1 where no rank
-  /// keeps more than its part; and the part, in the whole where there is one.
+  /// The values in the compute type. `param` is the whole flat buffer, -1 when
+  /// every rank keeps only its part. `part` is the rank's part, inside `param`
+  /// if there is one.
   int param = -1;
   int part = -1;
-  /// Flat, this rank's part: f32/f64; u16 where the masters are kept in halves
-  /// (MasterHalves.h), of which the upper ones are `part`'s; or where bf16 is
-  /// all there is of them, `part`'s own bytes.
+  /// This rank's part of the masters, flat. f32 or f64; u16 when the masters
+  /// are kept in halves (MasterHalves.h), whose upper halves are in `part`; or
+  /// the same bytes as `part` when the bf16 values are the masters.
   int master = -1;
-  int momentM = -1; // flat, this rank's part; -1 where the optimizer
-  int momentV = -1; // keeps none
-  /// The group that shares master and moments; "" when they are whole.
+  int momentM = -1; // flat, this rank's part; -1 when the optimizer
+  int momentV = -1; // has none
+  /// The group that shares masters and moments; "" when they are not split.
   std::string shardAxis;
   std::vector<int> parameters;
-  std::vector<int64_t> starts; // of each of them in the region, in elements
+  std::vector<int64_t>
+      starts; // the offset of each parameter in the region, in elements
 };
 
-// ---- what surrounds the step
+// ---- the settings around the step
 
-/// Where sequences come from. Paths.h says where relative paths lead.
+/// A source of sequences. Paths.h explains where relative paths start.
 struct DataSource {
   std::string kind; // `jsonl`, `text`, `token_file`, `mock`, `blend`
-  std::string path; // of `jsonl`
+  std::string path; // for `jsonl`
   std::string prompt, completion; // fields of `jsonl`
-  std::string messages;           // the other form of `jsonl`
-  /// Files, folders and patterns of `text` and `token_file`.
+  std::string messages;           // the alternative form of `jsonl`
+  /// Files, folders and patterns for `text` and `token_file`.
   std::vector<std::string> paths = {};
-  std::string separator = {}; // between documents of a file of `text`
-  std::string type = {}; // of a raw `token_file`: `uint16`, `uint32` or empty
-  /// Of `blend`: sources of other kinds; for each, how many rows come from it
-  /// in proportion, and how often it is gone through at most (0: any number).
+  std::string separator = {}; // between documents of a `text` file
+  std::string type = {}; // for a raw `token_file`: `uint16`, `uint32` or empty
+  /// For `blend`: sources of other kinds, the relative number of rows from
+  /// each, and the maximum number of passes over each (0: no limit).
   std::vector<DataSource> sources = {};
   std::vector<double> weights = {};
   std::vector<double> epochs = {};
-  /// What ends an epoch of a blend: that some source has been gone through, or
-  /// that all have (`first_exhausted`, `all_exhausted`).
+  /// What ends an epoch of a blend: `first_exhausted`, the end of any source,
+  /// or `all_exhausted`, the end of every source.
   std::string stopping = {};
 
   bool operator==(const DataSource&) const = default;
 };
-/// How chat messages become text, role by role.
+/// How chat messages become text, for each role.
 struct ChatTemplate {
   std::string before; // `{role}` is replaced
   std::string after;
@@ -292,44 +296,44 @@ struct Data {
   std::optional<DataSource> valid;
   int64_t sequence = 0;
   bool pack = false;
-  /// Of `jsonl`: the most documents that `pack` puts into a row; 0: as many as
-  /// there is room for.
+  /// For `jsonl`: the most documents that `pack` puts into a row; 0: no limit.
   int64_t packDocuments = 0;
   int64_t seed = 0;
   ChatTemplate chat;
-  /// Whether what users wrote may hold control tokens. Else what is spelled as
-  /// one in a sample or prompt is plain text.
+  /// Whether text in samples and prompts may contain control tokens. Otherwise
+  /// the spelling of a control token there is plain text.
   bool specialTokens = false;
-  /// Path of tokenizer.json; there may be none where no source is text.
+  /// Path of tokenizer.json; may be empty when no source is text.
   std::string tokenizer;
-  int64_t vocab = 0;     // ids are below it
-  int64_t bosToken = -1; // put before a document; -1: none
-  int64_t eosToken = -1; // put behind one
+  int64_t vocab = 0;     // all token ids are below it
+  int64_t bosToken = -1; // inserted before a document; -1: none
+  int64_t eosToken = -1; // appended to a document; -1: none
 };
 
-/// Whether a source is text that has to be tokenized.
+/// Whether some source is text that has to be tokenized.
 bool readsText(const Data& data);
-/// Whether what is trained on is chat messages, as prompts are then, too.
+/// Whether the training data are chat messages. Prompts are then messages too.
 bool readsMessages(const Data& data);
 
-/// runtime/train/Schedule.h has the formulas. A length is in steps, or else a
-/// fraction of the run, whose steps only the data tell where epochs are given.
+/// runtime/train/Schedule.h has the formulas. A length is in steps or a
+/// fraction of the run. With `epochs`, the number of steps is known only from
+/// the data.
 struct LearningRate {
   std::string kind; // `constant`, `linear`, `cosine`, `wsd`, `inverse_sqrt`
   double peak = 0;
   double min = 0;
   int64_t warmup = 0;
   double warmupFraction = 0;
-  int64_t decay = 0; // of `wsd`
+  int64_t decay = 0; // for `wsd`
   double decayFraction = 0;
-  std::string shape = {}; // of `wsd`'s decay: `sqrt`, `linear`, `cosine`
+  std::string shape = {}; // for `wsd`'s decay: `sqrt`, `linear`, `cosine`
 };
 
 struct Train {
   std::string directory;
-  int64_t steps = 0;         // either these
-  double epochs = 0;         // or these
-  int64_t validateEvery = 0; // steps; 0: at the end alone
+  int64_t steps = 0;         // 0 when `epochs` is set
+  double epochs = 0;         // 0 when `steps` is set
+  int64_t validateEvery = 0; // steps; 0: only at the end
   int64_t logEvery = 1;
   int64_t seed = 0;
   int64_t globalBatch = 0;
@@ -337,40 +341,42 @@ struct Train {
   int64_t accumulation = 0;
   LearningRate learningRate;
   std::vector<std::string> prompts; // answered when the training has ended
-  /// A step's loss is a spike where it exceeds so many times the median of the
-  /// losses of `spikeWindow` steps before; 0: none is.
+  /// A step's loss is a spike when it exceeds this many times the median loss
+  /// of the previous `spikeWindow` steps; 0: no check.
   double spike = 0;
   int64_t spikeWindow = 0;
-  bool spikeStops = true; // or else is told
-  std::string logNorms;   // of gradients by `layers` or `parameters`; or empty
+  bool spikeStops = true; // stop the run at a spike; otherwise only report it
+  std::string logNorms; // gradient norms by `layers` or `parameters`; or empty
 };
 
-/// What is saved to go on from, and what a run starts with. Nothing is saved
-/// where both `every` and `everySeconds` are 0.
+/// What is saved, and what a run starts from. Nothing is saved when both
+/// `every` and `everySeconds` are 0.
 struct Checkpoint {
   std::string directory;
   int64_t every = 0;           // steps
-  double everySeconds = 0;     // or time
-  int64_t keepTop = 0;         // those with the lowest validation loss
-  int64_t keepLast = 1;        // those saved last
+  double everySeconds = 0;     // seconds
+  int64_t keepTop = 0;         // checkpoints with the lowest validation loss
+  int64_t keepLast = 1;        // latest checkpoints
   std::string resume = "auto"; // `auto`, `never` or a checkpoint's path
-  bool async = false;          // steps go on while files are written
+  bool async = false;          // steps continue while files are written
 
   bool saves() const { return every > 0 || everySeconds > 0; }
   bool resumesFromPath() const { return resume != "auto" && resume != "never"; }
 };
 
-/// Models in and out. JSON members are texts that are written as they are.
+/// Model files to read and write. JSON members are texts that are written
+/// verbatim.
 struct ModelExchange {
-  /// A Hugging Face directory or a checkpoint to start from; empty: random.
+  /// A Hugging Face directory or a checkpoint to start from; empty: random
+  /// weights.
   std::string weights;
-  std::string hf;     // directory to write; empty: none
+  std::string hf;     // directory to write; empty: no export
   std::string config; // config.json of the model, byte-stable JSON
   std::string generationConfig;
   std::string adapterConfig; // adapter_config.json; empty without LoRA
 };
 
-/// What the compiler expects, for reports and MFU.
+/// The compiler's estimates, for reports and MFU.
 struct Prediction {
   double flopsPerStep = 0; // of the whole job, causal attention counted once
   double peakFlops = 0;    // of one rank, in the compute type
@@ -390,19 +396,19 @@ struct Stage {
   std::vector<Schedule> schedules;
 };
 
-/// The plan of a job. All ranks read the whole of it, and each runs its stage:
-/// see stageOf().
+/// The plan of a job. All ranks read the whole plan, and each rank runs its
+/// stage: see stageOf().
 struct Plan {
   int major = majorVersion;
   int minor = minorVersion;
-  std::string name;   // of the recipe
+  std::string name;   // the recipe's
   std::string task;   // `pretrain`, `sft`, `generate`
   std::string device; // `cpu` or `cuda`
   DType compute = DType::f32;
   Mesh mesh;
   std::vector<Parameter> parameters; // of all stages
   std::vector<Stage> stages;         // along axis `pp`, at least one
-  /// Of task `generate`, the widest first; empty otherwise.
+  /// For task `generate`, the widest first; empty otherwise.
   std::vector<Bucket> buckets;
   int64_t cacheTokens = 0; // capacity of the KV cache, in tokens
   Data data;
@@ -410,13 +416,13 @@ struct Plan {
   Checkpoint checkpoint;
   ModelExchange exchange;
   Prediction prediction;
-  /// The folder in which relative paths start: seen from the folder of the
-  /// plan's file, and once the paths are resolved from the working folder. See
-  /// Paths.h.
+  /// The folder in which relative paths start. In a file it is relative to the
+  /// file's folder; after resolvePaths, to the working folder. See Paths.h.
   std::string folder = ".";
-  std::vector<std::string> writtenPaths; // of resolved paths, no part of JSON
-  /// For training plans that export: the single-rank plan of task `generate`
-  /// as JSON text, written beside the exported model.
+  std::vector<std::string>
+      writtenPaths; // the user's texts of resolved paths; not in the JSON
+  /// For training plans that export: the single-rank plan of task `generate` as
+  /// JSON text, written next to the exported model.
   std::string generation;
 };
 
@@ -425,10 +431,10 @@ inline DType typeOf(const Plan& plan, const Parameter& parameter) {
   return parameter.type.value_or(plan.compute);
 }
 
-/// The stage that a rank runs. The plan outlives the reference.
+/// The stage that a rank runs. The plan must outlive the reference.
 const Stage& stageOf(const Plan& plan, int rank);
-/// The buffers of a parameter in a stage, -1 each where the stage does not hold
-/// the parameter.
+/// The buffers of a parameter in a stage, both -1 when the stage does not hold
+/// it.
 Holding holdingOf(const Stage& stage, int parameter);
 
 } // namespace reciperun::plan

@@ -1,11 +1,11 @@
 // The fields of every struct of the plan, listed once.
 //
-// The writer and the reader of the JSON form both walk these lists, so that a
-// field that one of them knows is known to the other. A visitor V offers
-// `V::Ref<T>` (const T& to write, T& to read) and
-//   field(name, value)              always there
-//   optional(name, value, absent)   left out where it equals `absent`
-// in the order in which the JSON names them.
+// The writer and the reader of the JSON form both walk these lists, so that
+// both know the same fields. A visitor V offers `V::Ref<T>` (const T& to write,
+// T& to read) and
+//   field(name, value)              always present
+//   optional(name, value, absent)   omitted when it equals `absent`
+// in the order of the JSON.
 
 #ifndef RECIPERUN_PLAN_PLANFIELDS_H
 #define RECIPERUN_PLAN_PLANFIELDS_H
@@ -280,7 +280,8 @@ template <class V> void fields(V& v, typename V::template Ref<Stage> stage) {
   v.field("schedules", stage.schedules);
 }
 
-/// The version comes first, so that a reader can refuse before it reads on.
+/// The version comes first, so that a reader can reject the plan before reading
+/// on.
 template <class V> void fields(V& v, typename V::template Ref<Plan> plan) {
   v.field("major", plan.major);
   v.field("minor", plan.minor);

@@ -1,10 +1,10 @@
 // JSON text -> Plan.
 //
 // 1. ParseJson reads the text.
-// 2. The version is looked at before anything else: another version may have
-//    other fields.
-// 3. The lists of PlanFields.h are walked; the first field that is missing, of
-//    another type, or unknown is reported with its path in the document.
+// 2. The version is checked first: another version may have other fields.
+// 3. The reader walks the lists of PlanFields.h. It reports the first field
+// that
+//    is missing, of another type, or unknown, with its path in the document.
 
 #include "runtime/base/Hash.h"
 #include "runtime/base/InputFile.h"
@@ -44,12 +44,12 @@ const char* typeName(const Json& json) {
   }
 }
 
-/// A node of the document and the way to it, kept as a chain on the stack so
-/// that a path is only spelt out for an error.
+/// A node of the document and its path, kept as a chain on the stack so that
+/// the path is spelt out only for an error.
 struct Place {
   const Place* parent = nullptr;
-  const char* key = nullptr; // of an object's member,
-  size_t index = 0;          // or of a list's element
+  const char* key = nullptr; // for a member of an object
+  size_t index = 0;          // for an element of a list
 
   std::string path() const {
     if (!parent)
@@ -61,7 +61,7 @@ struct Place {
   }
 };
 
-/// Reads one object; errors go to `failure`, the first one stays.
+/// Reads one object. Keeps the first error in `failure`.
 class Reader {
 public:
   template <class T> using Ref = T&;
@@ -97,10 +97,10 @@ public:
       attribute(value, list[key], Place{&here, key.c_str()});
   }
 
-  /// Lets a member be that others look at.
+  /// Marks a member as known without reading it: other code does.
   void leave(const char* name) { (void)member(name); }
 
-  /// Reports a member that no field asked for.
+  /// Reports a member that no field has read.
   void finish() {
     if (!failure.isOk() || used.size() == object.size())
       return;
@@ -245,7 +245,7 @@ Status checkVersion(const Json& json) {
       "this version");
 }
 
-/// Notes at the parameters which stages hold them.
+/// Stores in each parameter which stages hold it.
 Status noteStages(Plan& plan) {
   auto note = [&](const Stage& stage, int number) {
     for (const Holding& holding : stage.holdings) {
@@ -263,7 +263,7 @@ Status noteStages(Plan& plan) {
   return Status::ok();
 }
 
-/// The hash is the last field, of all bytes before it.
+/// The hash is the last field. It covers all bytes before it.
 Status checkHash(std::string_view text) {
   constexpr std::string_view key = ",\n\"hash\":";
   const size_t end = text.rfind(key);

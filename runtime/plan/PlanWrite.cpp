@@ -1,10 +1,10 @@
 // Plan -> JSON text.
 //
 // Walks the lists of PlanFields.h. Objects keep the order of the fields and
-// leave out what has its default; an element of a list of structs has a line of
-// its own, so that two plans can be compared with diff. Numbers are printed in
-// the shortest form that reads back as the same double. The last field is a
-// hash of all bytes before it.
+// omit fields with their default value. Each element of a list of structs has
+// its own line, so that two plans can be compared with diff. Numbers are
+// printed in the shortest form that reads back as the same double. The last
+// field is a hash of all bytes before it.
 
 #include "runtime/base/Hash.h"
 #include "runtime/ops/OpTable.h"
@@ -47,7 +47,7 @@ public:
     close('}');
   }
 
-  /// The whole plan; its own fields are on lines of their own.
+  /// The whole plan, with each of its own fields on a line of its own.
   std::string plan(const Plan& plan) {
     open('{');
     fields(*this, plan);
@@ -87,7 +87,7 @@ private:
   void write(int value) { text += std::to_string(value); }
   void write(int64_t value) { text += std::to_string(value); }
   void write(double value) { text += nlohmann::json(value).dump(); }
-  /// Bytes that are no UTF-8 become U+FFFD: a reader would refuse them.
+  /// Bytes that are not UTF-8 become U+FFFD: a reader would reject them.
   void write(const std::string& value) {
     text += nlohmann::json(value).dump(
         -1, ' ', false, nlohmann::json::error_handler_t::replace);

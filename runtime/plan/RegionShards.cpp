@@ -1,4 +1,4 @@
-// The overlap of a member with the rank's part of its region.
+// The overlap of a parameter with the rank's part of its region.
 
 #include "runtime/plan/RegionShards.h"
 

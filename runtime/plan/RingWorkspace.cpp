@@ -1,4 +1,4 @@
-// One region behind the other; see RingWorkspace.h.
+// Lays out the buffers one after another; see RingWorkspace.h.
 
 #include "runtime/plan/RingWorkspace.h"
 
@@ -36,8 +36,9 @@ RingWorkspace ringWorkspace(const RingSizes& sizes, bool isBackward) {
   const int64_t queries = part.batch * part.queries * part.heads * part.width;
   const DType math = part.type == DType::f64 ? DType::f64 : DType::f32;
   made.sums = regions.take(part.type == math ? 0 : queries, math);
-  // A rank's own block is where its operands are; a ring of two needs room for
-  // one more, a longer one for that which is used and that which comes.
+  // A rank's own block stays in its operands. A ring of two ranks needs a
+  // buffer for one more block. A longer ring needs two: for the block in use
+  // and for the next.
   for (int64_t i = 0; i < 2; ++i) {
     bool isUsed = i + 1 < sizes.ranks;
     RingWorkspace::Block& block = made.blocks[i];

@@ -1,7 +1,7 @@
-// What ring attention keeps beside its operands, and where in its workspace.
+// The workspace of ring attention: its buffers and their offsets.
 //
 // The compiler plans the workspace, the validation checks it and the executor
-// uses it; this is the one place that knows how it is laid out.
+// uses it. This is the only place that defines its layout.
 
 #ifndef RECIPERUN_PLAN_RINGWORKSPACE_H
 #define RECIPERUN_PLAN_RINGWORKSPACE_H
@@ -10,7 +10,7 @@
 
 namespace reciperun::plan {
 
-/// One rank's part.
+/// The attention sizes of one rank's part, and the number of ranks.
 struct RingSizes {
   sizes::AttentionSizes part;
   int64_t ranks = 1;
@@ -18,25 +18,26 @@ struct RingSizes {
 
 /// Offsets in bytes, each a multiple of 64.
 struct RingWorkspace {
-  /// Of a block of keys that came from the neighbour. Block i of a ring lies in
-  /// number i % 2.
+  /// A block of keys received from the neighbour. Block i of a ring is stored
+  /// at index i % 2.
   struct Block {
     int64_t k = 0, v = 0, segments = 0, places = 0;
   };
-  /// Of gradients of a block, f32 or f64.
+  /// The gradients of a block, f32 or f64.
   struct Gradients {
     int64_t dk = 0, dv = 0;
   };
-  int64_t sums = 0; // of the output, or of dq: f32 [queries] where T is bf16
+  int64_t sums = 0; // of the output or of dq: f32 [queries] when T is bf16
   Block blocks[2];
-  /// Of the backward: those under way in turn, and what this rank adds.
+  /// Backward: the gradients that go round the ring, two buffers used in turn,
+  /// and this rank's own terms.
   Gradients passing[2], own;
-  /// Of the backward: what kernels take for a block, cuDNN's or ours, and how
-  /// much that is.
+  /// Backward: the workspace of the block's kernel, cuDNN's or ours, and its
+  /// size.
   int64_t kernels = 0, kernelBytes = 0;
   int64_t bytes = 0;
 
-  /// Elements of the f32 buffer that the plan gives.
+  /// The size of the plan's f32 buffer, in elements.
   int64_t elements() const { return bytes / 4; }
 };
 

@@ -1,7 +1,9 @@
-// Rows of shared tensors: 1. parameters are grouped by the name of their
-// tensor;
-// 2. each by itself lies in it; 3. in the order of their rows, each is of the
-// same kind as the first and begins where the one before it ends.
+// Checks the rows of shared tensors:
+// 1. Group the parameters by the name of their tensor.
+// 2. Check that each parameter lies in its tensor.
+// 3. In row order, check that each parameter is of the same kind as the first
+// and
+//    begins where the previous one ends.
 
 #include "runtime/plan/TensorRows.h"
 
@@ -17,8 +19,8 @@ namespace {
 
 using Members = std::vector<const Parameter*>;
 
-/// Each has a name, which a damaged file must not make a process run out of
-/// memory for.
+/// Each expert has a name. The limit keeps a damaged file from exhausting
+/// memory.
 constexpr int64_t mostExperts = 1 << 20;
 
 bool isPart(const Parameter* parameter) {
@@ -29,7 +31,8 @@ int64_t endOf(const Parameter& parameter) {
   return parameter.hfRows->first + parameter.hfShape[0];
 }
 
-/// Of a whole tensor's elements there are fewer than 2^63, too.
+/// Whether the rows lie in the tensor. The whole tensor must also have fewer
+/// than 2^63 elements.
 bool isInRange(const Parameter& parameter) {
   if (parameter.hfShape.empty() || isByExpert(parameter))
     return false;
@@ -49,7 +52,7 @@ bool areAlike(const Parameter& a, const Parameter& b) {
          a.trainable == b.trainable && a.adapter == b.adapter;
 }
 
-/// By itself.
+/// Checks a parameter on its own.
 Status checkPart(const Parameter& part, const std::string& tensor) {
   std::string who = "parameter `" + part.name + "`";
   if (!isPart(&part))
@@ -63,7 +66,7 @@ Status checkPart(const Parameter& part, const std::string& tensor) {
   return Status::ok();
 }
 
-/// Parts in the order of their rows are all of the tensor.
+/// Checks that the parts, in row order, cover the tensor.
 Status checkCover(const Members& parts, const std::string& tensor) {
   int64_t covered = 0;
   for (const Parameter* part : parts) {
@@ -97,7 +100,8 @@ Status checkTensor(std::string_view name, Members parts) {
   return checkCover(parts, tensor);
 }
 
-/// Parameters that are no rows; those without a name are no tensor elsewhere.
+/// Checks parameters without `hfRows`. A parameter without a name has no tensor
+/// in the checkpoint.
 Status checkWhole(std::string_view name, const Members& members) {
   const Parameter& first = *members[0];
   if (members.size() > 1 && !name.empty())

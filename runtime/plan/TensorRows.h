@@ -1,9 +1,9 @@
-// Tensors elsewhere of which several parameters are the rows.
+// Hugging Face tensors whose rows are several parameters.
 //
-// A Hugging Face checkpoint may hold in one tensor what is several parameters
-// here: they lie one behind the other along its dimension 0, and their other
-// dimensions are its own. Each of them bears its name and has `hfRows`; every
-// other parameter is a tensor by itself, or one for each expert
+// A Hugging Face checkpoint may store several parameters in one tensor. They
+// are consecutive along its dimension 0, and their other dimensions equal the
+// tensor's. Each of these parameters has the tensor's name and `hfRows`. Every
+// other parameter is a tensor of its own, or one tensor per expert
 // (ExpertNames.h).
 
 #ifndef RECIPERUN_PLAN_TENSORROWS_H
@@ -16,16 +16,17 @@
 
 namespace reciperun::plan {
 
-/// The shape of the tensor that a parameter is, or is rows of.
+/// The shape of the tensor that holds a parameter.
 std::vector<int64_t> tensorShape(const Parameter& parameter);
 
-/// The elements of that tensor that lie before the parameter.
+/// The number of elements of that tensor before the parameter.
 int64_t elementsBefore(const Parameter& parameter);
 
-/// Whether parameters and tensors match: each row of such a tensor belongs to
-/// one parameter, and all of these are alike in what else a tensor has, in type
-/// and in being trained; any other tensor is one parameter, and its name one
-/// that a file can hold. The error names the tensor or the parameter.
+/// Checks that parameters and tensors match. Each row of a shared tensor
+/// belongs to one parameter, and its parameters agree in the tensor's other
+/// dimensions, in type and in being trained. Any other tensor is one parameter,
+/// with a name that a file can hold. The error names the tensor or the
+/// parameter.
 Status checkTensorRows(const std::vector<Parameter>& parameters);
 
 } // namespace reciperun::plan

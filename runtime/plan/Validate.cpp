@@ -1,11 +1,13 @@
-// A plan whose numbers are in range, checked table by table.
+// Checks that the numbers of a plan are in range, table by table.
 //
-// 1. version, task, device, mesh: sizes multiply to the ranks, groups are made
-//    of axes;
-// 2. memory: every buffer lies in the arena, also in its last slot and at its
-//    last shard;
+// 1. version, task, device, mesh: sizes multiply to the ranks, groups consist
+// of
+//    axes;
+// 2. memory: every buffer lies in the arena, including its last slot and its
+// last
+//    shard;
 // 3. functions (each op through ValidateOps.cpp) and schedules;
-// 4. parameters, regions, inputs, outputs, buckets: buffers of the right type
+// 4. parameters, regions, inputs, outputs, buckets: buffers have the right type
 //    and size;
 // 5. messages between stages (ValidateTransfers.cpp) and the settings of the
 //    run (ValidateSettings.cpp).
@@ -25,7 +27,7 @@
 namespace reciperun::plan {
 namespace {
 
-/// One stage of a plan, and what all stages share.
+/// Validates one stage of a plan, and the tables that all stages share.
 class Validation {
 public:
   Validation(const Plan& plan, const Stage& stage) : plan(plan), stage(stage) {}
@@ -109,7 +111,7 @@ private:
     return Status::ok();
   }
 
-  /// The byte behind the buffer's last element, wherever it may move to.
+  /// The end of the buffer in bytes, over all slots and shards.
   std::optional<int64_t> end(const Buffer& buffer) const {
     int64_t bytes = byteSize(buffer.dtype);
     for (int64_t dimension : buffer.shape) {
@@ -173,7 +175,7 @@ private:
     return number >= 0 && number < int(stage.functions.size());
   }
 
-  /// Whether a step sends what is sent and receives what is received.
+  /// Whether a `send` step names a send and a `receive` step a receive.
   bool isOfItsKind(const ScheduleStep& step) const {
     const Transfer::Kind kind = stage.transfers[size_t(step.transfer)].kind;
     return step.kind == ScheduleStep::Kind::wait ||
@@ -208,7 +210,8 @@ private:
     return Status::ok();
   }
 
-  /// The number is a buffer of this type with that many elements.
+  /// Checks that the index names a buffer of one of these types with this many
+  /// elements.
   Status holds(const std::string& who, int number, const std::set<DType>& types,
                int64_t elements) const {
     if (number < 0 || number >= int(stage.buffers.size()))
@@ -291,7 +294,7 @@ private:
                    local);
   }
 
-  /// Whether a region of which ranks keep parts alone has the parameter.
+  /// Whether the parameter is in a region of which ranks keep only parts.
   bool isInParts(int parameter) const {
     return std::any_of(
         stage.regions.begin(), stage.regions.end(), [&](const Region& region) {
@@ -318,7 +321,8 @@ private:
     return Status::ok();
   }
 
-  /// A has r rows and B r columns; their product has the matrix's elements.
+  /// Checks a LoRA pair: A has r rows and B r columns, and B A has the matrix's
+  /// elements.
   Status loraPair(const Parameter& parameter) const {
     std::string who = "parameter " + quoted(parameter.name);
     if (parameter.loraA == -1 && parameter.loraB == -1)
@@ -338,7 +342,7 @@ private:
     return type == DType::f64 || type == DType::f32 || type == DType::bf16;
   }
 
-  /// Of gradients and moments.
+  /// The types of gradients and moments.
   std::set<DType> storedTypes() const {
     if (plan.compute == DType::f64)
       return {DType::f64};
@@ -378,7 +382,7 @@ private:
     return Status::ok();
   }
 
-  /// A parameter lies in its region where the region says.
+  /// Checks that the region's offset and size of a parameter are right.
   Status member(const Region& region, size_t index) const {
     std::string who = "region " + quoted(region.name);
     int number = region.parameters[index];
@@ -464,8 +468,9 @@ private:
     return recomputing(bucket, who);
   }
 
-  /// With `segments`, a text is taken from its first token on: then all buckets
-  /// have them, and one has room for the longest text.
+  /// Checks `segments`, with which each step recomputes a text from its first
+  /// token: then all buckets have them, and one bucket has room for the longest
+  /// text.
   Status recomputing(const Bucket& bucket, const std::string& who) const {
     const Bucket& first = plan.buckets[0];
     if ((bucket.inputs.segments >= 0) != (first.inputs.segments >= 0))
@@ -478,7 +483,7 @@ private:
     return Status::ok();
   }
 
-  /// There is such a schedule, and it loads data.
+  /// Whether there is a schedule of this name that loads data.
   bool hasSchedule(const char* name) const {
     auto loads = [](const ScheduleStep& step) {
       return step.kind == ScheduleStep::Kind::load;

@@ -1,5 +1,5 @@
-// The parts of validate(): the plan's tables, its ops, and what its stages
-// send.
+// The parts of validate(): the plan's ops, its transfers between stages, and
+// its settings.
 
 #ifndef RECIPERUN_PLAN_VALIDATE_H
 #define RECIPERUN_PLAN_VALIDATE_H
@@ -14,18 +14,18 @@
 
 namespace reciperun::plan {
 
-/// Arity, types and shapes of one op, whose buffers have been validated.
+/// Checks arity, types and shapes of one op, whose buffers have been validated.
 Status validateOp(const Plan& plan, const Stage& stage, const Op& op);
 
-/// What one stage sends another receives, in the same shape. The stages have
-/// been validated.
+/// Checks that each transfer of a stage has its counterpart with the same shape
+/// in the other stage. The stages have been validated.
 Status validateTransfers(const Plan& plan);
 
-/// Batch sizes, data sources, steps, learning rate and checkpoints of a plan
-/// that trains.
+/// Checks batch sizes, data sources, steps, learning rate and checkpoints of a
+/// training plan.
 Status validateSettings(const Plan& plan);
 
-/// The largest number of a step, which is an i32 on the device.
+/// The largest step number. A step number is an i32 on the device.
 inline constexpr int64_t maxSteps = std::numeric_limits<int32_t>::max();
 
 /// a * b, or nullopt when it exceeds 64 bits. Neither is negative.

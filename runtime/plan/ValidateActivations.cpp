@@ -1,4 +1,4 @@
-// Elementwise ops and dropout: operands of one size.
+// Elementwise ops and dropout: all operands have the same size.
 
 #include "runtime/ops/ActivationOps.h"
 #include "runtime/plan/OpCheck.h"
@@ -6,7 +6,7 @@
 namespace reciperun::plan {
 namespace {
 
-/// All operands of one type and size.
+/// Checks that all operands have the same type and size.
 bool checkElementwise(OpCheck& c) {
   if (!c.is(c.in(0), real))
     return false;

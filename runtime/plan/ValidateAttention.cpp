@@ -1,5 +1,5 @@
-// Attention, of a rank's keys, of those that go round a ring, and of a cache.
-// See ValidateOps.cpp.
+// Attention over a rank's own keys, around a ring, and over a KV cache. See
+// ValidateOps.cpp.
 
 #include "runtime/ops/AttentionOps.h"
 #include "runtime/plan/OpCheck.h"
@@ -30,7 +30,8 @@ bool checkHeads(OpCheck& c, const Buffer& q, const Buffer& k, const Buffer& v) {
          c.divides(k.shape[2], q.shape[2], "heads of keys and of queries");
 }
 
-/// From input `first` on: segments and places of the queries, of the keys.
+/// Checks four inputs from `first` on: segments and places of the queries, then
+/// of the keys.
 bool checkTokens(OpCheck& c, const Buffer& q, const Buffer& k, size_t first) {
   int64_t queries = q.shape[0] * q.shape[1], keys = k.shape[0] * k.shape[1];
   for (size_t i = 0; i < 4; ++i) {
@@ -61,7 +62,7 @@ sizes::AttentionSizes sizesOf(const OpCheck& c, const Buffer& q,
                                q.dtype, q.shape, k.shape);
 }
 
-/// Above it sizes of workspaces might pass 2^63.
+/// Beyond this size workspace sizes could exceed 2^63.
 bool isMeasurable(OpCheck& c, const Buffer& q) {
   return double(q.shape[0]) * double(q.shape[2]) *
                  std::max(double(q.shape[1]), 128.0) *
@@ -84,13 +85,14 @@ bool checkAttentionBackward(OpCheck& c) {
          hasRoom(c, sizes::attentionWorkspace(sizesOf(c, q, k)));
 }
 
-/// The rank's own queries and keys, and room for the keys of others.
+/// Checks a ring: the rank's own queries and keys, and the workspace for the
+/// keys of other ranks.
 bool checkRing(OpCheck& c, size_t first, size_t tokens, bool isBackward) {
   const Buffer &q = c.in(first), &k = c.in(first + 1);
   if (!checkHeads(c, q, k, c.in(first + 2)) || !c.grouped() ||
       !c.shaped(k, {q.shape[0], q.shape[1], k.shape[2], q.shape[3]}))
     return false;
-  // So that sizes of workspaces stay far below 2^63.
+  // Keeps workspace sizes far below 2^63.
   if (elementCount(q.shape) + elementCount(k.shape) > int64_t(1) << 56)
     return c.fail("wants more than 2^56 elements to go round");
   int64_t count = q.shape[0] * q.shape[1];

@@ -1,4 +1,4 @@
-// Collectives and a rank's slice: the group exists, and shapes follow from its
+// Collectives and a rank's slice: the group exists, and the shapes match its
 // size.
 
 #include "runtime/ops/CollectiveOps.h"
@@ -7,7 +7,7 @@
 namespace reciperun::plan {
 namespace {
 
-/// What ranks add up: other types are moved, and never added.
+/// Whether a collective can sum the type. Other types are only moved.
 bool isSummed(OpCheck& c, const Buffer& buffer) {
   return c.is(buffer,
               {DType::f64, DType::f32, DType::bf16, DType::i32, DType::i64});

@@ -1,4 +1,4 @@
-// Matmuls of dense weights, one or several of an operand at a time. See
+// Matmuls with dense weights, including joint matmuls of one operand. See
 // ValidateOps.cpp.
 
 #include "runtime/ops/DenseOps.h"
@@ -7,7 +7,8 @@
 namespace reciperun::plan {
 namespace {
 
-/// `narrow` has k elements a row, `across` n, `matrix` is [n,k].
+/// Checks `narrow` with k elements per row, `across` with n, and `matrix`
+/// [n,k].
 bool checkLinear(OpCheck& c, const Buffer& narrow, const Buffer& across,
                  const Buffer& matrix) {
   if (!c.rank(matrix, 2))
@@ -17,8 +18,8 @@ bool checkLinear(OpCheck& c, const Buffer& narrow, const Buffer& across,
          c.counts(across, elementCount(narrow.shape) / k, n);
 }
 
-/// The second and, where it is there, the third product of one x, or of one
-/// gradient dx, like the first: input or output `dy` + i, and `w` + i.
+/// Checks the second and, if present, third matmul of one x (or one dx) against
+/// the first.
 bool checkJoint(OpCheck& c, const Buffer& x, bool isBackward) {
   auto isNarrow = [&](const Buffer& y, const Buffer& w) {
     return c.is(y, {x.dtype}) && c.is(w, {x.dtype}) && checkLinear(c, x, y, w);
@@ -36,7 +37,8 @@ bool checkJoint(OpCheck& c, const Buffer& x, bool isBackward) {
   return true;
 }
 
-/// x, then two or three gradients of products of it; their weights' gradients.
+/// Checks x, the two or three output gradients of its matmuls, and the weight
+/// gradients.
 bool checkJointWgrad(OpCheck& c) {
   if (!c.is(c.in(0), real))
     return false;
@@ -61,7 +63,7 @@ bool checkEmbedding(OpCheck& c, bool backward) {
          c.axis(ops::EmbeddingAttributes(c.op.attributes).axis);
 }
 
-/// One element of `bias` for each of the last ones of a token.
+/// Checks that the size of `bias` divides the size of `tokens`.
 bool checkBias(OpCheck& c, const Buffer& tokens, const Buffer& bias) {
   return c.is(tokens, real) &&
          c.divides(elementCount(bias.shape), elementCount(tokens.shape),

@@ -1,5 +1,5 @@
-// The ops of mixtures of experts: a token's choices, its rows among the
-// experts' places, and the experts' products. See ValidateOps.cpp.
+// The ops of mixtures of experts: a token's choices, dispatch of tokens to the
+// experts' rows, and the experts' matmuls. See ValidateOps.cpp.
 
 #include "runtime/ops/ExpertOps.h"
 #include "runtime/plan/OpCheck.h"
@@ -7,13 +7,13 @@
 namespace reciperun::plan {
 namespace {
 
-/// An optional operand is absent, or is of that type and size.
+/// Checks that an optional operand is absent or has this type and size.
 bool isAbsentOr(OpCheck& c, size_t input, DType type, int64_t elements) {
   return !c.hasIn(input) ||
          (c.is(c.in(input), {type}) && c.counts(c.in(input), elements));
 }
 
-/// An optional result that is added to.
+/// Checks an optional result that the op adds to.
 bool isAbsentOrSum(OpCheck& c, size_t output, int64_t elements) {
   return !c.hasOut(output) || (c.is(c.out(output), {DType::f64}) &&
                                c.counts(c.out(output), elements));
@@ -63,7 +63,7 @@ bool checkBalance(OpCheck& c) {
          c.counts(c.out(0), elementCount(c.in(0).shape));
 }
 
-/// Tokens [b,s,h] beside rows of experts [g,p,h] and choices [b,s,k].
+/// Checks tokens [b,s,h], rows of experts [g,p,h] and choices [b,s,k].
 bool checkExperts(OpCheck& c, const Buffer& tokens, const Buffer& rows,
                   const Buffer& numbers) {
   return c.rank(tokens, 3) && c.rank(rows, 3) && c.rank(numbers, 3) &&
@@ -75,7 +75,7 @@ bool checkExperts(OpCheck& c, const Buffer& tokens, const Buffer& rows,
          (numbers.shape[2] > 0 || c.fail("has tokens without choices"));
 }
 
-/// Gates [b,s,k], one a choice.
+/// Checks gates [b,s,k], one per choice.
 bool checkGates(OpCheck& c, const Buffer& gates, const Buffer& numbers,
                 const Buffer& tokens) {
   return c.isMath(gates, tokens) &&
@@ -90,7 +90,8 @@ bool checkDispatch(OpCheck& c) {
          (!c.hasIn(2) || checkGates(c, c.in(2), c.in(1), c.in(0)));
 }
 
-/// Rows `x` [g,p,h] of the blocks of `counts`, and `y` [g,q,h] of one block.
+/// Checks rows `x` [g,p,h] of the blocks of `counts`, and `y` [g,q,h] of one
+/// block.
 bool checkPacked(OpCheck& c, const Buffer& x, const Buffer& y,
                  const Buffer& counts) {
   if (const int64_t begin = ops::PackRowsAttributes(c.op.attributes).begin;
@@ -110,7 +111,7 @@ bool checkPack(OpCheck& c) {
          isAbsentOrSum(c, 2, 2);
 }
 
-/// `taken` [b,s,k,h], of choices [b,s,k] a row of [g,p,h] each.
+/// Checks `taken` [b,s,k,h]: for each choice [b,s,k] a row of [g,p,h].
 bool isTaken(OpCheck& c, const Buffer& taken, const Buffer& numbers,
              const Buffer& rows) {
   return c.is(taken, {rows.dtype}) &&
@@ -124,7 +125,8 @@ bool checkCombine(OpCheck& c) {
          (!c.hasIn(2) || checkGates(c, c.in(2), c.in(1), c.in(0)));
 }
 
-/// The gradient of dispatch, where the tokens' is the result, or of combine.
+/// Checks the gradient of dispatch, whose result is the tokens' gradient, or of
+/// combine.
 bool checkExpertsBackward(OpCheck& c, bool isDispatch) {
   const Buffer& tokens = isDispatch ? c.out(0) : c.in(0);
   const Buffer& rows = isDispatch ? c.in(0) : c.out(0);
@@ -142,7 +144,8 @@ bool checkExpertsBackward(OpCheck& c, bool isDispatch) {
          (!c.hasOut(1) || checkGates(c, c.out(1), c.in(1), tokens));
 }
 
-/// `x` [g,p,k...], `y` [g,p,n...], `w` [g m,n...,k...], `counts` [g,n,m].
+/// Checks `x` [g,p,k...], `y` [g,p,n...], `w` [g m,n...,k...], `counts`
+/// [g,n,m].
 bool checkExpertLinear(OpCheck& c, const Buffer& x, const Buffer& y,
                        const Buffer& w, const Buffer& counts) {
   if (x.shape.size() < 3 || y.shape.size() < 3 || w.shape.size() < 3)

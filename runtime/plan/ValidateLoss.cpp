@@ -1,5 +1,5 @@
-// The loss: what is known of the logits of each place, and the sum of what
-// places lose. See ValidateOps.cpp.
+// The loss: softmax statistics of the logits at each position, and the sum of
+// the losses. See ValidateOps.cpp.
 
 #include "runtime/ops/LossOps.h"
 #include "runtime/plan/OpCheck.h"

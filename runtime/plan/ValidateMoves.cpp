@@ -1,5 +1,5 @@
-// Ops that move, cut and clear elements: the widths of rows add up, and copies
-// lead from one memory to the other.
+// Ops that move, slice and clear elements: row widths add up, and copies go
+// from host to device memory or back.
 
 #include "runtime/ops/MoveOps.h"
 #include "runtime/plan/OpCheck.h"
@@ -7,7 +7,8 @@
 namespace reciperun::plan {
 namespace {
 
-/// `part` are the elements from `begin` on of each row of `wide`.
+/// Checks that `part` is a slice, from column `begin` on, of each row of
+/// `wide`.
 bool checkPartOfRows(OpCheck& c, const Buffer& wide, const Buffer& part) {
   const int64_t whole = widthOf(wide), width = widthOf(part);
   const int64_t begin = ops::NarrowAttributes(c.op.attributes).begin;
@@ -38,7 +39,7 @@ bool checkConcat(OpCheck& c) {
   return true;
 }
 
-/// `many` is `once` with a dimension more before the last.
+/// Checks that `many` is `once` with one more dimension before the last.
 bool checkBroadcast(OpCheck& c, const Buffer& once, const Buffer& many) {
   std::vector<int64_t> shape = many.shape;
   if (shape.size() < 2)
@@ -48,7 +49,7 @@ bool checkBroadcast(OpCheck& c, const Buffer& once, const Buffer& many) {
   return c.is(once, real) && c.is(many, {once.dtype}) && c.shaped(once, shape);
 }
 
-/// From one memory to the other.
+/// Checks a copy between host and device memory.
 bool checkCopy(OpCheck& c) {
   const Buffer &from = c.in(0), &to = c.out(0);
   return c.same(from, to) && (from.host != to.host ||

@@ -1,4 +1,4 @@
-// Norms: x, weights and the statistics of rows agree.
+// Norms: x, weights and row statistics match.
 
 #include "runtime/ops/NormOps.h"
 #include "runtime/plan/OpCheck.h"
@@ -6,7 +6,7 @@
 namespace reciperun::plan {
 namespace {
 
-/// As many elements as the last dimensions of x, one of them or more.
+/// Whether the weight covers one or more of the last dimensions of x.
 bool coversRows(OpCheck& c, const Buffer& weight, const Buffer& x) {
   const int64_t elements = elementCount(weight.shape);
   int64_t covered = 1;
@@ -17,14 +17,14 @@ bool coversRows(OpCheck& c, const Buffer& weight, const Buffer& x) {
                 weight.name + "`, which is " + shapeText(weight));
 }
 
-/// A weight, where there is one, for one or more rows of x.
+/// Checks the optional weight, which covers one or more of x's last dimensions.
 bool checkNormWidth(OpCheck& c, const Buffer& x, size_t weight) {
   return c.is(x, real) &&
          (!c.hasIn(weight) ||
           (c.is(c.in(weight), {x.dtype}) && coversRows(c, c.in(weight), x)));
 }
 
-/// What is known of each row of x.
+/// Checks a statistic with one element per row of x.
 bool checkRows(OpCheck& c, const Buffer& rows, const Buffer& x) {
   return c.isMath(rows, x) && c.counts(rows, rowsOf(x));
 }
@@ -39,7 +39,7 @@ bool checkLayerNorm(OpCheck& c) {
          checkRows(c, c.out(1), c.in(0)) && checkRows(c, c.out(2), c.in(0));
 }
 
-/// dy, x, w and `rows` operands that tell of each row.
+/// Checks dy, x, w and the `rows` operands with row statistics.
 bool checkNormBackward(OpCheck& c, size_t rows) {
   const Buffer& dy = c.in(0);
   if (!checkNormWidth(c, dy, 2) || !c.same(dy, c.in(1)) ||

@@ -1,10 +1,10 @@
-// One op: its operands exist, have the right types, and sizes that agree. A
-// file for each family of ops has its checks.
+// Checks one op: its operands exist, have the right types, and their sizes
+// match. Each family of ops has its checks in its own file.
 //
-// Kernels treat leading dimensions as one and never look at a shape twice, so
-// the checks count elements the way the kernels do: a linear's x has m*k
-// elements, y has m*n. What passes here cannot reach beyond its buffers. The
-// descriptions of runtime/ops are the specification.
+// Kernels treat leading dimensions as one and never check a shape again, so the
+// checks count elements in the same way: a linear's x has m*k elements, y has
+// m*n. An op that passes cannot access memory outside its buffers. The
+// descriptions in runtime/ops are the specification.
 
 #include "runtime/ops/OpKind.h"
 #include "runtime/plan/OpCheck.h"
@@ -44,7 +44,7 @@ bool checkFamily(OpCheck& c) {
   return c.fail("is of no known family");
 }
 
-/// All ops but copies are the device's.
+/// Checks that all ops except copies use device buffers.
 bool checkPlaces(OpCheck& c) {
   if (c.op.kind == OpKind::CopyBegin || c.op.kind == OpKind::CopyEnd)
     return true;

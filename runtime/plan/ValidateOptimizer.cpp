@@ -6,8 +6,8 @@
 namespace reciperun::plan {
 namespace {
 
-/// A master as wide as the step computes, or in the bf16 parameter: with the
-/// remainder in `master`, or alone.
+/// Checks a master: of the parameter's type, or, for a bf16 parameter, f32, u16
+/// (the lower halves, MasterHalves.h) or the parameter itself.
 bool checkMaster(OpCheck& c, const Buffer& param, const Buffer& master) {
   if (param.dtype != DType::bf16)
     return c.is(master, {param.dtype});

@@ -1,5 +1,5 @@
-// Checks of the ops that make matrices of 8 bits and multiply them: a matrix
-// has two dimensions, and its scales as many as the description says.
+// Ops that make fp8 matrices and multiply them: a matrix has two dimensions,
+// and the description gives the number of its scales.
 
 #include "runtime/ops/OpKind.h"
 #include "runtime/ops/QuantizationOps.h"
@@ -26,7 +26,7 @@ std::optional<sizes::ScaleBlocks> blocksOf(OpCheck& c, const char* attribute,
   return found;
 }
 
-/// A matrix and the scales of its blocks.
+/// Checks a matrix and the scales of its blocks.
 bool checkMatrix(OpCheck& c, const Buffer& q, const Buffer& scale,
                  sizes::ScaleBlocks blocks) {
   if (!c.is(q, narrow) || !c.rank(q, 2))
@@ -37,7 +37,7 @@ bool checkMatrix(OpCheck& c, const Buffer& q, const Buffer& scale,
                                                : c.shaped(scale, wanted.shape));
 }
 
-/// A result of the size of x, and its scales.
+/// Checks an output matrix of x's size and its scales.
 bool checkMade(OpCheck& c, size_t matrix, size_t scale,
                sizes::ScaleBlocks blocks) {
   if (!c.hasOut(scale))
@@ -46,7 +46,7 @@ bool checkMade(OpCheck& c, size_t matrix, size_t scale,
          c.counts(c.out(matrix), elementCount(c.in(0).shape));
 }
 
-/// What is made of values of the size and type of in(0).
+/// Checks the outputs of a cast of values with the size and type of in(0).
 bool checkQuantized(OpCheck& c, const QuantizedTensor& tensor) {
   const auto [first, history] = tensor;
   const auto blocks =
@@ -77,7 +77,8 @@ bool checkAllQuantized(OpCheck& c) {
       [&](const QuantizedTensor& tensor) { return checkQuantized(c, tensor); });
 }
 
-/// Two that one kernel makes, from the outputs 0 and 5 on, are alike.
+/// Checks that the two matrices of one kernel, whose outputs start at 0 and 5,
+/// match.
 bool areAlike(OpCheck& c) {
   auto matrixFrom = [&](size_t first) {
     Buffer matrix = c.out(c.hasOut(first) ? first : first + 2);
@@ -118,7 +119,7 @@ bool checkTranspose(OpCheck& c) {
          c.shaped(qt, {q.shape[1], q.shape[0]});
 }
 
-/// A run of what ranks keep in parts, and its maximum.
+/// Checks a slice of a matrix that ranks keep in parts, and its maximum.
 bool checkPart(OpCheck& c, const Buffer& part, const Buffer& maxima) {
   const ops::ShardAmaxAttributes attributes(c.op.attributes);
   const std::string& axis = attributes.axis;

@@ -1,5 +1,5 @@
-// The settings of a plan that trains: batch sizes, data sources, numbers of
-// steps, the learning rate and checkpoints are in range.
+// The settings of a training plan: batch sizes, data sources, numbers of steps,
+// the learning rate and checkpoints are in range.
 
 #include "runtime/plan/Mesh.h"
 #include "runtime/plan/Validate.h"

@@ -1,5 +1,5 @@
-// The ops of state space layers: convolutions along the sequence, and the scan
-// of states. See ValidateOps.cpp.
+// The ops of state space layers: convolutions along the sequence, and the state
+// scan. See ValidateOps.cpp.
 
 #include "runtime/ops/StateSpaceOps.h"
 #include "runtime/plan/OpCheck.h"
@@ -7,7 +7,7 @@
 namespace reciperun::plan {
 namespace {
 
-/// x [b,s,g,c], w [g,c,k] and the segments of the tokens.
+/// Checks x [b,s,g,c], w [g,c,k] and the tokens' segments.
 bool checkConv(OpCheck& c, const Buffer& x, const Buffer& w,
                const Buffer& segments) {
   return c.is(x, real) && c.rank(x, 4) && c.is(w, {x.dtype}) && c.rank(w, 3) &&
@@ -24,8 +24,9 @@ bool checkConvBackward(OpCheck& c) {
                            c.shaped(c.out(1), c.in(2).shape)));
 }
 
-/// From input `first` on: x [b,s,g,c], dt [b,s,g,h], b and c [b,s,g,n], a_log,
-/// d and dt_bias [g,h], segments; `states` [b,g,chunks,c,n].
+/// Checks the inputs from `first` on: x [b,s,g,c], dt [b,s,g,h], b and c
+/// [b,s,g,n], a_log, d and dt_bias [g,h], segments; and `states`
+/// [b,g,chunks,c,n].
 bool checkScanned(OpCheck& c, size_t first, const Buffer& states) {
   const Buffer &x = c.in(first), &dt = c.in(first + 1), &b = c.in(first + 2);
   if (!c.is(x, real) || !c.rank(x, 4) || !c.rank(dt, 4) || !c.rank(b, 4))

@@ -1,5 +1,5 @@
-// Between stages: each side of a transfer has its other one, and what goes by a
-// link is sent in the order in which it is received.
+// Transfers between stages: each side has its counterpart, and the messages of
+// a link are sent in the order in which they are received.
 
 #include "runtime/plan/Validate.h"
 
@@ -10,7 +10,7 @@
 namespace reciperun::plan {
 namespace {
 
-/// The other side of a transfer, and null where no stage has it.
+/// The other side of a transfer, or null when no stage has it.
 const Transfer* counterpart(const Plan& plan, int stage,
                             const Transfer& transfer) {
   for (const Transfer& other : plan.stages[size_t(transfer.peer)].transfers)
@@ -20,7 +20,7 @@ const Transfer* counterpart(const Plan& plan, int stage,
   return nullptr;
 }
 
-/// From a stage to another, by a link.
+/// The direction of a link between two stages.
 struct Way {
   int from = 0, to = 0, link = 0;
   auto operator<=>(const Way&) const = default;
@@ -32,8 +32,8 @@ Way wayOf(int stage, const Transfer& transfer) {
           transfer.link};
 }
 
-/// What goes each way in one schedule, by channel and micro-batch, in the order
-/// in which a stage begins to send or to receive it.
+/// The messages of one schedule by direction, as pairs of channel and
+/// micro-batch, in the order in which a stage begins to send or receive them.
 using Traffic = std::map<Way, std::vector<std::pair<int, int>>>;
 
 void addTraffic(const Stage& stage, int number, const Schedule& schedule,
@@ -46,7 +46,7 @@ void addTraffic(const Stage& stage, int number, const Schedule& schedule,
     }
 }
 
-/// By the schedule's name.
+/// The traffic of each schedule, by name.
 std::map<std::string, Traffic> trafficOf(const Plan& plan,
                                          ScheduleStep::Kind kind) {
   std::map<std::string, Traffic> traffic;
@@ -57,7 +57,7 @@ std::map<std::string, Traffic> trafficOf(const Plan& plan,
   return traffic;
 }
 
-/// A link is of two stages.
+/// Checks that a link leads from one stage to one other.
 Status linesAreApart(const Plan& plan) {
   std::map<int, Way> ways; // by link
   for (size_t i = 0; i < plan.stages.size(); ++i)
@@ -70,7 +70,8 @@ Status linesAreApart(const Plan& plan) {
   return Status::ok();
 }
 
-/// Otherwise one message would be taken for another.
+/// Checks the order of messages. In another order a rank would take one message
+/// for another.
 Status linesKeepOrder(const Plan& plan) {
   const auto received = trafficOf(plan, ScheduleStep::Kind::receive);
   for (const auto& [schedule, traffic] :
