@@ -259,8 +259,7 @@ struct Region {
   /// The group that shares masters and moments; "" when they are not split.
   std::string shardAxis;
   std::vector<int> parameters;
-  std::vector<int64_t>
-      starts; // the offset of each parameter in the region, in elements
+  std::vector<int64_t> starts; // their offsets in the region, in elements
 };
 
 // ---- the settings around the step
@@ -419,8 +418,7 @@ struct Plan {
   /// The folder in which relative paths start. In a file it is relative to the
   /// file's folder; after resolvePaths, to the working folder. See Paths.h.
   std::string folder = ".";
-  std::vector<std::string>
-      writtenPaths; // the user's texts of resolved paths; not in the JSON
+  std::vector<std::string> writtenPaths; // of resolved paths; not in the JSON
   /// For training plans that export: the single-rank plan of task `generate` as
   /// JSON text, written next to the exported model.
   std::string generation;

@@ -3,13 +3,13 @@
 //
 // For each sequence, query head and tile of 64 queries:
 //   1. load the queries, transposed;
-//   2. for each tile of keys that the queries see: scores (keys by queries, so
-//      that a softmax runs down the columns and vectorises across queries);
-//      hide what is not seen; raise the running maximum; rescale the sum and
-//      the output so far; add exp(score - maximum) times the values;
+//   2. for each tile of keys that the queries see: compute scores (keys by
+//      queries, so that the softmax runs down the columns and vectorises across
+//      queries); mask hidden pairs; raise the running maximum; rescale the sum
+//      and the output so far; add exp(score - maximum) times the values;
 //   3. divide by the sum; keep lse = maximum + log(sum) for the backward.
-// A block that carries on from earlier ones starts with maximum = lse, sum = 1
-// and the output so far.
+// A block that resumes from earlier ones starts with maximum = lse, sum = 1 and
+// the output so far.
 
 #include "runtime/device/cpu/CpuContext.h"
 #include "runtime/device/cpu/Parallel.h"
@@ -31,7 +31,7 @@ using device::KernelArgs;
 using device::Strided;
 using device::Tensor;
 
-/// The lse of a query that has seen no key in the blocks so far: finite, so
+/// The lse of a query that has seen no key in the blocks so far. Finite, so
 /// that the difference of two is never NaN.
 template <class M>
 constexpr M nothingSeen = std::numeric_limits<M>::lowest() / 2;
@@ -48,7 +48,7 @@ template <class M> struct Running {
   }
 
   /// Turns products [keys, tileQueries] into exp(scale product - maximum) and
-  /// sets `rescale` to what earlier sums and outputs shrink by.
+  /// sets `rescale` to the factor for earlier sums and outputs.
   void absorb(int64_t keys, M scale, M* scores) {
     M raised[tileQueries];
     std::copy_n(maximum, tileQueries, raised);
@@ -77,8 +77,8 @@ template <class M> struct Running {
   }
 };
 
-/// Attention to one block of keys. The output is T where the block is all that
-/// there is, and M where others may follow.
+/// Attention to one block of keys. The output is T for a single block, and M if
+/// other blocks may follow.
 template <class T, class Out> class Forward {
   using M = Math<T>;
   using Operands = AttentionOperands<T>;
@@ -91,16 +91,16 @@ public:
         padded(sizes.paddedWidth<M>()), queries(queries), keys(keys),
         out(out.as<Out>()), lse(lse.as<M>()) {}
 
-  /// Carries on from the output and lse of earlier blocks.
+  /// Starts from the output and lse of earlier blocks.
   void resume() { isResumed = true; }
-  /// The lse of queries that see nothing.
+  /// Sets the lse of queries that see no key.
   void markUnseen(M mark) { unseen = mark; }
 
   void run() {
     const int64_t tiles = sizes.queryTiles();
     device::parallelItems(context.threads(), sizes.batch * sizes.heads * tiles,
                           [&](int64_t item, int thread) {
-                            // The last tiles, which see the most keys, first.
+                            // The last tiles first: they see the most keys.
                             const int64_t tile =
                                 tiles - 1 - item / (sizes.batch * sizes.heads);
                             const int64_t head = item % sizes.heads;
@@ -111,7 +111,7 @@ public:
   }
 
 private:
-  /// A thread's tiles; a word is never larger than M.
+  /// A thread's tiles. A word is never larger than M.
   struct Scratch {
     Word* queries;       // across
     Word *keys, *values; // left, right
@@ -254,7 +254,7 @@ private:
   M unseen = 0;
 };
 
-/// out = sum, and lse is 0 where nothing was seen, as attention leaves it.
+/// out = sum. Like attention, sets lse to 0 for queries that saw no key.
 template <class T> void finish(const KernelArgs& args) {
   using M = Math<T>;
   const M* from = args.inputs[0].as<M>();

@@ -1,7 +1,7 @@
-// Attention on a GPU: cuDNN where the plan says that rows are one document, or
-// how many they have at most, and cuDNN has a kernel, otherwise our own, which
-// know all that ops/attention.ops allows, and take the keys block by block,
-// too.
+// Attention on a GPU. cuDNN serves rows that are one document or have a known
+// maximum number of documents, if it has a kernel. Otherwise our own kernels
+// serve: they support everything in ops/attention.ops, including blocks of
+// keys.
 
 #include "runtime/device/cuda/AttentionPlans.h"
 #include "runtime/kernels/attention/AttentionBlockLibrary.h"
@@ -48,7 +48,7 @@ Status forwardF32(const AttentionShape& shape, const ForwardRows& rows,
   });
 }
 
-/// By cuDNN, if it can and has the room.
+/// Runs cuDNN. nullopt when it has no kernel or lacks workspace.
 std::optional<Status> byLibrary(const CudaKernelArgs& args) {
   const auto& in = args.inputs;
   const auto known = libraryAttention(args.op, in[0], in[1]);

@@ -1,16 +1,16 @@
-// The gradient of attention, tile by tile, with the scores computed again (Dao
-// et al. 2022, "FlashAttention", algorithm 4).
+// The gradient of attention, tile by tile, with recomputed scores (Dao et al.
+// 2022, "FlashAttention", algorithm 4).
 //
 // With P = exp(scale q k - lse) and delta = sum(do o):
 //   dv = P^T do,  dS = scale P (do v - delta),  dq = dS k,  dk = dS^T q
 // For each sequence and key head (one thread: dk and dv have one owner), each
 // of its query heads and tile of 64 queries:
-//   1. load queries and do, as they are and transposed; delta;
-//   2. for each tile of keys that the queries see: P and dS, keys by queries;
-//      add to dq in the caches, to dk and dv in memory.
-// dk and dv are summed in f32 or f64: in the outputs when those have that type,
-// in the plan's workspace when they are bf16. Given block by block, keys add to
-// the gradients that are there, dq included.
+//   1. load queries and do, unchanged and transposed; compute delta;
+//   2. for each tile of keys that the queries see: compute P and dS, keys by
+//      queries; add to dq in the caches, and to dk and dv in memory.
+// dk and dv are accumulated in f32 or f64: in the outputs if they have that
+// type, in the plan's workspace if they are bf16. A block of keys adds to the
+// existing gradients, including dq.
 
 #include "runtime/device/cpu/CpuContext.h"
 #include "runtime/device/cpu/Parallel.h"
@@ -30,14 +30,14 @@ using device::KernelArgs;
 using device::Strided;
 using device::Tensor;
 
-/// What the forward knew of the queries that the backward reads.
+/// Results of the forward, and the output gradient, for the queries.
 struct AttentionOutputs {
   Tensor dout, out; // T [b, queries, heads, d]
   Tensor lse;       // M [b, heads, queries]
 };
 
-/// The gradients that one block of keys gives. dq is T where the block is all
-/// that there is, and M, added to, where it is one of several.
+/// The gradients of one block of keys. dq is T for a single block, and an
+/// accumulator M for one of several.
 template <class T, class Out> class Backward {
   using M = Math<T>;
   using Operands = AttentionOperands<T>;
@@ -51,7 +51,7 @@ public:
         padded(sizes.paddedWidth<M>()), outputs(outputs), queries(queries),
         keys(keys), dq(dq), dk(dk), dv(dv) {}
 
-  /// Adds to the gradients that are there.
+  /// Adds to the existing gradients.
   void resume() { isResumed = true; }
 
   void run() {
@@ -63,13 +63,13 @@ public:
   }
 
 private:
-  /// A thread's tiles, in the forms of AttentionOperands.h; a word is never
+  /// A thread's tiles, in the layouts of AttentionOperands.h. A word is never
   /// larger than M.
   struct Scratch {
     M *dq, *sum;        // [64, padded]
     M *weights, *slope; // [keys, queries]: P and dS
     M *delta, *lse;     // [queries]
-    M* bend;            // [keys, queries]: the slope of a softcap, if any
+    M* bend;            // [keys, queries]: the softcap's derivative, if any
     Word *queriesAcross, *outwardAcross, *queries, *outward; // the last right
     Word *keysLeft, *valuesLeft, *keys;                      // the last right
     Word* operand;                                           // P or dS as A
@@ -188,8 +188,8 @@ private:
     Operands::right(key, stride, seen.count, sizes.width, padded, s.keys);
   }
 
-  /// weights [keys, queries] = P. Columns behind the queries hold exp(0),
-  /// which the zeros of their `outward` and queries cancel.
+  /// weights [keys, queries] = P. Columns beyond the queries hold exp(0). The
+  /// zeros of their `outward` and queries cancel them.
   void weigh(TileRange seen, const Scratch& s) {
     multiplyAcross(s.keysLeft, s.queriesAcross, seen, s.weights);
     if (sizes.softcap)

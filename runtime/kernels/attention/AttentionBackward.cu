@@ -1,9 +1,9 @@
-// The gradient of attention on a GPU: cuDNN as in Attention.cu, where the
-// plan's workspace is what it needs; otherwise our own kernels:
-//   1. delta = sum(do o), a warp a row;
-//   2. dk and dv, a block a tile of keys;
-//   3. dq, a block a tile of queries.
-// Of a block of keys the gradients are added to those of other blocks.
+// The gradient of attention on a GPU. cuDNN serves as in Attention.cu if the
+// plan's workspace is large enough. Otherwise our own kernels serve:
+//   1. delta = sum(do o), one warp per row;
+//   2. dk and dv, one thread block per tile of keys;
+//   3. dq, one thread block per tile of queries.
+// For a block of keys the gradients are added to those of other blocks.
 
 #include "runtime/device/cuda/AttentionPlans.h"
 #include "runtime/kernels/attention/AttentionBackwardBf16.cuh"
@@ -58,8 +58,8 @@ Status findDeltas(const AttentionShape& shape, const CudaKernelArgs& args,
   return device::launchStatus();
 }
 
-/// Room for delta behind the bounds: the plan's workspace, which bf16 and
-/// blocks of a ring have, or else the rest of the scratch.
+/// The buffer for delta: the plan's workspace, which bf16 and blocks of a ring
+/// have, or the scratch after the bounds.
 Expected<float*> roomForDeltas(const AttentionShape& shape,
                                const CudaKernelArgs& args) {
   static_assert(sizes::mostDeltasInScratch * int64_t(sizeof(float)) <
@@ -98,7 +98,8 @@ Status gradientsBf16(const AttentionShape& shape, const BackwardData& data,
                 data);
 }
 
-/// The operands of a backward and of a block's, which are alike.
+/// The operands of `attention_backward` and `attention_block_backward`, which
+/// have the same order.
 Status backwardBf16(const AttentionShape& shape, const CudaKernelArgs& args,
                     float* delta, bool addsToSums) {
   const auto& in = args.inputs;
@@ -148,7 +149,7 @@ Status backwardF32(const AttentionShape& shape, const CudaKernelArgs& args,
   });
 }
 
-/// By our own kernels.
+/// Runs our own kernels.
 Status backward(AttentionShape shape, const CudaKernelArgs& args,
                 bool addsToSums) {
   RECIPERUN_TRY(checkAttention(shape));
@@ -160,7 +161,7 @@ Status backward(AttentionShape shape, const CudaKernelArgs& args,
   return backwardF32(shape, args, *delta, addsToSums);
 }
 
-/// By cuDNN, if it can and has the room.
+/// Runs cuDNN. nullopt when it has no kernel or lacks workspace.
 std::optional<Status> byLibrary(const CudaKernelArgs& args) {
   const auto& in = args.inputs;
   const auto known = libraryGradient(args.op, in[2], in[3]);

@@ -1,21 +1,21 @@
-// The gradients of attention in bf16 on tensor cores, with the scores computed
-// again (Dao 2023, "FlashAttention-2", algorithm 2).
+// The gradients of attention in bf16 on tensor cores, with recomputed scores
+// (Dao 2023, "FlashAttention-2", algorithm 2).
 //
 // With P = exp(score - lse) and delta = sum(do o):
 //   dv = P^T do,  dS = scale P (do v^T - delta),  dq = dS k,  dk = dS^T q
-// Each gradient has one owner, so that nothing is added in an order of chance.
-// One algorithm serves both sides. A block owns 64 rows and goes over the
-// columns in tiles of 64; a warp has 16 rows:
-//   of keys:    rows are k and v, columns q and do of all heads of the group;
-//               dk and dv are sums over the columns;
-//   of queries: rows are q and do, columns k and v; dq is a sum over them.
-//   1. copy the rows into shared memory, and the first tile of columns;
-//   2. while the next tile comes in: products = row column^T of both pairs;
-//      P and dS of them, masked as forward does, stay in registers, where sums
-//      of a product are laid out as the left operand of the next one;
-//   3. add P and dS times the columns to the gradients.
-// A head wider than 128 has dk and dv made in pieces of its width, by blocks of
-// their own, as many as registers hold.
+// Each gradient has one owner, so the order of accumulation is fixed. One
+// algorithm serves both sides. A thread block owns 64 rows and loops over the
+// columns in tiles of 64. A warp has 16 rows.
+//   keys:    rows are k and v, columns q and do of all heads of the group;
+//            dk and dv are sums over the columns;
+//   queries: rows are q and do, columns k and v; dq is a sum over them.
+//   1. copy the rows and the first tile of columns into shared memory;
+//   2. while the next tile is copied: matmuls row column^T of both pairs. P and
+//      dS, masked like in forward, stay in registers, where the accumulators of
+//      one matmul have the layout of the left operand of the next;
+//   3. accumulate P and dS times the columns into the gradients.
+// For heads wider than 128, dk and dv are computed in slices of the width that
+// fit the registers, each by a thread block of its own.
 
 #ifndef RECIPERUN_KERNELS_ATTENTION_ATTENTIONBACKWARDBF16_CUH
 #define RECIPERUN_KERNELS_ATTENTION_ATTENTIONBACKWARDBF16_CUH
@@ -25,8 +25,8 @@
 
 namespace reciperun::kernels::cuda {
 
-/// What a backward reads and writes: as Ops.def lays them, delta like lse. The
-/// gradients are bf16, or, of a block of keys, f32 and added to.
+/// The operands of the backward, with the layouts of Ops.def; delta is like
+/// lse. The gradients are bf16, or f32 accumulators for a block of keys.
 struct BackwardData {
   const Bf16 *q, *k, *v, *dout;
   const float *lse, *delta;
@@ -35,7 +35,7 @@ struct BackwardData {
   bool addsToSums = false;
 };
 
-/// What the gradients need to know of a query: its lse in powers of two.
+/// The per-query state: lse in units of log 2, and delta.
 struct QueryState {
   float lse, delta;
 };
@@ -44,7 +44,7 @@ template <int width, bool ofKeys> class GradientBlock {
 public:
   static constexpr int threads = 128;
   static constexpr int rows = tileTokens;
-  /// Elements of the width whose gradients a block makes.
+  /// The number of width elements whose gradients a thread block computes.
   static constexpr int piece = ofKeys && width > 128 ? (width == 192 ? 64 : 128)
                                                      : width;
   static constexpr int pieces = width / piece;
@@ -57,7 +57,7 @@ public:
       : shape(shape), data(data), lane(int(threadIdx.x) % 32),
         warpRow(int(threadIdx.x) / 32 * 16), sequence(int(blockIdx.z)),
         head(int(blockIdx.y) / pieces), begin(int(blockIdx.y) % pieces * piece),
-        // The rows that see most, or are seen by most, first.
+        // The rows with the most visible columns first.
         rowTile(ofKeys ? int(blockIdx.x) : int(gridDim.x - 1 - blockIdx.x)),
         queries(shape.queries.of(sequence)), keys(shape.keys.of(sequence)),
         bounds((ofKeys ? keys : queries).bounds[rowTile]), shared(shared) {}
@@ -93,13 +93,13 @@ private:
   /// A tile of columns in shared memory: k and v, or q and do.
   struct Stage {
     Tile<width> first, second;
-    QueryState* state; // of columns that are queries
+    QueryState* state; // when columns are queries
     KeyToken* keys;
-    QueryToken* queries; // in the place of the keys
+    QueryToken* queries; // aliases the keys
   };
 
-  /// Shared memory: two tiles of rows, twice two of columns, then twice what is
-  /// known of the columns' tokens.
+  /// Shared memory: two row tiles, two stages of two column tiles, then two
+  /// stages of the state and tokens of the columns.
   __device__ __forceinline__ Tile<width> tileOf(int number) const {
     return {reinterpret_cast<Bf16*>(shared) + number * tileTokens * width};
   }
@@ -132,7 +132,7 @@ private:
                   : seenOf(bounds, keys.bounds[tile], shape.rule);
   }
 
-  /// The first tile from `from` on that rows see, of this or a later member.
+  /// The first tile from `from` on that rows see, in this or a later member.
   __device__ __forceinline__ Place next(Place from) const {
     for (; from.member < members(); from = {from.member + 1, 0}) {
       from.tile = nextTile(from.tile, columnSide().tiles(),
@@ -208,7 +208,7 @@ private:
       }
   }
 
-  /// Adds what a tile of columns gives.
+  /// Accumulates the contribution of a tile of columns.
   __device__ __forceinline__ void take(Place place, const Stage& stage) {
     float weights[columnTiles][4] = {}, slopes[columnTiles][4] = {};
     product(weights, firstRows(), stage.first);
@@ -247,7 +247,7 @@ private:
     }
   }
 
-  /// Matmuls become P and dS.
+  /// Turns the results of the matmuls into P and dS.
   template <bool capped>
   __device__ __forceinline__ void weigh(const ScoreRule& rule,
                                         const Stage& stage,
@@ -270,7 +270,7 @@ private:
       }
   }
 
-  /// 0 where a query does not see a key.
+  /// Sets P and dS to 0 where a query does not see a key.
   __device__ __forceinline__ void hide(const Stage& stage,
                                        float (&weights)[columnTiles][4],
                                        float (&slopes)[columnTiles][4]) const {
@@ -295,11 +295,11 @@ private:
     }
   }
 
-  /// sums [16, piece] += left [16, 64] times the piece of the columns.
+  /// sums [16, piece] += left [16, 64] times this block's slice of the columns.
   __device__ __forceinline__ void add(float (&sums)[sumTiles][4],
                                       const float (&left)[columnTiles][4],
                                       Tile<width> columns) const {
-    // A piece begins at whole groups of 64 elements, 128 bytes on.
+    // A slice begins at a multiple of 64 elements (128 bytes).
     const Operands<width> right(Tile<width>{columns.data + begin}, lane);
 #pragma unroll
     for (int column = 0; column < tileTokens; column += 16) {
@@ -353,7 +353,7 @@ private:
           row[column] += sums[n][2 * half + i];
   }
 
-  /// The token of this lane's row, and its column in a tile.
+  /// The token of this lane's row, and this lane's column in a tile.
   __device__ int rowOf(int half) const {
     return rowTile * rows + warpRow + half * 8 + lane / 4;
   }

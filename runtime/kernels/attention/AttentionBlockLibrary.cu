@@ -1,11 +1,17 @@
-// Blocks of a ring by cuDNN.
+// Ring attention blocks by cuDNN.
 //
-// Forward: 1. the block's own output, in bf16, into room that the op has for
-// it, and its lse into the scratch; 2. merged with the sums so far, in f32, a
-// warp a row. Backward: 1. the lse of the queries that count, packed; 2. the
-// block's gradients, in bf16, into room of the op's, with the lse and the
-// output of all blocks, so that weights are those of the whole; 3. added to the
-// sums.
+// Forward:
+// 1. Write the block's own output, in bf16, to the op's extra buffer, and its
+// lse
+//    to the scratch.
+// 2. Merge both with the sums so far, in f32, one warp per row.
+// Backward:
+// 1. Pack the lse of the queries in the block.
+// 2. Write the block's gradients, in bf16, to the op's extra buffers. The lse
+// and
+//    the output are those of all blocks, so that the weights are those of the
+//    whole softmax.
+// 3. Add the gradients to the sums.
 
 #include "runtime/kernels/attention/AttentionBlockLibrary.h"
 
@@ -24,11 +30,11 @@ using device::Tensor;
 
 constexpr int lanes = 32, warps = 8, threads = lanes * warps;
 
-/// Elements of a sum that an access of 16 bytes moves.
+/// The number of elements of a sum in a 16-byte access.
 constexpr int pack = vectorLength<float>;
 using Sums = Vector<float, pack>;
 
-/// Some tokens of each sequence, from `first` on, of `all` in memory.
+/// `count` tokens of each sequence, from `first` on. Memory holds `all` tokens.
 struct Part {
   int64_t batch, first, count, all;
   int heads, width;
@@ -36,15 +42,16 @@ struct Part {
   __host__ __device__ int64_t rows() const { return batch * count * heads; }
   __host__ __device__ int64_t elements() const { return rows() * width; }
 
-  /// The token in memory of token number i of the part.
+  /// The index in memory of token number i of the part.
   __device__ int64_t tokenAt(int64_t i) const {
     return i / count * all + first + i % count;
   }
-  /// The lse in memory [b, heads, all] of a head of it.
+  /// The offset in the lse [b, heads, all] in memory of a head of token number
+  /// i.
   __device__ int64_t stateAt(int64_t i, int head) const {
     return (i / count * heads + head) * all + first + i % count;
   }
-  /// The lse of the part alone [b, heads, count].
+  /// The offset in the packed lse [b, heads, count] of the part.
   __device__ int64_t packedAt(int64_t i, int head) const {
     return (i / count * heads + head) * count + i % count;
   }
@@ -60,12 +67,12 @@ Part keysOf(const LibraryBlock& block, const Tensor& k) {
           int(block.shape.keyHeads), int(block.shape.width)};
 }
 
-/// Where a part begins in data [b, all, heads, width].
+/// The first element of a part in data [b, all, heads, width].
 template <class T> T* beginOf(const Part& part, const Tensor& data) {
   return data.as<T>() + part.first * part.heads * part.width;
 }
 
-/// A warp a row of a head.
+/// One warp per row of a head.
 __global__ __launch_bounds__(threads) void mergeRows(Part part, bool isFirst,
                                                      const bfloat16* out,
                                                      const float* ownLse,
@@ -78,7 +85,7 @@ __global__ __launch_bounds__(threads) void mergeRows(Part part, bool isFirst,
   const int64_t state = part.stateAt(token, head);
   const float own = ownLse[part.packedAt(token, head)];
   const cuda::Merge merge(isFirst ? cuda::nothingSeenYet : lse[state], own);
-  __syncwarp(); // all lanes have read it
+  __syncwarp(); // all lanes have read the lse
   if (threadIdx.x == 0)
     lse[state] = merge.lse;
   const int64_t at = (part.tokenAt(token) * part.heads + head) * part.width;
@@ -120,8 +127,8 @@ __global__ __launch_bounds__(threads) void addRows(Part part,
   next.store(to + at);
 }
 
-/// What a gradient of the block has in bf16 is added to its sum, which may be
-/// known to hold zeros. Widths are whole eights.
+/// Adds a gradient of the block, in bf16, to its sum. With `isZero` the sum
+/// holds zeros and is not read. Widths are multiples of eight.
 Status add(const Part& part, const Tensor& from, const Tensor& sum, bool isZero,
            cudaStream_t stream) {
   const auto kernel = isZero ? addRows<false> : addRows<true>;
@@ -144,7 +151,8 @@ std::optional<Status> libraryBlockForward(const CudaKernelArgs& args) {
   const auto block = libraryBlock(args.op, in[0], in[1]);
   const bool isFirst =
       ops::AttentionBlockAttributes(args.op.attributes).isFirst;
-  // The first block of keys has to leave something of every query.
+  // The first block initialises the sum of every query, so it needs all
+  // queries.
   if (!block || !hasRoom(args, 2) || (isFirst && block->firstQuery != 0))
     return std::nullopt;
   device::AttentionPlans& plans = args.context.attentionPlans();

@@ -1,15 +1,18 @@
-// Blocks of a ring by cuDNN, whose results are then merged with those of the
-// blocks before; AttentionBlockLibrary.cu has them.
+// Ring attention blocks by cuDNN. AttentionBlockLibrary.cu merges each block's
+// result into that of the blocks before.
 //
-// Beside the descriptions of the ops, the executor tells where in the ring a
-// block is, and gives it room, which other kernels have no use for:
-//   - attr `keys`: "own", "earlier" or "later", whose keys they are, where each
+// In addition to the operands of the op descriptions, the executor passes the
+// block's position in the ring and buffers that other kernels do not use:
+//   - attr `keys`: "own", "earlier" or "later", the owner of the keys, where
+//   each
 //     rank has an early and a late piece of each row (plan::Inputs);
-//   - outputs behind the sums: tensors of T like out, or like dq, dk and dv,
-//     that hold nothing yet; absent where T is f32;
-//   - sums of the backward that hold zeros: those of a block's keys, and where
-//     `is_first` is set, those of the queries, too;
-//   - workspace of the backward: plan/RingWorkspace.h.
+//   - outputs after the sums: uninitialised tensors of T like out, or like dq,
+//   dk
+//     and dv; absent when T is f32;
+//   - in the backward, zeroed sums for a block's keys and, if `is_first` is
+//   set,
+//     for the queries;
+//   - in the backward, a workspace: plan/RingWorkspace.h.
 
 #ifndef RECIPERUN_KERNELS_ATTENTION_ATTENTIONBLOCKLIBRARY_H
 #define RECIPERUN_KERNELS_ATTENTION_ATTENTIONBLOCKLIBRARY_H
@@ -20,8 +23,8 @@
 
 namespace reciperun::kernels {
 
-/// The ops `attention_block` and `attention_block_backward`; none where cuDNN
-/// does not serve or has not the room.
+/// The ops `attention_block` and `attention_block_backward`. nullopt when cuDNN
+/// does not support the block or lacks workspace.
 std::optional<Status> libraryBlockForward(const device::CudaKernelArgs& args);
 std::optional<Status> libraryBlockBackward(const device::CudaKernelArgs& args);
 

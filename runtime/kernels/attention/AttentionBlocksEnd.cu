@@ -1,5 +1,5 @@
-// The end of an attention that has gone over its keys block by block, on a GPU:
-// out = sum, and an lse of 0 where nothing was seen.
+// The last step of an attention over blocks of keys, on a GPU: out = sum, and
+// lse = 0 for queries that saw no key.
 
 #include "runtime/kernels/attention/AttentionShape.cuh"
 #include "runtime/kernels/common/CudaKernels.h"

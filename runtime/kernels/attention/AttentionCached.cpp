@@ -1,10 +1,11 @@
 // Attention of new tokens of one sequence to all tokens so far, whose keys and
-// values are in a cache.
+// values are in a KV cache.
 //
 // 1. Write the new keys and values into the cache at their positions.
-// 2. For each new token and query head, run a softmax over the positions up to
-//    the token's own that it sees, 64 at a time (Milakov & Gimelshein 2018):
-//    scores, raised maximum, rescaled sum and output.
+// 2. For each new token and query head, run a softmax over the visible
+// positions
+//    up to the token's own, 64 at a time (Milakov & Gimelshein 2018): scores,
+//    raised maximum, rescaled sum and output.
 
 #include "runtime/device/cpu/CpuContext.h"
 #include "runtime/device/cpu/Parallel.h"
@@ -114,7 +115,7 @@ private:
       out[d] = T(sum[d] / total);
   }
 
-  /// The first position that a token sees: of its window, of its chunk.
+  /// The first position that a token sees, given its window and chunk.
   int64_t firstSeen(int64_t position) const {
     int64_t first = 0;
     if (mask.window)
@@ -144,10 +145,10 @@ private:
 
   const KernelArgs& args;
   const int64_t tokens, heads, keyHeads, width;
-  /// A copy: a plan may lay the cache over them.
+  /// A copy, because the plan may place the cache over the positions.
   const std::vector<int32_t> positions;
   M scale;
-  const M softcap; // 0: none
+  const M softcap; // 0: no softcap
   const AttentionMask mask;
 };
 

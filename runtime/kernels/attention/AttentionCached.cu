@@ -1,12 +1,13 @@
 // Attention of new tokens of one sequence to all tokens so far, whose keys and
-// values are in a cache, on a GPU; see AttentionCached.cpp.
+// values are in a KV cache, on a GPU; see AttentionCached.cpp.
 //
 // 1. Write the new keys and values into the cache at their positions.
-// 2. Many tokens: attention's own kernels, whose keys are the cache, in order.
-//    Few: the positions are cut into pieces, by the cache's size alone. A warp
-//    takes a head of a token and a piece, 32 positions at a time: a lane has
-//    the score of a position, then a part of the width of the sum of values.
-// 3. Of few: a warp puts the pieces of a head together, in their order.
+// 2. With many tokens, attention's own kernels run with the cache as keys, in
+//    order. With few tokens, the positions are cut into pieces, which depend
+//    only on the cache's size. A warp processes one head of a token and one
+//    piece, 32 positions at a time. A lane computes the score of one position,
+//    then a part of the width of the sum of values.
+// 3. With few tokens, a warp merges the pieces of a head in order.
 
 #include "runtime/kernels/attention/AttentionForward.cuh"
 #include "runtime/kernels/attention/AttentionLaunch.cuh"
@@ -24,11 +25,11 @@ using plan::DType;
 using namespace cuda;
 
 constexpr int lanes = 32, warps = 4;
-/// From so many tokens on tiles of queries are worth their while.
+/// From this number of tokens on, tiles of queries are faster.
 constexpr int64_t manyTokens = 16;
 constexpr int64_t shortestPiece = 128; // of positions
 
-/// The sizes of a call, and where its positions are.
+/// The sizes of a call, and the address of its positions.
 struct Cached {
   const int32_t* positions;
   int tokens, heads, keyHeads, width;
@@ -51,8 +52,8 @@ struct Cached {
 
 // ---- step 1
 
-/// A block takes a token. What the CPU refuses, a position outside of the
-/// cache, ends the process's work on the GPU.
+/// One thread block per token. A position outside the cache, which the CPU
+/// rejects, ends the work on the GPU.
 template <class T>
 __global__ void remember(Cached sizes, int64_t row, const T* k, const T* v,
                          T* keys, T* values) {
@@ -73,7 +74,7 @@ __global__ void remember(Cached sizes, int64_t row, const T* k, const T* v,
 
 // ---- many tokens
 
-/// What attention wants to know of the tokens of both sides.
+/// Writes the segments and places of the tokens of both sides.
 __global__ void describe(Cached sizes, int32_t* segments, int32_t* keySegments,
                          int32_t* keyPlaces) {
   const int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x;
@@ -120,8 +121,9 @@ Status attendMany(const Cached& sizes, const CudaKernelArgs& args) {
 
 // ---- few tokens
 
-/// The pieces of a head of a token: what each gives is a maximum of scores, a
-/// sum of powers and sums of values, [tokens, heads, pieces].
+/// The pieces of the heads of the tokens. The result of a piece is the maximum
+/// of its scores, the sum of their exponentials, and the weighted sum of
+/// values, [tokens, heads, pieces].
 struct Pieces {
   int64_t length;
   int count;
@@ -140,8 +142,8 @@ __device__ inline float largestOfWarp(float x) {
   return x;
 }
 
-/// q . key, with q in shared memory. Rows begin at multiples of 16 bytes where
-/// n is more than 1.
+/// q . key, with q in shared memory. For n > 1 rows begin at multiples of 16
+/// bytes.
 template <int n, class T>
 __device__ float dot(const float* q, const T* key, int width) {
   float sum = 0;
@@ -154,7 +156,8 @@ __device__ float dot(const float* q, const T* key, int width) {
   return sum;
 }
 
-/// Step 2: warps are neighbouring heads, blocks pieces, head by head.
+/// Step 2: neighbouring warps have neighbouring heads. A thread block has one
+/// piece.
 template <int n, class T>
 __global__ __launch_bounds__(lanes* warps) void attendPieces(
     Cached sizes, Pieces pieces, const T* q, const T* keys, const T* values) {
@@ -215,7 +218,7 @@ __global__ __launch_bounds__(lanes* warps) void attendPieces(
       pieces.sums[at * width + d] = sums[i];
 }
 
-/// Step 3: a warp a head of a token.
+/// Step 3: one warp per head of a token.
 template <class T>
 __global__ __launch_bounds__(lanes) void mergePieces(Cached sizes,
                                                      Pieces pieces, T* out) {
@@ -240,7 +243,7 @@ template <class T>
 Status attendFew(const Cached& sizes, const CudaKernelArgs& args) {
   const int64_t rows = int64_t(sizes.tokens) * sizes.heads;
   const int64_t most = device::cudaScratchBytes / 4 / (sizes.width + 2) / rows -
-                       2; // a kilobyte for alignment
+                       2; // 1 KiB for alignment
   Pieces pieces;
   pieces.length = std::max(
       shortestPiece,

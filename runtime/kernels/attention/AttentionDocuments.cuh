@@ -1,10 +1,10 @@
-// Where the documents of packed rows are, as cuDNN wants to know it: a kernel
-// makes the table of the segments, so that no host takes part and a recorded
-// step finds those of its own micro-batch.
+// The document table of packed rows, in cuDNN's format. A kernel builds it from
+// the segments, so that the host is not involved and a recorded step uses the
+// documents of its own micro-batch.
 //
-// A document begins where the segment is another than the token's before it.
-// Padding goes with the document before it, or is one by itself where a row
-// begins with it. Row r has the entries from r most on; those that it needs not
+// A document begins at a token whose segment differs from the previous token's.
+// Padding belongs to the document before it. At the start of a row it is a
+// document of its own. Row r has the entries from r * most on. Unused entries
 // have no tokens.
 
 #ifndef RECIPERUN_KERNELS_ATTENTION_ATTENTIONDOCUMENTS_CUH
@@ -19,8 +19,8 @@
 
 namespace reciperun::kernels::cuda {
 
-/// Entries of all rows: i32 [entries] tokens, i64 [entries + 1] elements of q,
-/// of k and of lse at which a document begins.
+/// Entries of all rows: i32 [entries] token counts, and i64 [entries + 1]
+/// offsets of q, k and lse, in elements, at which a document begins.
 struct DocumentTable {
   int32_t* lengths;
   int64_t *queries, *keys, *states;
@@ -30,10 +30,10 @@ struct DocumentTable {
   }
 };
 
-/// Rows of `tokens`, with up to `most` documents each.
+/// Rows of `tokens` tokens, with up to `most` documents each.
 struct PackedRows {
   int count, tokens, most;
-  int heads, queryWidth, keyWidth; // elements of q and k that a token has
+  int heads, queryWidth, keyWidth; // elements of q and k per token
 
   explicit PackedRows(const device::AttentionPlans::Shape& shape)
       : count(int(shape.tokens / shape.queryRows)),
@@ -41,7 +41,7 @@ struct PackedRows {
         heads(int(shape.heads)), queryWidth(int(shape.heads * shape.width)),
         keyWidth(int(shape.keyHeads * shape.width)) {}
 
-  /// Entry `entry` begins at a token of a row.
+  /// Stores that entry `entry` begins at a token of a row.
   __device__ void place(const DocumentTable& table, int64_t entry, int64_t row,
                         int64_t token) const {
     const int64_t at = row * tokens + token;
@@ -53,7 +53,7 @@ struct PackedRows {
 
 inline constexpr int documentThreads = 1024;
 
-/// A block a row; shared memory for `most` numbers.
+/// One thread block per row, with shared memory for `most` integers.
 static __global__ __launch_bounds__(documentThreads) void findDocuments(
     PackedRows rows, const int32_t* segments, DocumentTable table) {
   extern __shared__ int starts[];
@@ -99,7 +99,8 @@ static __global__ __launch_bounds__(documentThreads) void findDocuments(
     rows.place(table, int64_t(rows.count) * rows.most, rows.count, 0);
 }
 
-/// Room for the table of an attention; none where it is not of documents.
+/// Takes the table of an attention from the scratch; empty for an attention
+/// without documents.
 inline DocumentTable takeTable(const device::AttentionPlans::Shape& shape,
                                Scratch& room) {
   DocumentTable table = {};
@@ -111,7 +112,7 @@ inline DocumentTable takeTable(const device::AttentionPlans::Shape& shape,
   return table;
 }
 
-/// Fills it, if there is one, by the segments i32 [rows, tokens].
+/// Fills the table, if there is one, from the segments i32 [rows, tokens].
 inline Status fillTable(const device::AttentionPlans::Shape& shape,
                         const device::Tensor& segments,
                         const DocumentTable& table, cudaStream_t stream) {

@@ -1,9 +1,9 @@
-// Attention and its gradients in f32, by plain multiplications: the algorithms
-// of AttentionForwardBf16.cuh and AttentionBackwardBf16.cuh in tiles of 32
-// by 32.
+// Attention and its gradients in f32 without tensor cores: the algorithms of
+// AttentionForwardBf16.cuh and AttentionBackwardBf16.cuh in tiles of 32 by 32.
 //
-// 256 threads are 16 x 16. Thread (y, x) has rows y and y + 16 of a tile, of
-// scores the columns x and x + 16, of the width every 16th element from x.
+// 256 threads are 16 x 16. Thread (y, x) has rows y and y + 16 of a tile,
+// columns x and x + 16 of the scores, and every 16th element of the width from
+// x on.
 
 #ifndef RECIPERUN_KERNELS_ATTENTION_ATTENTIONF32_CUH
 #define RECIPERUN_KERNELS_ATTENTION_ATTENTIONF32_CUH
@@ -15,15 +15,15 @@ namespace reciperun::kernels::cuda {
 namespace plain {
 
 inline constexpr int side = 32, threads = 256, lanes = 16;
-/// The distance of rows of scores.
+/// The stride between rows of scores.
 inline constexpr int scoreRow = side + 1;
 
 struct Place {
   int x = int(threadIdx.x) % lanes, y = int(threadIdx.x) / lanes;
 };
 
-/// Rows of a head in shared memory; an odd distance keeps columns of 32 rows in
-/// 32 banks.
+/// Rows of a head in shared memory. The odd stride puts a column of 32 rows
+/// into 32 banks.
 struct Rows {
   float* data;
   int width;
@@ -43,7 +43,7 @@ __host__ __device__ inline int rowsSize(int width) {
   return side * (width + 1);
 }
 
-/// products [2, 2] of this thread = rows columns^T.
+/// This thread's products [2, 2] = rows columns^T.
 __device__ inline void multiply(float (&products)[2][2], const Rows& rows,
                                 const Rows& columns) {
   const Place at;
@@ -56,7 +56,7 @@ __device__ inline void multiply(float (&products)[2][2], const Rows& rows,
             rows[at.y + r * lanes][d] * columns[at.x + c * lanes][d];
 }
 
-/// sums [2, pieces] of this thread += left [32, 32] columns [32, width].
+/// This thread's sums [2, pieces] += left [32, 32] columns [32, width].
 template <int pieces>
 __device__ void add(float (&sums)[2][pieces], const float* left,
                     const Rows& columns) {
@@ -86,7 +86,7 @@ __device__ inline float score(const AttentionShape& shape, float product) {
   return shape.softcap > 0 ? shape.softcap * tanhf(score / shape.softcap)
                            : score;
 }
-/// The slope of a softcap at a score.
+/// The derivative of the softcap at a score.
 __device__ inline float bend(const AttentionShape& shape, float score) {
   const float t = shape.softcap > 0 ? score / shape.softcap : 0.0f;
   return 1.0f - t * t;
@@ -99,7 +99,7 @@ __host__ __device__ inline int gradientBytes(int width) {
   return (4 * rowsSize(width) + 2 * side * scoreRow) * int(sizeof(float));
 }
 
-/// Tiles of 32 of `count` tokens.
+/// The number of tiles of 32 that `count` tokens take.
 __host__ __device__ inline int tilesOf(int count) {
   return (count + side - 1) / side;
 }
@@ -199,10 +199,10 @@ __global__ __launch_bounds__(plain::threads) void attentionForwardF32(
 struct PlainBackwardData {
   const float *q, *k, *v, *dout, *lse, *delta;
   float *dq, *dk, *dv;
-  bool addsToSums = false; // of a block of keys: gradients are added to
+  bool addsToSums = false; // for a block of keys: accumulate into the gradients
 };
 
-/// dk and dv of a tile of keys, or dq of a tile of queries.
+/// Computes dk and dv of a tile of keys, or dq of a tile of queries.
 template <int pieces, bool ofKeys>
 __global__ __launch_bounds__(plain::threads) void attentionGradientF32(
     const __grid_constant__ AttentionShape shape,

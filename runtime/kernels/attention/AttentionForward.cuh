@@ -1,5 +1,5 @@
-// The forward of attention by our own kernels, for the ops that it is a part
-// of; Attention.cu has it.
+// The forward of attention by our own kernels, shared by several ops.
+// Attention.cu implements it.
 
 #ifndef RECIPERUN_KERNELS_ATTENTION_ATTENTIONFORWARD_CUH
 #define RECIPERUN_KERNELS_ATTENTION_ATTENTIONFORWARD_CUH
@@ -10,12 +10,12 @@
 
 namespace reciperun::kernels::cuda {
 
-/// What the keys are: all that there are, or a block of several, for which out
-/// and lse are carried on (Ops.def, attention_block).
+/// Whether the keys are all keys, or one of several blocks that accumulate into
+/// out and lse (Ops.def, attention_block).
 enum class KeyBlock { whole, first, later };
 
-/// q, k, v as Ops.def lays them, in bf16 or f32; out likewise, in f32 where
-/// keys are blocks.
+/// q, k, v with the layouts of Ops.def, in bf16 or f32. out has the same layout
+/// and type; for blocks of keys it is f32.
 struct ForwardRows {
   const void *q, *k, *v;
   void* out;
@@ -24,8 +24,9 @@ struct ForwardRows {
   KeyBlock block;
 };
 
-/// Enqueues it. The first `scratchTaken` bytes of the scratch, a multiple of
-/// 256, are the caller's. Fails where heads are wider than the kernels take.
+/// Enqueues the forward. The caller has taken the first `scratchTaken` bytes of
+/// the scratch, a multiple of 256. Fails when heads are wider than the kernels
+/// support.
 Status attentionForward(AttentionShape shape, const ForwardRows& rows,
                         device::CudaContext& context, int64_t scratchTaken = 0);
 

@@ -1,16 +1,18 @@
 // Attention in bf16 on tensor cores (Dao 2023, "FlashAttention-2", algorithm
 // 1).
 //
-// A block of four warps takes a tile of 64 `strips` queries of one head; each
-// warp has `strips` strips of 16 of them, with their sums in registers:
+// A thread block of four warps processes a tile of 64 `strips` queries of one
+// head. Each warp has `strips` strips of 16 queries, with accumulators in
+// registers:
 //   1. copy the queries and the first tile of 64 keys into shared memory;
-//   2. while the values of that tile come in: scores = queries keys^T, masked
-//      where the ranges of the tiles do not say that all is seen;
-//   3. while the next keys come in: carry on the softmax; out += weights
-//   values;
-//   4. out / sum, and lse = maximum + log(sum); or, where the keys are a block
-//      of several, both merged with those of the blocks before.
-// Tiles that see nothing of one another are passed over (AttentionMask.cuh).
+//   2. while the values of that tile are copied: scores = queries keys^T,
+//   masked
+//      unless the ranges of the tiles show that everything is visible;
+//   3. while the next keys are copied: update the softmax; out += weights
+//      values;
+//   4. out / sum, and lse = maximum + log(sum). If the keys are one of several
+//      blocks, merge both with the results of the blocks before.
+// Pairs of tiles that do not see each other are skipped (AttentionMask.cuh).
 
 #ifndef RECIPERUN_KERNELS_ATTENTION_ATTENTIONFORWARDBF16_CUH
 #define RECIPERUN_KERNELS_ATTENTION_ATTENTIONFORWARDBF16_CUH
@@ -20,19 +22,19 @@
 
 namespace reciperun::kernels::cuda {
 
-/// What a forward reads and writes: q, k, v, out as Ops.def lays them. Given a
-/// block of the keys, it carries `sum` and lse on in place of out.
+/// The operands of the forward, with the layouts of Ops.def. For a block of the
+/// keys it accumulates into `sum` and lse, and out is null.
 struct ForwardData {
   const Bf16 *q, *k, *v;
   Bf16* out;
   float* lse;
   bool isAligned; // all rows of heads, to 16 bytes
   float* sum = nullptr;
-  bool isFirst = false; // of the blocks
+  bool isFirst = false; // whether this is the first block
 };
 
-/// One block's part. `width` is the head's, padded to a multiple of 64; wide
-/// heads leave registers for less.
+/// One thread block's work. `width` is the head's, padded to a multiple of 64.
+/// Wide heads leave registers for one strip only.
 template <int width> class ForwardBlock {
 public:
   static constexpr int threads = 128;
@@ -52,7 +54,7 @@ public:
             reinterpret_cast<KeyToken*>(valueTile.data + tileTokens * width)),
         lane(int(threadIdx.x) % 32), sequence(int(blockIdx.z)),
         head(int(blockIdx.y)),
-        // The last queries, which see the most keys, first.
+        // The last queries first: they see the most keys.
         firstQuery((int(gridDim.x) - 1 - int(blockIdx.x)) * blockQueries),
         warpRow(int(threadIdx.x) / 32 * 16 * strips),
         queries(shape.queries.of(sequence)), keys(shape.keys.of(sequence)),
@@ -154,8 +156,8 @@ private:
     }
   }
 
-  /// Matmuls become scores in powers of two, -infinity where a query does not
-  /// see a key.
+  /// Turns products into scores in units of log 2, -infinity where a query does
+  /// not see a key.
   __device__ __forceinline__ void
   mask(int tile, float (&scores)[strips][keyColumns][4]) const {
     const ScoreRule rule(shape);
@@ -192,7 +194,7 @@ private:
           products[s][n][i] = rule.score<capped>(products[s][n][i]);
   }
 
-  /// Carries the softmax on: scores become exp(score - maximum).
+  /// Updates the softmax: scores become exp(score - maximum).
   __device__ __forceinline__ void
   absorb(float (&scores)[strips][keyColumns][4]) {
 #pragma unroll
@@ -281,7 +283,7 @@ private:
     return data.lse[shape.rowAt(sequence, head, query)];
   }
 
-  /// Adds a row to what earlier blocks have given.
+  /// Merges a row with the result of earlier blocks.
   __device__ __forceinline__ void carryOn(int s, int half, float before,
                                           float all) const {
     const int query = queryOf(s, half);
@@ -320,7 +322,7 @@ private:
   const int lane, sequence, head, firstQuery, warpRow;
   const TokenSide queries, keys;
   const TokenBounds bounds;
-  float maximum[strips][2], sum[strips][2]; // the latter of a lane's columns
+  float maximum[strips][2], sum[strips][2]; // sum: over this lane's columns
   float out[strips][outColumns][4];
 };
 

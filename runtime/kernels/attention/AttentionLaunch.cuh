@@ -1,5 +1,5 @@
-// From a plan's op to a launch of attention's kernels: the shape, the ranges of
-// tiles, and which width a kernel is compiled for.
+// Launches attention's kernels for a plan's op: the shape, the ranges of tiles,
+// and the choice of the compiled width.
 
 #ifndef RECIPERUN_KERNELS_ATTENTION_ATTENTIONLAUNCH_CUH
 #define RECIPERUN_KERNELS_ATTENTION_ATTENTIONLAUNCH_CUH
@@ -18,13 +18,13 @@
 
 namespace reciperun::kernels::cuda {
 
-/// The operands that every attention has, in the order of Ops.def.
+/// The operands of every attention, in the order of Ops.def.
 struct AttentionTensors {
   const device::Tensor &q, &k, &v;
   const device::Tensor &querySegments, &queryPlaces, &keySegments, &keyPlaces;
 };
 
-/// A launch: the shape, whose bounds lie in the context's scratch.
+/// The shape of an op. findBounds sets its bounds.
 inline AttentionShape attentionShape(const plan::Op& op,
                                      const AttentionTensors& in) {
   AttentionShape shape;
@@ -47,7 +47,7 @@ inline AttentionShape attentionShape(const plan::Op& op,
   return shape;
 }
 
-/// Refuses what the kernels are not made for.
+/// Fails for heads that the kernels do not support.
 inline Status checkAttention(const AttentionShape& shape) {
   if (shape.width > widestHead)
     return Status::error("attention on GPUs takes heads of up to " +
@@ -56,13 +56,14 @@ inline Status checkAttention(const AttentionShape& shape) {
   return Status::ok();
 }
 
-/// One warp a tile.
+/// One warp per tile.
 static __global__ void boundTiles(const __grid_constant__ TokenSide side,
                                   TokenBounds* bounds) {
   const int lane = int(threadIdx.x), tile = int(blockIdx.x);
   const TokenSide own = side.of(int(blockIdx.y));
   const int first = tile * tileTokens + lane, second = first + 32;
-  // A tile has a first token; behind the last one stands that.
+  // A tile has at least one token. Lanes beyond the last token repeat an
+  // earlier token.
   const int a = first < own.count ? first : tile * tileTokens;
   const int b = second < own.count ? second : a;
   const unsigned all = ~0u;
@@ -75,8 +76,8 @@ static __global__ void boundTiles(const __grid_constant__ TokenSide side,
     bounds[int64_t(blockIdx.y) * side.tiles() + tile] = found;
 }
 
-/// Finds the ranges of both sides' tiles, in the context's scratch behind
-/// `taken` bytes.
+/// Computes the ranges of both sides' tiles, in the context's scratch after its
+/// first `taken` bytes.
 inline Status findBounds(AttentionShape& shape, device::CudaContext& context,
                          int64_t taken = 0) {
   auto* at =
@@ -104,8 +105,8 @@ bool areRowsAligned(const AttentionShape& shape, const Pointer*... rows) {
   return shape.width % 8 == 0 && areAligned(16, rows...);
 }
 
-/// Calls body(std::integral_constant<int, padded>()) for the width padded
-/// to 64.
+/// Calls body(std::integral_constant<int, padded>()) with the width padded to a
+/// multiple of 64.
 template <class Body> Status withPaddedWidth(int width, Body body) {
   if (width <= 64)
     return body(std::integral_constant<int, 64>());
@@ -116,7 +117,7 @@ template <class Body> Status withPaddedWidth(int width, Body body) {
   return body(std::integral_constant<int, 256>());
 }
 
-/// Launches a kernel with as much shared memory as it asks for.
+/// Launches a kernel with `sharedBytes` bytes of dynamic shared memory.
 template <class... Parameter, class... Argument>
 Status launch(void (*kernel)(Parameter...), dim3 grid, int threads,
               int sharedBytes, cudaStream_t stream,

@@ -1,10 +1,10 @@
-// Which of a plan's attentions mean what cuDNN computes: every row is one
-// document, whole and in order; or has a known number of such documents at
-// most; or, of a block of a ring, some queries see all of some keys.
+// The attentions of a plan that cuDNN can compute: every row is one document,
+// complete and in order; or has a known maximum number of documents; or, in a
+// block of a ring, some queries see all of some keys.
 //
-// The plan says so by the attributes `documents = false` and `most_documents`;
-// without them segments and places decide, which are on the device and known to
-// no one here.
+// The attributes `documents = false` and `most_documents` declare this. Without
+// them the segments and places decide, which are on the device and not known
+// here.
 
 #ifndef RECIPERUN_KERNELS_ATTENTION_ATTENTIONLIBRARY_H
 #define RECIPERUN_KERNELS_ATTENTION_ATTENTIONLIBRARY_H
@@ -20,7 +20,7 @@
 
 namespace reciperun::kernels {
 
-/// The attention of `op` for cuDNN; none where it means something else.
+/// The cuDNN shape of `op`; nullopt when cuDNN cannot compute it.
 inline std::optional<device::AttentionPlans::Shape>
 libraryAttention(const plan::Op& op, const device::Tensor& q,
                  const device::Tensor& k) {
@@ -49,8 +49,9 @@ libraryAttention(const plan::Op& op, const device::Tensor& q,
   return shape;
 }
 
-/// Its gradient for cuDNN: that of documents is never in order, and that of a
-/// window slower than ours where it is.
+/// The cuDNN shape of the gradient. nullopt for a deterministic gradient of
+/// documents, which cuDNN does not offer, and of a window, where our kernel is
+/// faster.
 inline std::optional<device::AttentionPlans::Shape>
 libraryGradient(const plan::Op& op, const device::Tensor& q,
                 const device::Tensor& k) {
@@ -59,17 +60,19 @@ libraryGradient(const plan::Op& op, const device::Tensor& q,
   return isOfParts && known->isDeterministic ? std::nullopt : known;
 }
 
-/// A block of a ring for cuDNN: the part of its queries and keys that see one
-/// another, from these tokens on.
+/// A block of a ring for cuDNN: the queries and keys that see each other, which
+/// start at these tokens.
 struct LibraryBlock {
   device::AttentionPlans::Shape shape;
   int64_t firstQuery = 0, firstKey = 0;
 };
 
-/// Of ranks that have an early and a late piece of each row (plan::Inputs), by
-/// whose the keys are: all of this rank's own are in order; queries see the
-/// early piece of a rank before it, and their late piece sees all of one
-/// behind; unless a window ends in a piece.
+/// The block for cuDNN when ranks have an early and a late piece of each row
+/// (plan::Inputs). With
+/// a rank's own keys, or without a causal mask, it is the whole block.
+/// Otherwise all queries see the early piece of an earlier rank, and the late
+/// queries see both pieces of a later rank. nullopt with a window, which may
+/// end inside a piece.
 inline std::optional<LibraryBlock> libraryBlock(const plan::Op& op,
                                                 const device::Tensor& q,
                                                 const device::Tensor& k) {

@@ -1,9 +1,9 @@
-// Which tokens see one another, on the GPU: what kernels/AttentionTiles.h is
-// for the CPU, whose rules these are.
+// Which tokens see each other, on the GPU: the rules of
+// kernels/AttentionTiles.h for the CPU.
 //
-// Tokens are taken in tiles of 64. A first, small kernel finds each tile's
-// range of segments and places; from them alone attention knows which pairs of
-// tiles to leave out, and which it need not mask.
+// Tokens are processed in tiles of 64. A first, small kernel finds each tile's
+// range of segments and places. From the ranges attention knows which pairs of
+// tiles to skip, and which need no mask.
 
 #ifndef RECIPERUN_KERNELS_ATTENTION_ATTENTIONMASK_CUH
 #define RECIPERUN_KERNELS_ATTENTION_ATTENTIONMASK_CUH
@@ -15,7 +15,8 @@ namespace reciperun::kernels::cuda {
 
 inline constexpr int tileTokens = 64;
 
-/// The places of the queries that see a key, see AttentionMask of the CPU.
+/// The places of the queries that see a key; see AttentionMask in
+/// kernels/AttentionTiles.h.
 struct MaskRule {
   bool causal;
   int64_t window, chunk; // 0: all
@@ -35,14 +36,14 @@ struct MaskRule {
   }
 };
 
-/// The range of a tile's segments and places, both ends included.
+/// The range of a tile's segments and places, both ends inclusive.
 struct TokenBounds {
   int lowSegment, highSegment, lowPlace, highPlace;
 };
 
 enum class Seen { none, some, all };
 
-/// What queries see of keys, by the ranges alone.
+/// Classifies a pair of tiles by their ranges.
 __device__ inline Seen seenOf(const TokenBounds& queries,
                               const TokenBounds& keys, const MaskRule& rule) {
   if (queries.highSegment < 0 ||
@@ -59,7 +60,7 @@ __device__ inline Seen seenOf(const TokenBounds& queries,
   return isOneSegment && isWhole ? Seen::all : Seen::some;
 }
 
-/// A token as a query and as a key; one that is not there is padding.
+/// A token as a query and as a key. A missing token counts as padding.
 struct QueryToken {
   int segment, place;
 };
@@ -67,7 +68,7 @@ struct KeyToken {
   int segment, first, last;
 };
 
-/// All of it is asked, since four answers take less than a branch.
+/// Evaluates all four conditions, which is cheaper than a branch.
 __device__ inline bool sees(const QueryToken& query, const KeyToken& key) {
   return bool(int(query.segment == key.segment) & int(key.segment >= 0) &
               int(query.place >= key.first) & int(query.place < key.last));
@@ -84,7 +85,7 @@ struct TokenSide {
   __host__ __device__ int tiles() const {
     return (count + tileTokens - 1) / tileTokens;
   }
-  /// Those of one sequence.
+  /// The tokens of one sequence.
   __device__ TokenSide of(int sequence) const {
     return {segments + int64_t(sequence) * count,
             places + int64_t(sequence) * count,
@@ -102,7 +103,7 @@ struct TokenSide {
   }
 };
 
-/// The bounds of `count` tiles that follow one another, those that there are.
+/// The joint bounds of up to `count` consecutive tiles.
 __device__ inline TokenBounds boundsOf(const TokenSide& side, int tile,
                                        int count) {
   TokenBounds all = side.bounds[tile];
@@ -116,8 +117,8 @@ __device__ inline TokenBounds boundsOf(const TokenSide& side, int tile,
   return all;
 }
 
-/// The first tile from `from` on for which isSeen(tile), `tiles` where there is
-/// none. All lanes of a warp call it with the same arguments.
+/// The first tile from `from` on for which isSeen(tile), or `tiles` when there
+/// is none. All lanes of a warp call it with the same arguments.
 template <class IsSeen>
 __device__ int nextTile(int from, int tiles, IsSeen isSeen) {
   const int lane = int(threadIdx.x) % 32;

@@ -1,13 +1,14 @@
-// How attention's tiles are laid out for the small matrix products of a type.
+// The layouts of attention's tiles for the small matmuls of a type.
 //
-// A product C += A B sums over words. For f32 and f64 a word is one number; for
-// bf16 it is two numbers that follow one another in the dimension summed over,
-// so that the processor multiplies bf16 as it is (PairMatmul.h). Each operand
-// of the algorithm is brought into one of three forms:
-//   left    rows as they are, words along the row    (A, summed over the row)
-//   across  transposed, columns of 64 queries        (B, summed over the width)
-//   right   rows as they are, words down the columns (B, summed over the rows)
-// and scores [keys, queries], which are M, serve as A summed over either.
+// A matmul C += A B sums over words. For f32 and f64 a word is one element. For
+// bf16 it is two consecutive elements of the summed dimension, so that the
+// processor multiplies bf16 directly (PairMatmul.h). Each operand of the
+// algorithm is converted to one of three layouts:
+//   left    rows unchanged, words along the row    (A, summed over the row)
+//   across  transposed, columns of 64 queries      (B, summed over the width)
+//   right   rows unchanged, words down the columns (B, summed over the rows)
+// Scores [keys, queries] have type M and serve as A summed over either
+// dimension.
 
 #ifndef RECIPERUN_KERNELS_ATTENTION_ATTENTIONOPERANDS_H
 #define RECIPERUN_KERNELS_ATTENTION_ATTENTIONOPERANDS_H
@@ -21,21 +22,23 @@
 
 namespace reciperun::kernels {
 
-/// Operands of f32 and f64: a word is a number.
+/// Operands of f32 and f64: a word is one element.
 template <class T> struct AttentionOperands {
   using Word = T;
 
-  /// Words of `count` numbers that are summed over.
+  /// The number of words for `count` summed elements.
   static int64_t words(int64_t count) { return count; }
 
-  /// `to` [rows, words(width)]: `from` [rows, width] of row stride `stride`.
+  /// Copies `from` [rows, width] of row stride `stride` to `to` [rows,
+  /// words(width)].
   static void left(const T* from, int64_t stride, int64_t rows, int64_t width,
                    Word* to) {
     for (int64_t i = 0; i < rows; ++i)
       std::copy_n(from + i * stride, width, to + i * width);
   }
 
-  /// `to` [words(width), tileQueries], with zeros in the columns behind `rows`.
+  /// `to` [words(width), tileQueries], with zeros in the columns from `rows`
+  /// on.
   static void across(const T* from, int64_t stride, int64_t rows, int64_t width,
                      Word* to) {
     for (int64_t j = 0; j < width; ++j) {
@@ -46,7 +49,7 @@ template <class T> struct AttentionOperands {
     }
   }
 
-  /// `to` [words(rows), padded], with zeros behind the width.
+  /// `to` [words(rows), padded], with zeros after the width.
   static void right(const T* from, int64_t stride, int64_t rows, int64_t width,
                     int64_t padded, Word* to) {
     for (int64_t i = 0; i < rows; ++i) {
@@ -64,7 +67,7 @@ template <class T> struct AttentionOperands {
     return {scores, tileQueries, 1};
   }
 
-  /// C [m, n] += A B over `count` numbers, a multiple of what a word holds or
+  /// C [m, n] += A B over `count` elements: a multiple of a word's elements, or
   /// followed by zeros.
   static void product(int64_t m, int64_t n, int64_t count,
                       device::Strided<Word> a, const Word* b, int64_t rowB,
@@ -73,7 +76,7 @@ template <class T> struct AttentionOperands {
   }
 };
 
-/// Operands of bf16: a word is two numbers, the earlier in its lower half.
+/// Operands of bf16: a word is two elements, the earlier one in its lower half.
 template <> struct AttentionOperands<bf16> {
   using Word = uint32_t;
 
@@ -124,7 +127,7 @@ template <> struct AttentionOperands<bf16> {
                                         Word* to) {
     for (int64_t k = 0; k < keys; k += 2) {
       const float* even = scores + k * tileQueries;
-      // Behind the last key stands nothing: its partner counts as 0.
+      // The last of an odd number of keys has no partner; 0 takes its place.
       const float* odd = k + 1 < keys ? even + tileQueries : even;
       const Word mask = k + 1 < keys ? 0xffff0000u : 0u;
       Word* out = to + k / 2 * tileQueries;
@@ -155,7 +158,7 @@ private:
   static Word pair(bf16 even, bf16 odd) {
     return Word(even.bits) | Word(odd.bits) << 16;
   }
-  /// A finite number, its upper half rounded to nearest even.
+  /// A finite number with its upper half rounded to nearest even.
   static Word rounded(float value) {
     const Word word = std::bit_cast<Word>(value);
     return word + 0x7fff + (word >> 16 & 1);

@@ -1,5 +1,5 @@
-// The problem that attention's kernels on GPUs are given: sizes, the rule of
-// the mask and the tokens of both sides; and what rows of heads are in memory.
+// The problem of attention's GPU kernels: sizes, the mask's rule and the tokens
+// of both sides; and the offsets of heads' rows in memory.
 
 #ifndef RECIPERUN_KERNELS_ATTENTION_ATTENTIONSHAPE_CUH
 #define RECIPERUN_KERNELS_ATTENTION_ATTENTIONSHAPE_CUH
@@ -22,8 +22,8 @@ struct AttentionShape {
 
   __host__ __device__ int group() const { return heads / keyHeads; }
 
-  /// The element at which a head's row of a query or key begins, in [b,
-  /// queries, heads, width] and [b, keys, keyHeads, width].
+  /// The offset of a head's row of a query or key in [b, queries, heads, width]
+  /// or [b, keys, keyHeads, width].
   __device__ int64_t queryAt(int sequence, int head, int token) const {
     return ((int64_t(sequence) * queries.count + token) * heads + head) * width;
   }
@@ -31,36 +31,36 @@ struct AttentionShape {
     return ((int64_t(sequence) * keys.count + token) * keyHeads + keyHead) *
            width;
   }
-  /// The element of [b, heads, queries] that is a query's.
+  /// The offset of a query in [b, heads, queries].
   __device__ int64_t rowAt(int sequence, int head, int token) const {
     return (int64_t(sequence) * heads + head) * queries.count + token;
   }
 };
 
-/// Where a query sees nothing, the running maximum, and its lse between blocks:
-/// finite, so that the difference of two is never NaN.
+/// The running maximum of a query that has seen no key, and its lse between
+/// blocks. Finite, so that the difference of two is never NaN.
 inline constexpr float nothingSeenYet = -0x1.fffffep+126f;
 
 inline constexpr float log2OfE = 1.44269504088896340736f;
 inline constexpr float logOf2 = 0.69314718055994530942f;
 
-/// 2^x by the special function unit: within 2 units in the last place.
+/// 2^x by the special function unit, accurate to 2 units in the last place.
 __device__ inline float powerOf2(float x) {
   float y;
   asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
   return y;
 }
 
-/// tanh to an absolute error of 1e-7.
+/// tanh with an absolute error of 1e-7.
 __device__ inline float boundedTangent(float x) {
   return 1.0f - __fdividef(2.0f, powerOf2(2.0f * log2OfE * x) + 1.0f);
 }
 
-/// Scores in powers of two: score(product) is log2(e) times the score, slope
-/// the score's derivative by scale times the product.
+/// Scores in units of log 2: score(product) is log2(e) times the score. slope
+/// is the derivative of the score by scale times the product.
 struct ScoreRule {
-  float factor; // of the product: log2(e) scale, or scale / softcap
-  float most;   // log2(e) softcap; 0: none
+  float factor; // multiplies the product: log2(e) scale, or scale / softcap
+  float most;   // log2(e) softcap; 0: no softcap
 
   __device__ explicit ScoreRule(const AttentionShape& shape)
       : factor(shape.softcap > 0 ? shape.scale / shape.softcap
@@ -71,13 +71,13 @@ struct ScoreRule {
   __device__ float score(float product) const {
     return isCapped() ? score<true>(product) : score<false>(product);
   }
-  /// Of a score that `score` has given.
+  /// The slope at a result of `score`.
   __device__ float slope(float score) const {
     return isCapped() ? slope<true>(score) : slope<false>(score);
   }
 
-  // The same where it is known whether scores are capped: what goes over many
-  // of them asks once, or each would be a branch of its own.
+  // The same functions with the softcap known at compile time. A loop over many
+  // scores then branches once instead of for each score.
   template <bool capped> __device__ float score(float product) const {
     if constexpr (capped)
       return most * boundedTangent(factor * product);
@@ -91,8 +91,8 @@ struct ScoreRule {
   }
 };
 
-/// What a block of keys and those before it are to the softmax of all of them:
-/// their outputs, each normalised, count by `before` and `own`.
+/// Merges the softmax of a block of keys with that of the blocks before.
+/// `before` and `own` are the weights of the two normalised outputs.
 struct Merge {
   float before, own, lse;
 
@@ -107,7 +107,7 @@ struct Merge {
   }
 };
 
-/// The sum, or the larger, over the four lanes that hold a row of a fragment.
+/// The sum or the maximum over the four lanes that hold a row of a fragment.
 __device__ inline float sumOfRow(float x) {
   x += __shfl_xor_sync(~0u, x, 1);
   return x + __shfl_xor_sync(~0u, x, 2);

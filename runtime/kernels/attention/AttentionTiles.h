@@ -1,5 +1,5 @@
-// What attention over tiles is made of: the problem's sizes and which tiles of
-// queries and keys see one another.
+// The parts of tiled attention: the problem's sizes, and which tiles of queries
+// and keys see each other.
 
 #ifndef RECIPERUN_KERNELS_ATTENTION_ATTENTIONTILES_H
 #define RECIPERUN_KERNELS_ATTENTION_ATTENTIONTILES_H
@@ -16,20 +16,21 @@
 
 namespace reciperun::kernels {
 
-/// Queries and keys in a tile: 64 rows of 64 to 128 elements fit a second-level
-/// cache several times over, and 64 are whole vectors of either type.
+/// Queries and keys in a tile. 64 rows of 64 to 128 elements fit an L2 cache
+/// several times over, and 64 is a multiple of the vector length of either
+/// type.
 inline constexpr int64_t tileQueries = 64;
 inline constexpr int64_t tileKeys = 64;
 
-/// What the tokens of one side, queries or keys, of one sequence are: the
-/// document of each (negative: padding) and its place in the whole row. A side
-/// may be any part of the row in any order.
+/// The tokens of one side, queries or keys, of one sequence: the document of
+/// each (negative: padding) and its place in the whole row. A side may be any
+/// part of the row in any order.
 struct Tokens {
   const int32_t* segments;
   const int32_t* places;
 };
 
-/// Those of a sequence whose first token is number `first` of the tensors.
+/// The tokens of a sequence whose first token has index `first` in the tensors.
 inline Tokens tokensOf(const device::Tensor& segments,
                        const device::Tensor& places, int64_t first) {
   return {segments.as<int32_t>() + first, places.as<int32_t>() + first};
@@ -47,9 +48,9 @@ struct AttentionKeys {
   device::Tensor k, v, segments, places;
 };
 
-/// Which tokens of its document a token sees, by their places: those before it
-/// where attention is causal, of the last `window` alone, of its own `chunk`
-/// alone. Places are then counted from a document's first token.
+/// Which tokens of its document a token sees, by their places: only earlier
+/// ones if causal, only the last `window`, only those of its own `chunk`. With
+/// a window or chunk, places count from a document's first token.
 struct AttentionMask {
   bool causal;
   int64_t window, chunk; // 0: all
@@ -58,8 +59,8 @@ struct AttentionMask {
       : causal(attributes.causal), window(attributes.window),
         chunk(attributes.chunk) {}
 
-  /// The places of the queries that see a key: from `first` on, before `last`.
-  /// Neither falls where the key's place rises.
+  /// The places of the queries that see a key: [first, last). Neither decreases
+  /// as the key's place rises.
   int32_t first(int32_t key) const {
     if (causal)
       return key;
@@ -78,11 +79,11 @@ private:
   using anyPlace = std::numeric_limits<int32_t>;
 };
 
-/// Sizes of an attention, from its operands' shapes.
+/// The sizes of an attention, from its operands' shapes.
 struct AttentionSizes {
   int64_t batch, queries, keys, heads, keyHeads, width;
   double scale;
-  double softcap; // 0: none
+  double softcap; // 0: no softcap
   AttentionMask mask;
 
   AttentionSizes(const plan::Op& op, const device::Tensor& q,
@@ -97,13 +98,13 @@ struct AttentionSizes {
       scale = 1 / std::sqrt(double(width));
   }
 
-  /// Query heads that share a key head.
+  /// The number of query heads that share a key head.
   int64_t group() const { return heads / keyHeads; }
   int64_t queryTiles() const {
     return (queries + tileQueries - 1) / tileQueries;
   }
   int64_t keyTiles() const { return (keys + tileKeys - 1) / tileKeys; }
-  /// The width padded to whole vectors of M.
+  /// The width padded to a multiple of M's vector length.
   template <class M> int64_t paddedWidth() const {
     return (width + device::lanes<M> - 1) / device::lanes<M> * device::lanes<M>;
   }
@@ -121,8 +122,8 @@ inline TileRange tileRange(int64_t tile, int64_t size, int64_t tokens) {
 enum class Visible { none, some, all };
 
 /// Which keys a tile of queries sees: those of a query's own segment that the
-/// mask lets it see. A negative segment is padding, which sees nothing and is
-/// not seen.
+/// mask allows. A negative segment is padding, which sees nothing and is not
+/// seen.
 class Visibility {
 public:
   Visibility(Tokens queries, TileRange tile, Tokens keys, AttentionMask mask)
@@ -130,7 +131,7 @@ public:
         count(tile.count), keys(keys), mask(mask),
         own(boundsOf(queries, tile)) {}
 
-  /// By the ranges of segments and places alone, so that it costs little.
+  /// Classifies a tile by its ranges of segments and places, which is cheap.
   Visible of(TileRange tile) const {
     if (own.highSegment < 0)
       return Visible::none;
@@ -149,8 +150,8 @@ public:
     return oneSegment && isWhole ? Visible::all : Visible::some;
   }
 
-  /// Puts `hidden` where key (row of `scores`) and query (column) do not see
-  /// one another. `scores` is [tile.count, tileQueries].
+  /// Writes `hidden` where key (row of `scores`) and query (column) do not see
+  /// each other. `scores` is [tile.count, tileQueries].
   template <class M> void hide(TileRange tile, M hidden, M* scores) const {
     for (int64_t k = 0; k < tile.count; ++k) {
       const int32_t segment = keys.segments[tile.begin + k];

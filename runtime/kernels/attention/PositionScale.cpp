@@ -1,6 +1,6 @@
 // y = x (1 + scale log(floor((p + 1) / floor) + 1)) for a token at position p,
-// as in Llama 4's layers without rotary positions. It is its own transpose: the
-// gradient is the same multiple of dy.
+// as in Llama 4's layers without rotary positions. The op is its own transpose:
+// the gradient is dy times the same factor.
 
 #include "runtime/device/cpu/CpuContext.h"
 #include "runtime/device/cpu/Parallel.h"

@@ -1,6 +1,6 @@
 // y = x (1 + scale log(floor((p + 1) / floor) + 1)) for a token at position p,
-// on a GPU. A block computes the factors of its tokens once, in f64 as on the
-// CPU.
+// on a GPU. A thread block computes the factors of its tokens once, in f64 like
+// the CPU.
 
 #include "runtime/kernels/common/CudaKernels.h"
 #include "runtime/kernels/common/RowTiles.cuh"
@@ -29,7 +29,7 @@ __global__ void __launch_bounds__(RowTiles::blockThreads)
               T* y) {
   __shared__ float factors[RowTiles::blockThreads * rowsPerThread];
   const int64_t width = tiles.columns * n, at = tiles.column() * n;
-  // Under way while the factors are computed.
+  // These loads are in flight while the factors are computed.
   Vector<T, n> parts[rowsPerThread];
 #pragma unroll
   for (int u = 0; u < rowsPerThread; ++u)

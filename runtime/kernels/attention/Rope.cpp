@@ -1,10 +1,11 @@
 // Rotary position embedding (Su et al. 2021, eq. 34) in the layout of Hugging
-// Face: element i is paired with element i + d/2, and the pair turned by the
-// angle position * frequency(i); or, interleaved, 2i with 2i + 1. d is the
-// width of a head or of the first part of it that is rotated; the rest stays.
+// Face: element i is paired with element i + d/2, and the pair is rotated by
+// the angle position * frequency(i). Interleaved, 2i is paired with 2i + 1. d
+// is the width of a head or of its rotated first part. The remaining elements
+// are unchanged.
 //
-// RopeFrequencies.cpp has the frequencies. The inverse turns by the negative
-// angle, which is the transpose: it is the backward.
+// RopeFrequencies.cpp has the frequencies. The inverse rotates by the negative
+// angle. It is the transpose and therefore the backward.
 
 #include "runtime/device/cpu/CpuContext.h"
 #include "runtime/device/cpu/Parallel.h"
@@ -23,7 +24,7 @@ namespace {
 using device::KernelArgs;
 using device::Tensor;
 
-/// Turns neighbours. `y` may be `x`.
+/// Rotates pairs of neighbours. `y` may be `x`.
 template <class T>
 void turnNeighbours(int64_t half, const Math<T>* cosines, const Math<T>* sines,
                     const T* x, T* y) {
@@ -36,7 +37,7 @@ void turnNeighbours(int64_t half, const Math<T>* cosines, const Math<T>* sines,
   }
 }
 
-/// Turns the halves of one head. `y` may be `x`.
+/// Rotates the pairs of one head's halves. `y` may be `x`.
 template <class T>
 void turn(int64_t half, const Math<T>* cosines, const Math<T>* sines,
           const T* x, T* y) {
@@ -65,7 +66,8 @@ template <class T> void rope(const KernelArgs& args) {
   auto body = [&](int64_t begin, int64_t end) {
     std::vector<M> cosines(static_cast<size_t>(half)), sines(cosines);
     for (int64_t token = begin; token < end; ++token) {
-      // In M, as transformers does for float: their rounding is ours.
+      // Computed in M, like transformers does for float, to get the same
+      // rounding.
       const M position = M(positions.as<int32_t>()[token]);
       for (size_t i = 0; i < size_t(half); ++i) {
         const M angle = position * M(frequency[i]);

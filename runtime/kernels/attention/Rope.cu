@@ -1,9 +1,10 @@
 // Rotary positions on a GPU; see Rope.cpp.
 //
-// A thread has n pairs of a token in several heads: of each two vectors, which
-// lie half a head apart, or behind one another where pairs are interleaved. All
-// of them are under way while it computes the pairs' cosines and sines, once
-// for its heads, from frequencies that come with the launch.
+// A thread processes n pairs of a token in several heads. Each head has two
+// vectors, which are half a head apart, or consecutive if pairs are
+// interleaved. All loads are in flight while the thread computes the pairs'
+// cosines and sines, once for its heads, from frequencies passed as a kernel
+// argument.
 
 #include "runtime/kernels/attention/RopeFrequencies.h"
 #include "runtime/kernels/common/CudaKernels.h"
@@ -23,12 +24,12 @@ using device::CudaKernelArgs;
 using device::Tensor;
 
 constexpr int64_t mostPairs = 512;
-constexpr int mostHeads = 8; // of a thread: as many as registers hold
+constexpr int mostHeads = 8; // per thread: limited by registers
 
 struct Rotation {
   int heads;
   int width; // of a head
-  int half;  // pairs of it that are turned
+  int half;  // rotated pairs of a head
   bool isInterleaved;
   float sign;
   float frequencies[mostPairs];
@@ -36,7 +37,7 @@ struct Rotation {
   __device__ int64_t tokenLength() const { return int64_t(heads) * width; }
 };
 
-/// The two vectors of n pairs.
+/// Rotates the n pairs in two vectors.
 template <class T, int n>
 __device__ void turnPairs(const Rotation& by, const float (&cosines)[n],
                           const float (&sines)[n], const Vector<T, n> (&x)[2],
@@ -44,7 +45,7 @@ __device__ void turnPairs(const Rotation& by, const float (&cosines)[n],
   float turned[2][n];
   if (by.isInterleaved) {
     if constexpr (n > 1) {
-      // Pairs follow one another through both vectors.
+      // Interleaved pairs are consecutive elements across both vectors.
 #pragma unroll
       for (int e = 0; e < 2 * n; e += 2) {
         const float a = x[e / n][e % n], b = x[e / n][e % n + 1];
@@ -68,8 +69,8 @@ __device__ void turnPairs(const Rotation& by, const float (&cosines)[n],
   y[1] = rounded<T, n>(turned[1]);
 }
 
-/// Rows are tokens. Columns are groups of n pairs of the first heads, which the
-/// threads of a column take further heads with, `step` of them apart.
+/// Rows are tokens. A column is a group of n pairs of one of the first `step`
+/// heads. Its thread also processes every `step`-th head after that.
 template <class T, int n, int headsPerThread>
 __global__ void __launch_bounds__(RowTiles::blockThreads, 2)
     turn(RowTiles tiles, const __grid_constant__ Rotation by,
@@ -94,7 +95,8 @@ __global__ void __launch_bounds__(RowTiles::blockThreads, 2)
   float cosines[n], sines[n];
 #pragma unroll
   for (int e = 0; e < n; ++e) {
-    // In float, as on the CPU and in transformers: their rounding is ours.
+    // Computed in float, like on the CPU and in transformers, to get the same
+    // rounding.
     sincosf(position * by.frequencies[first + e], &sines[e], &cosines[e]);
     sines[e] *= by.sign;
   }
@@ -128,7 +130,7 @@ void launch(const CudaKernelArgs& args, const Rotation& by, int64_t tokens) {
     launch<T, n, 1>(args, by, tokens);
 }
 
-/// What is behind the rotated part of each head stays.
+/// Copies the part of each head that is not rotated.
 Status copyRest(const CudaKernelArgs& args, const Rotation& by,
                 int64_t tokens) {
   const Tensor &x = args.inputs[0], &y = args.outputs[0];

@@ -1,9 +1,9 @@
 // Frequencies are theta^(-2i/d), changed by a scaling rule for contexts longer
-// than the model was trained on: `linear` divides all by a factor; `llama3` and
-// `yarn` divide those of long wavelength, keep those of short wavelength and go
-// over smoothly between, by the wavelength or by i (transformers,
-// _compute_llama3_parameters and _compute_yarn_parameters; Peng et al. 2023,
-// section 3.2).
+// than the training length. `linear` divides all frequencies by a factor.
+// `llama3` and `yarn` divide those of long wavelength, keep those of short
+// wavelength, and interpolate in between, by the wavelength or by i
+// (transformers, _compute_llama3_parameters and _compute_yarn_parameters; Peng
+// et al. 2023, section 3.2).
 
 #include "runtime/kernels/attention/RopeFrequencies.h"
 
@@ -30,10 +30,10 @@ double llama3Frequency(double frequency, const ops::RopeAttributes& rope) {
   return (1 - smooth) * frequency / factor + smooth * frequency;
 }
 
-/// What is left of pair `i`'s own frequency under YaRN, from 1 to 0.
+/// The weight of pair `i`'s own frequency under YaRN, from 1 to 0.
 double yarnShare(int64_t i, int64_t half, const ops::RopeAttributes& rope) {
   const double original = rope.originalMaxPosition;
-  // The pair that makes so many rotations within the trained length.
+  // The pair that makes this number of rotations within the training length.
   auto pairOf = [&](double rotations) {
     return double(half) *
            std::log(original / (rotations * 2 * std::numbers::pi)) /
@@ -43,7 +43,7 @@ double yarnShare(int64_t i, int64_t half, const ops::RopeAttributes& rope) {
   double high =
       std::min(std::ceil(pairOf(rope.betaSlow)), double(2 * half - 1));
   if (high == low)
-    high += 0.001; // a step
+    high += 0.001; // avoids a division by zero: a step
   return 1 - std::clamp((double(i) - low) / (high - low), 0.0, 1.0);
 }
 

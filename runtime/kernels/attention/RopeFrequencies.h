@@ -10,7 +10,7 @@
 
 namespace reciperun::kernels {
 
-/// Radians a position, for each of the `half` pairs of a rope op.
+/// The frequency of each of a rope op's `half` pairs, in radians per position.
 std::vector<double> ropeFrequencies(const plan::Op& op, int64_t half);
 
 } // namespace reciperun::kernels
