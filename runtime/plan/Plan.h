@@ -330,8 +330,8 @@ struct LearningRate {
 
 struct Train {
   std::string directory;
-  int64_t steps = 0;         // 0 when `epochs` is set
-  double epochs = 0;         // 0 when `steps` is set
+  int64_t steps = 0;         // 0: `epochs` counts
+  double epochs = 0;         // used when `steps` is 0
   int64_t validateEvery = 0; // steps; 0: only at the end
   int64_t logEvery = 1;
   int64_t seed = 0;

@@ -68,11 +68,10 @@ struct LibraryBlock {
 };
 
 /// The block for cuDNN when ranks have an early and a late piece of each row
-/// (plan::Inputs). With
-/// a rank's own keys, or without a causal mask, it is the whole block.
-/// Otherwise all queries see the early piece of an earlier rank, and the late
-/// queries see both pieces of a later rank. nullopt with a window, which may
-/// end inside a piece.
+/// (plan::Inputs). With a rank's own keys, or without a causal mask, it is the
+/// whole block. Otherwise all queries see the early piece of an earlier rank,
+/// and the late queries see both pieces of a later rank. nullopt with a window,
+/// which may end inside a piece.
 inline std::optional<LibraryBlock> libraryBlock(const plan::Op& op,
                                                 const device::Tensor& q,
                                                 const device::Tensor& k) {
