@@ -11,8 +11,7 @@
 // reduce-scatter  slices of each rank's part are packed, exchanged and added,
 //              first piece first, for the same reason.
 // all-to-all   each rank's part is packed piece by piece, exchanged, and
-// unpacked
-//              next to the other ranks' parts.
+//              unpacked next to the other ranks' parts.
 
 #include "runtime/comm/MpiCommunicator.h"
 

@@ -41,7 +41,7 @@ void Patience::pause() {
 void wakeOnTime() {
   constexpr unsigned long nanoseconds = 1000;
   prctl(PR_SET_TIMERSLACK, nanoseconds, 0, 0,
-        0); // on failure naps only end later
+        0); // on failure naps end late
 }
 
 Status finishMpi(std::span<MPI_Request> requests, const char* call, int rank) {

@@ -6,11 +6,10 @@
 //
 // few rows    each row is a collective of its own, all in one launch;
 // many rows   pass through the buffers in pieces. An all-gather goes from the
-// last
-//             piece to the first and a reduce-scatter from the first to the
-//             last, so that an input that starts where the output does is read
-//             before it is overwritten. An all-to-all packs and unpacks each
-//             piece.
+//             last piece to the first and a reduce-scatter from the first to
+//             the last, so that an input that starts where the output does is
+//             read before it is overwritten. An all-to-all packs and unpacks
+//             each piece.
 
 #ifndef RECIPERUN_COMM_NCCLCOLLECTIVES_H
 #define RECIPERUN_COMM_NCCLCOLLECTIVES_H

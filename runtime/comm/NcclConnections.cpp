@@ -2,14 +2,12 @@
 //
 //   1. rank 0 draws an id and broadcasts it by MPI, and all ranks connect;
 //   2. the world is split into the groups that the plan's ops name, except
-//   groups
-//      of all ranks, and groups with the same ranks as an earlier one;
+//      groups of all ranks, and groups with the same ranks as an earlier one;
 //   3. the same for groups whose transfers overlap with kernels;
 //   4. kernels and copies that write to other GPUs of a host need no
 //      communicator: before all of this, ranks map each other's memory;
 //   5. the world is split into the pairs of ranks that exchange messages, link
-//   by
-//      link, and each pair exchanges its first message.
+//      by link, and each pair exchanges its first message.
 //
 // All ranks go through the same list, since each split is a collective of the
 // world.

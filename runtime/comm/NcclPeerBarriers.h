@@ -2,11 +2,11 @@
 // other's memory. One kernel per rank reads or writes the memory of all ranks,
 // between two barriers (CudaPeerBarrier.h).
 //
-// all-gather      each rank writes its part to its offset in every rank's
-// output; reduce-scatter  each rank sums its part of all ranks' inputs, in rank
-// order; all-to-all      each rank writes its parts. Of rows of experts it
-// writes those
-//                 in use, whose number only the device knows.
+// all-gather      each rank writes its part to every rank's output;
+// reduce-scatter  each rank sums its part of all inputs, in rank order;
+// all-to-all      each rank writes its parts. For rows of experts it writes
+// only
+//                 those in use, whose number only the device knows.
 //
 // For the sizes that layers exchange, some megabytes, NCCL takes 1.3 to 1.8
 // times as long, by the bandwidths measured for it.

@@ -92,8 +92,7 @@ private:
   std::string textOf(const Entry& entry) const;
 
   Watch* watch = nullptr;
-  uint32_t* words =
-      nullptr; // host memory: one per stream, then those of graphs
+  uint32_t* words = nullptr;     // of streams, then of graphs; on the host
   std::vector<Counter> counters; // used by the enqueuing thread only
   bool isRecording = false;      // used by the enqueuing thread only
   std::mutex mutex;          // for the members below; never held in a CUDA call

@@ -18,8 +18,7 @@ CUstreamBatchMemOpParams setOf(uint32_t* flag, uint32_t value) {
   params.writeValue.operation = CU_STREAM_MEM_OP_WRITE_VALUE_32;
   params.writeValue.address = reinterpret_cast<CUdeviceptr>(flag);
   params.writeValue.value = value;
-  params.writeValue.flags =
-      CU_STREAM_WRITE_VALUE_DEFAULT; // ordered after all earlier work
+  params.writeValue.flags = CU_STREAM_WRITE_VALUE_DEFAULT; // after earlier work
   return params;
 }
 

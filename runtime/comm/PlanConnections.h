@@ -34,13 +34,11 @@ struct LinkUse {
 /// The connections of all stages: all ranks take part when connections are
 /// made.
 struct PlanConnections {
-  std::map<int, GroupUse> groups; // by index in the mesh
-  std::map<int, GroupUse>
-      background; // groups whose transfers overlap with kernels
-  std::map<int, GroupUse> barriers; // groups whose kernels may use barriers
+  std::map<int, GroupUse> groups;     // by index in the mesh
+  std::map<int, GroupUse> background; // overlapping with kernels
+  std::map<int, GroupUse> barriers;   // kernels may use barriers
   std::set<LinkUse> links;
-  bool packs =
-      false; // whether some op splits along a dimension other than the first
+  bool packs = false; // some op splits along a dimension after the first
 };
 PlanConnections connectionsOf(const plan::Plan& plan);
 

@@ -3,12 +3,11 @@
 // If a rank hangs or its host stops, all other ranks wait forever in the middle
 // of a collective: their hosts in an MPI call, their GPUs in a kernel.
 //
-// 1. The host declares what it waits for, for as long as it waits
-// (Watch::Wait). A
-//    Lookout knows what a GPU waits for.
+// 1. The host declares each wait while it lasts (Watch::Wait). A Lookout knows
+//    what a GPU waits for.
 // 2. A thread checks from time to time. It makes no call that could block,
-// neither
-//    to MPI nor to the GPU's driver, whose locks other threads may hold.
+//    neither to MPI nor to the GPU's driver, whose locks other threads may
+//    hold.
 // 3. When a wait makes no progress for the limit, the thread prints the op,
 // group
 //    and ranks and ends the process. mpirun then ends the others. While ranks

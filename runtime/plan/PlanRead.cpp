@@ -3,8 +3,8 @@
 // 1. ParseJson reads the text.
 // 2. The version is checked first: another version may have other fields.
 // 3. The reader walks the lists of PlanFields.h. It reports the first field
-// that
-//    is missing, of another type, or unknown, with its path in the document.
+//    that is missing, of another type, or unknown, with its path in the
+//    document.
 
 #include "runtime/base/Hash.h"
 #include "runtime/base/InputFile.h"

@@ -2,8 +2,7 @@
 // 1. Group the parameters by the name of their tensor.
 // 2. Check that each parameter lies in its tensor.
 // 3. In row order, check that each parameter is of the same kind as the first
-// and
-//    begins where the previous one ends.
+//    and begins where the previous one ends.
 
 #include "runtime/plan/TensorRows.h"
 

@@ -1,11 +1,9 @@
 // Checks that the numbers of a plan are in range, table by table.
 //
 // 1. version, task, device, mesh: sizes multiply to the ranks, groups consist
-// of
-//    axes;
+//    of axes;
 // 2. memory: every buffer lies in the arena, including its last slot and its
-// last
-//    shard;
+//    last shard;
 // 3. functions (each op through ValidateOps.cpp) and schedules;
 // 4. parameters, regions, inputs, outputs, buckets: buffers have the right type
 //    and size;

@@ -2,15 +2,13 @@
 //
 // Forward:
 // 1. Write the block's own output, in bf16, to the op's extra buffer, and its
-// lse
-//    to the scratch.
+//    lse to the scratch.
 // 2. Merge both with the sums so far, in f32, one warp per row.
 // Backward:
 // 1. Pack the lse of the queries in the block.
 // 2. Write the block's gradients, in bf16, to the op's extra buffers. The lse
-// and
-//    the output are those of all blocks, so that the weights are those of the
-//    whole softmax.
+//    and the output are those of all blocks, so that the weights are those of
+//    the whole softmax.
 // 3. Add the gradients to the sums.
 
 #include "runtime/kernels/attention/AttentionBlockLibrary.h"

@@ -4,14 +4,11 @@
 // In addition to the operands of the op descriptions, the executor passes the
 // block's position in the ring and buffers that other kernels do not use:
 //   - attr `keys`: "own", "earlier" or "later", the owner of the keys, where
-//   each
-//     rank has an early and a late piece of each row (plan::Inputs);
+//     each rank has an early and a late piece of each row (plan::Inputs);
 //   - outputs after the sums: uninitialised tensors of T like out, or like dq,
-//   dk
-//     and dv; absent when T is f32;
+//     dk and dv; absent when T is f32;
 //   - in the backward, zeroed sums for a block's keys and, if `is_first` is
-//   set,
-//     for the queries;
+//     set, for the queries;
 //   - in the backward, a workspace: plan/RingWorkspace.h.
 
 #ifndef RECIPERUN_KERNELS_ATTENTION_ATTENTIONBLOCKLIBRARY_H

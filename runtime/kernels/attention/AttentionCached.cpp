@@ -3,9 +3,8 @@
 //
 // 1. Write the new keys and values into the cache at their positions.
 // 2. For each new token and query head, run a softmax over the visible
-// positions
-//    up to the token's own, 64 at a time (Milakov & Gimelshein 2018): scores,
-//    raised maximum, rescaled sum and output.
+//    positions up to the token's own, 64 at a time (Milakov & Gimelshein 2018):
+//    scores, raised maximum, rescaled sum and output.
 
 #include "runtime/device/cpu/CpuContext.h"
 #include "runtime/device/cpu/Parallel.h"

@@ -6,8 +6,7 @@
 // registers:
 //   1. copy the queries and the first tile of 64 keys into shared memory;
 //   2. while the values of that tile are copied: scores = queries keys^T,
-//   masked
-//      unless the ranges of the tiles show that everything is visible;
+//      masked unless the ranges of the tiles show that everything is visible;
 //   3. while the next keys are copied: update the softmax; out += weights
 //      values;
 //   4. out / sum, and lse = maximum + log(sum). If the keys are one of several
