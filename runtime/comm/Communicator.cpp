@@ -110,7 +110,7 @@ Expected<int> Communicator::beginShift(int group,
                           .shifts = shifts});
 }
 
-/// For terms in host memory, including the rank's own.
+/// Adds terms in host memory. They include the rank's own.
 Status Communicator::addTerms(int /*group*/, const Tensor& /*in*/,
                               const Tensor& terms, const Tensor& out) {
   reduceInRankOrder(terms.type, Reduction::sum, terms.as<std::byte>(),

@@ -1,10 +1,9 @@
 // A barrier inside kernels that run on the GPUs of one host. Each rank sets
 // flags in memory that the other ranks have mapped (PeerCopies.h).
 //
-// 1. Every thread block tells all ranks that the kernel has begun, which
-// implies
-//    that all earlier work of the stream is done. It waits until all ranks have
-//    done so. Then it reads and writes the memory of all ranks.
+// 1. Every thread block tells all ranks that the kernel has begun. All earlier
+//    work of the stream is done by then. The block waits until all ranks have
+//    begun. Then it reads and writes the memory of all ranks.
 // 2. The last thread block to finish tells all ranks and waits until all ranks
 //    have finished.
 //

@@ -40,8 +40,7 @@ void Patience::pause() {
 
 void wakeOnTime() {
   constexpr unsigned long nanoseconds = 1000;
-  prctl(PR_SET_TIMERSLACK, nanoseconds, 0, 0,
-        0); // on failure naps end late
+  prctl(PR_SET_TIMERSLACK, nanoseconds, 0, 0, 0); // failure: naps end late
 }
 
 Status finishMpi(std::span<MPI_Request> requests, const char* call, int rank) {

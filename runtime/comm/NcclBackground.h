@@ -55,8 +55,8 @@ private:
 
   /// Makes a stream wait for the kernels enqueued so far.
   Status follow(cudaStream_t stream);
-  /// Records the end of what was enqueued on the group's stream and returns its
-  /// number for finish.
+  /// Records an event after the work enqueued on the group's stream. Returns
+  /// its number for finish.
   Expected<int> keep(const char* what, const NcclGroup& commGroup);
 
   int rank;

@@ -5,7 +5,6 @@
 // all-gather      each rank writes its part to every rank's output;
 // reduce-scatter  each rank sums its part of all inputs, in rank order;
 // all-to-all      each rank writes its parts. For rows of experts it writes
-// only
 //                 those in use, whose number only the device knows.
 //
 // For the sizes that layers exchange, some megabytes, NCCL takes 1.3 to 1.8

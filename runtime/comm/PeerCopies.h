@@ -75,7 +75,7 @@ public:
   /// this object.
   Expected<PeerBarrierState*> barrierState(int commGroup,
                                            const std::vector<int>& members);
-  /// Whether the memory lies in a shared memory.
+  /// Whether the memory was passed to share().
   bool holds(const void* memory, int64_t bytes) const;
   /// The address on another rank that corresponds to `memory` here. `bytes`
   /// bytes from it on are shared.

@@ -9,9 +9,8 @@
 //    neither to MPI nor to the GPU's driver, whose locks other threads may
 //    hold.
 // 3. When a wait makes no progress for the limit, the thread prints the op,
-// group
-//    and ranks and ends the process. mpirun then ends the others. While ranks
-//    keep pace the limit is much shorter (Watch::Pace).
+//    group and ranks and ends the process. mpirun then ends the others. While
+//    ranks keep pace the limit is much shorter (Watch::Pace).
 
 #ifndef RECIPERUN_COMM_WATCH_H
 #define RECIPERUN_COMM_WATCH_H

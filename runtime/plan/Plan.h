@@ -279,7 +279,7 @@ struct DataSource {
   std::vector<DataSource> sources = {};
   std::vector<double> weights = {};
   std::vector<double> epochs = {};
-  /// What ends an epoch of a blend: `first_exhausted`, the end of any source,
+  /// The end of a blend's epoch: `first_exhausted`, the end of any source,
   /// or `all_exhausted`, the end of every source.
   std::string stopping = {};
 
@@ -348,7 +348,7 @@ struct Train {
   std::string logNorms; // gradient norms by `layers` or `parameters`; or empty
 };
 
-/// What is saved, and what a run starts from. Nothing is saved when both
+/// The checkpoints of a run and its starting point. Nothing is saved when both
 /// `every` and `everySeconds` are 0.
 struct Checkpoint {
   std::string directory;

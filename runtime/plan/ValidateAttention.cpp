@@ -12,7 +12,7 @@
 namespace reciperun::plan {
 namespace {
 
-/// q [b,s,hq,d], k and v [b,t,hk,d].
+/// Checks q [b,s,hq,d], k and v [b,t,hk,d].
 bool checkHeads(OpCheck& c, const Buffer& q, const Buffer& k, const Buffer& v) {
   const ops::AttentionAttributes attributes(c.op.attributes);
   for (auto [name, tokens] : {std::pair("window", attributes.window),
