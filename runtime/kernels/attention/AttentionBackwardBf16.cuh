@@ -25,8 +25,9 @@
 
 namespace reciperun::kernels::cuda {
 
-/// The operands of the backward, with the layouts of Ops.def; delta is like
-/// lse. The gradients are bf16, or f32 accumulators for a block of keys.
+/// The operands of the backward, with the layouts of ops/attention.ops; delta
+/// is like lse. The gradients are bf16, or f32 accumulators for a block of
+/// keys.
 struct BackwardData {
   const Bf16 *q, *k, *v, *dout;
   const float *lse, *delta;

@@ -11,11 +11,11 @@
 namespace reciperun::kernels::cuda {
 
 /// Whether the keys are all keys, or one of several blocks that accumulate into
-/// out and lse (Ops.def, attention_block).
+/// out and lse (ops/attention.ops, attention_block).
 enum class KeyBlock { whole, first, later };
 
-/// q, k, v with the layouts of Ops.def, in bf16 or f32. out has the same layout
-/// and type; for blocks of keys it is f32.
+/// q, k, v with the layouts of ops/attention.ops, in bf16 or f32. out has the
+/// same layout and type; for blocks of keys it is f32.
 struct ForwardRows {
   const void *q, *k, *v;
   void* out;

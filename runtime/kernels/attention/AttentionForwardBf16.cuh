@@ -21,8 +21,8 @@
 
 namespace reciperun::kernels::cuda {
 
-/// The operands of the forward, with the layouts of Ops.def. For a block of the
-/// keys it accumulates into `sum` and lse, and out is null.
+/// The operands of the forward, with the layouts of ops/attention.ops. For a
+/// block of the keys it accumulates into `sum` and lse, and out is null.
 struct ForwardData {
   const Bf16 *q, *k, *v;
   Bf16* out;

@@ -18,7 +18,7 @@
 
 namespace reciperun::kernels::cuda {
 
-/// The operands of every attention, in the order of Ops.def.
+/// The operands of every attention, in the order of ops/attention.ops.
 struct AttentionTensors {
   const device::Tensor &q, &k, &v;
   const device::Tensor &querySegments, &queryPlaces, &keySegments, &keyPlaces;

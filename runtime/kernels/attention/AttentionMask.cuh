@@ -1,5 +1,5 @@
 // Which tokens see each other, on the GPU: the rules of
-// kernels/AttentionTiles.h for the CPU.
+// AttentionTiles.h for the CPU.
 //
 // Tokens are processed in tiles of 64. A first, small kernel finds each tile's
 // range of segments and places. From the ranges attention knows which pairs of
@@ -16,7 +16,7 @@ namespace reciperun::kernels::cuda {
 inline constexpr int tileTokens = 64;
 
 /// The places of the queries that see a key; see AttentionMask in
-/// kernels/AttentionTiles.h.
+/// AttentionTiles.h.
 struct MaskRule {
   bool causal;
   int64_t window, chunk; // 0: all

@@ -48,9 +48,9 @@ struct AttentionKeys {
   device::Tensor k, v, segments, places;
 };
 
-/// Which tokens of its document a token sees, by their places: only earlier
-/// ones if causal, only the last `window`, only those of its own `chunk`. With
-/// a window or chunk, places count from a document's first token.
+/// Which tokens of its document a token sees, by their places: if causal,
+/// only itself and earlier ones, only the last `window`, only those of its own
+/// `chunk`. With a window or chunk, places count from a document's first token.
 struct AttentionMask {
   bool causal;
   int64_t window, chunk; // 0: all
