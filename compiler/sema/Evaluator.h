@@ -1,22 +1,22 @@
 // Evaluates expressions, records and files; the state of one analysis.
 //
 // Split over files by feature:
-//   Layers.cpp       what braces and arguments say about a record
-//   AssignedPaths.cpp  which of it is said twice
-//   Entries.cpp      the same for maps: `[key] = value`, `for`, `if`, `let`
+//   Layers.cpp       the settings in braces and arguments of a record
+//   AssignedPaths.cpp  fields that one pair of braces sets twice
+//   Entries.cpp      entries of maps: `[key] = value`, `for`, `if`, `let`
 //   Objects.cpp      records: amending, evaluation of slots, completeness
-//   OtherNames.cpp   what other tools call a field
-//   Expressions.cpp  one function a node of the syntax tree
+//   OtherNames.cpp   names that other tools have for a field
+//   Expressions.cpp  one function per node of the syntax tree
 //   Lookup.cpp       names and members
-//   Loops.cpp        the turns of `for`, in comprehensions, maps and blocks
+//   Loops.cpp        iterations of `for`, in comprehensions, maps and blocks
 //   Elements.cpp     `in`, indices and slices
 //   Operators.cpp    arithmetic and comparison
 //   Quantities.cpp   numbers with units
 //   Calls.cpp        functions, schemas called as functions
 //   Bind.cpp         arguments to parameters
-//   Builtins.cpp     the functions that the language has by itself
-//   LibraryNames.cpp  what the library declares under another name
-// Tensors are the Tracer's (Trace.h).
+//   Builtins.cpp     the built-in functions
+//   LibraryNames.cpp  declarations of the library under other names
+// The Tracer handles tensors (Trace.h).
 
 #ifndef RECIPEC_SEMA_EVALUATOR_H
 #define RECIPEC_SEMA_EVALUATOR_H
@@ -39,13 +39,13 @@ namespace recipec::sema {
 class Tracer;
 struct Request;
 
-/// What a recipe holds beside the fields of its schema; see Sweep.h.
+/// The name of a recipe's sweep, which is no field of its schema; see Sweep.h.
 inline constexpr std::string_view sweepName = "sweep";
 
-/// What a record calls the one that holds it.
+/// The name by which a record refers to the record that contains it.
 inline constexpr std::string_view outerName = "outer";
 
-/// Bytes of strings that are compared or copied in one step of evaluation.
+/// Bytes of a string that one step of evaluation compares or copies.
 inline constexpr size_t bytesOfStep = 64;
 
 /// A name, type and default that an argument is bound to.
@@ -54,29 +54,30 @@ struct ParameterRef {
   const Env* env = nullptr; // of the declaration
 };
 
-/// An argument that was bound; without a value where it was not given.
+/// A bound argument; has no value when the call did not give it.
 struct BoundArgument {
   std::optional<Value> value;
   SourceRange range;
 };
 
-/// The two arguments that every op and block takes beside its own.
+/// The two arguments that every op and block takes in addition to its own.
 struct ScopeArguments {
   std::optional<BoundArgument> name;
   std::optional<BoundArgument> hf;
 };
 
-/// A declaration of the standard library by the name that an expression has to
-/// use, `llama.llama3_8b`, and the import that makes it one.
+/// A declaration of the prelude for which other tools have another name.
 struct KnownDeclaration {
   std::string name;
-  std::string values; // what is to be said of it; may be empty
+  std::string values; // how to write the other tool's values here; may be empty
 };
 
+/// A declaration of the standard library by the name that an expression has to
+/// use, `llama.llama3_8b`, and the import that this name needs.
 struct LibraryName {
   std::string text;
-  std::string import;               // empty: the file has it
-  std::optional<diag::FixIt> added; // of the import
+  std::string import;               // empty: the file already has it
+  std::optional<diag::FixIt> added; // the edit that adds the import
 };
 
 struct Suggestion;
@@ -99,18 +100,19 @@ public:
   Recipes recipes{*this};
   /// Set while a model is traced.
   Tracer* tracer = nullptr;
-  /// The record of the recipe's settings; helps are tried out on copies of it.
+  /// The record of the recipe's settings. Remedies are tried on copies of it.
   Object* root = nullptr;
-  /// The slot whose value is brought to its type, for messages.
+  /// The slot whose value is being converted to its type, for messages.
   std::pair<const Object*, const Slot*> typing = {};
   SourceRange recipeRange;
-  /// Set for what is not launched as it stands, an abstract recipe say: what
-  /// is missing is no mistake, and a `require` over it is not decided.
+  /// Set when an analysis checks something that cannot be launched, such as an
+  /// abstract recipe. A missing value is then no error, and a `require` that
+  /// depends on it stays undecided.
   bool isPartial = false;
-  /// Values that were missing where that is no mistake.
+  /// The number of missing values that were no errors because of `isPartial`.
   int64_t missing = 0;
 
-  /// Labels the last values, up to `most`, that are under evaluation.
+  /// Labels the last `most` values that are under evaluation.
   void labelChain(diag::Builder& builder, size_t most) const;
   bool isLibrary(SourceRange range) const;
   bool isData(SourceId source) const {
@@ -126,7 +128,8 @@ public:
   const Layer* tailLayer(const Env& env, const Definition& definition);
   const Layer* givenLayer(std::string_view name, const Value& value);
   void fillLayer(Layer& layer, const ast::Body& body, bool isDeclaration);
-  /// The keys of a map, whose `for`, `if` and `let` are evaluated at once.
+  /// Fills in the keys of a map. Its `for`, `if` and `let` are evaluated at
+  /// once.
   void fillMap(Layer& layer, const ast::Body& body, const Env& env);
   const Schema* makeSchema(Module& module, const ast::Name& name,
                            ast::BodyId body, bool isModel);
@@ -147,7 +150,8 @@ public:
   /// The scope of a layer's expressions.
   const Env* scopeOf(Object& object, const Layer& layer,
                      std::string_view defined = {});
-  /// The scope of one definition, whether or not in a turn of `for`.
+  /// The scope of one definition, with the variables of its `for` iteration if
+  /// it is in one.
   const Env* scopeOf(Object& object, const Definition& definition,
                      std::string_view defined = {});
   const Env* schemaScope(Object& object, std::string_view defined = {});
@@ -157,22 +161,22 @@ public:
   // ---- expressions (Expressions.cpp, Lookup.cpp, Elements.cpp)
 
   Value evaluate(ast::ExprId id, const Env& env);
-  /// The value of a name; none when nothing has that name.
+  /// The value of a name, or nullopt when nothing has that name.
   std::optional<Value> lookUp(std::string_view name, const Env& env);
-  /// What a name means within braces and parameters; empty where that is for
-  /// the file to say.
+  /// The meaning of a name within braces and parameters. Empty when the name
+  /// has to be looked up in the file.
   Binding findBinding(std::string_view name, const Env& env);
   std::optional<bool> condition(ast::ExprId id, const Env& env,
                                 std::string_view what);
-  /// Elements of a list or range; none (reported) for anything else.
+  /// Elements of a list or range; nullopt (reported) for any other value.
   std::optional<std::vector<Value>> elementsOf(const Value& value,
                                                SourceRange range);
   /// All names that an expression could use, for suggestions.
   std::vector<std::string> visibleNames(const Env& env);
-  /// Poison (reported) where the value would be too large.
+  /// Returns poison (reported) when the list would be too large.
   Value makeList(std::vector<Value> elements, SourceRange range);
   Value makeString(std::string text, SourceRange range);
-  /// A scope within `outer` that `locals` gives names to.
+  /// A scope inside `outer` that binds the names in `locals`.
   Env& localScope(const Env& outer, Locals& locals);
   Value memberOf(const Value& base, const ast::Name& member, SourceRange range);
   bool isEqual(const Value& left, const Value& right);
@@ -185,11 +189,13 @@ public:
   Value negate(const Value& operand, SourceRange range);
   Value compare(ast::BinaryOp op, const Value& left, const Value& right,
                 SourceRange range);
-  /// A `float`; poison (reported) for what is no finite number.
+  /// Makes a `float`; returns poison (reported) when the value is not finite.
   Value makeReal(double value, SourceRange range);
-  /// Rounded where the unit counts; poison (reported) beyond 64 bits.
+  /// Rounds amounts of counting units. Returns poison (reported) beyond 64
+  /// bits.
   Value makeQuantity(recipe::Quantity quantity, SourceRange range);
-  /// Whether one is a quantity, and the other a number or of another unit.
+  /// Whether one value is a quantity and the other is a number or has another
+  /// unit.
   static bool mixesUnits(const Value& left, const Value& right);
   Value reportOperands(std::string_view what, const Value& left,
                        const Value& right, SourceRange range);
@@ -197,9 +203,9 @@ public:
   // ---- calls (Calls.cpp, Bind.cpp)
 
   Value call(const ast::Call& node, SourceRange range, const Env& env);
-  /// Binds a call's arguments to parameters, typed and defaulted. None when
-  /// something was reported or an argument is poison. With `scope`, takes the
-  /// arguments `name` and `hf` out.
+  /// Binds a call's arguments to parameters, with types and defaults applied.
+  /// Returns nullopt when something was reported or an argument is poison. A
+  /// `scope` receives the arguments `name` and `hf`.
   std::optional<std::vector<BoundArgument>>
   bind(const std::vector<ParameterRef>& parameters, const ast::Call& node,
        SourceRange range, const Env& env, const std::string& callee,
@@ -210,16 +216,16 @@ public:
   recipe::Origin writtenAt(SourceRange range) const;
 
   // LibraryNames.cpp
-  /// What the library declares under a name, or under one that is spelt alike:
-  /// `Meta-Llama-3-8B`. `isModel`: models alone.
+  /// Finds a declaration of the library by its name or by a similar spelling,
+  /// such as `Meta-Llama-3-8B`. `isModel` searches only models.
   std::optional<LibraryName> libraryName(std::string_view name,
                                          const Module& module, bool isModel);
-  /// What the library declares that other tools call so.
+  /// Finds the declaration of the prelude that other tools call `name`.
   std::optional<KnownDeclaration> declarationKnownAs(std::string_view name);
-  /// What the file of a module calls a file that it imports as a whole; empty
-  /// where it does not.
+  /// The name that the module's file gives to a file it imports as a whole;
+  /// empty when the file does not import it.
   std::string aliasOf(const std::string& import, const Module& module) const;
-  /// The values of a schema that every recipe knows: devices.
+  /// The names in the prelude whose values are records of the schema: devices.
   std::vector<std::string> namesOf(const Schema& schema);
   std::optional<Suggestion> modelNamed(const Value& value, const Type& type,
                                        SourceRange range);
@@ -244,7 +250,8 @@ private:
   void reportNoFields(Object& object, const Slot& slot, const Value& base,
                       size_t first);
   Value amendSlot(Object& object, Slot& slot, const Value& base, size_t first);
-  /// Records in a list know where they are, as those in fields do.
+  /// Gives each record in a list its container and key, like a record in a
+  /// field.
   Value adoptElements(Object& object, const Slot& slot, const Value& list);
   Value typedSlot(Object& object, Slot& slot, Value value, SourceRange range);
   void reportMissing(Object& object, Slot& slot);
@@ -271,13 +278,13 @@ private:
   Value makeMapping(const Value& left, const Value& right, SourceRange range);
   bool appendDims(const Value& value, std::vector<DimRef>& dims,
                   SourceRange range);
-  /// Arithmetic with a quantity on one side or both; none where units forbid
-  /// the operation.
+  /// Arithmetic with a quantity on one side or both; nullopt when the units
+  /// forbid the operation.
   std::optional<Value> quantityArithmetic(ast::BinaryOp op, const Value& left,
                                           const Value& right,
                                           SourceRange range);
   bool areEqual(const Value& left, const Value& right);
-  /// Of two strings or two lists; none of anything else.
+  /// Concatenates two strings or two lists; nullopt for other values.
   std::optional<Value> concatenation(const Value& left, const Value& right,
                                      SourceRange range);
 
@@ -297,9 +304,9 @@ private:
   std::vector<const ast::FunDecl*> callStack;
 };
 
-/// The settings that a request asks for, of a point of the recipe's sweep where
-/// it names one: then `name` becomes that of the point. None (reported) where
-/// there are none. In Analyze.cpp.
+/// The settings that a request asks for, in Analyze.cpp. When the request names
+/// a point of the sweep, applies the point and sets `name` to its name. Returns
+/// nullptr (reported) when there are no settings.
 Object* requestedSettings(Evaluator& evaluator, const Request& request,
                           const ast::RecipeDecl& declaration, Module& module,
                           std::string& name);

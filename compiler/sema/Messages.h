@@ -1,8 +1,8 @@
-// What evaluation reports.
+// The messages of evaluation.
 //
-// One mistake makes one message: of a kind and a cause at a place the first is
-// reported. A place in the standard library is moved to the user's value that
-// led there.
+// One mistake makes one message: after the first report, further reports of the
+// same cause at the same place are dropped. A place in the standard library is
+// replaced by the user's value that led there.
 
 #ifndef RECIPEC_SEMA_MESSAGES_H
 #define RECIPEC_SEMA_MESSAGES_H
@@ -22,7 +22,7 @@ class Evaluator;
 struct Object;
 struct Slot;
 
-/// One name of a circle of names.
+/// One name of a dependency cycle.
 struct CycleLink {
   std::string name;
   SourceRange range;
@@ -34,15 +34,16 @@ public:
       : evaluator(evaluator), engine(engine) {}
 
   diag::Builder report(diag::Kind kind, SourceRange range, std::string message);
-  /// Each of `links` needs the next, and the last one the first.
+  /// Reports a cycle. Each link needs the next one, and the last needs the
+  /// first.
   diag::Builder reportRecursion(std::vector<CycleLink> links);
 
-  /// Whether so much has been reported that nothing more needs evaluation.
+  /// Whether the error limit is reached, so that evaluation can stop.
   bool isFull() const { return engine.isFull(); }
   int errors() const { return engine.errors(); }
   bool isMuted() const { return muted; }
 
-  /// While it lives nothing is reported: values are tried out.
+  /// Discards all reports during its lifetime, while remedies are tried.
   class Muted {
   public:
     explicit Muted(Messages& messages)
@@ -56,11 +57,11 @@ public:
     bool outer;
   };
 
-  /// While it lives a default or condition of a schema is evaluated, whose
-  /// operands a message in the library is about.
+  /// Marks that a default or condition of a schema is being evaluated. Messages
+  /// at places in the library then refer to the operands of that expression.
   class Derivation {
   public:
-    /// `slot`: of a default.
+    /// `slot` is the slot of a default; null for a condition.
     Derivation(Messages& messages, Object& object, const Slot* slot,
                ast::ExprId expr)
         : messages(messages) {
@@ -85,7 +86,7 @@ private:
   diag::Engine& engine;
   std::set<std::tuple<SourceId, uint32_t, std::string>> reported;
   std::vector<Derived> derivations;
-  diag::Diagnostic discarded; // what is not reported is written to
+  diag::Diagnostic discarded; // receives messages that are not reported
   bool muted = false;
 };
 

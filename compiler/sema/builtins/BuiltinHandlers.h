@@ -1,6 +1,6 @@
-// What the built-in functions do, one handler a line of the table in
-// Builtins.cpp. Arguments have been checked; a result is made within the
-// limits.
+// The handlers of the built-in functions, one per line of the table in
+// Builtins.cpp. Their arguments have been checked, and their results stay
+// within the limits.
 
 #ifndef RECIPEC_SEMA_BUILTINS_BUILTINHANDLERS_H
 #define RECIPEC_SEMA_BUILTINS_BUILTINHANDLERS_H

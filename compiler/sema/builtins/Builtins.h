@@ -1,7 +1,7 @@
-// The functions that the language has by itself.
+// The built-in functions of the language.
 //
-// Builtins.cpp has the table and checks arguments against it, so that a handler
-// finds what its line of the table says:
+// Builtins.cpp has the table and checks arguments against it, so handlers can
+// rely on the types in their line of the table:
 //   BuiltinNumbers.cpp   min max abs floor ceil round sqrt exp log pow
 //                        int float
 //   BuiltinLists.cpp     len sum sorted reversed unique flatten zip any all
@@ -22,7 +22,7 @@
 
 namespace recipec::sema {
 
-/// One call, its arguments checked.
+/// One call with checked arguments.
 struct BuiltinCall {
   Evaluator& evaluator;
   const BuiltinFunction& function;
@@ -38,9 +38,9 @@ struct BuiltinCall {
   Object& map(size_t index) const;
 
   recipe::Origin origin() const { return evaluator.writtenAt(range); }
-  /// Reports an argument whose type is right and whose value is not.
+  /// Reports an argument with the right type but an invalid value.
   diag::Builder reportValue(size_t index, std::string message) const;
-  /// Reports an element of a list that is not what is `due`.
+  /// Reports a list element of the wrong type; `due` names the right one.
   void reportElement(size_t list, size_t index, std::string_view due) const;
   std::string name() const;
 };

@@ -1,12 +1,13 @@
-// The model's blocks, run once over symbols: every op call becomes one entry of
-// the Dataflow.
+// Traces the model's blocks once with symbolic tensors: every op call becomes
+// one entry of the Dataflow.
 //
 // 1. Number the model's dimensions and its input.
 // 2. Execute `forward` statement by statement: bindings, loops, branches.
 // 3. A block call binds its arguments and executes the block; an op call is
 //    checked against stdlib/ops.recipe and recorded.
-// Names of parameters come from the `name` and `hf` arguments of the calls
-// around them, joined with points.
+//
+// Parameter names are the `name` and `hf` arguments of the enclosing calls,
+// joined with dots.
 
 #ifndef RECIPEC_SEMA_MODELS_TRACE_H
 #define RECIPEC_SEMA_MODELS_TRACE_H
@@ -25,13 +26,13 @@ public:
   Tracer(Evaluator& evaluator, Object& model)
       : evaluator(evaluator), model(model) {}
 
-  /// None when something was reported.
+  /// Returns nullopt when something was reported.
   std::optional<recipe::Dataflow> run();
 
-  /// A call of a block or an op inside a block.
+  /// Evaluates a call of a block or op inside a block.
   Value call(const Block& block, const ast::Call& node, SourceRange range,
              const Env& env);
-  /// `+` and `*` where a tensor is an operand.
+  /// Evaluates `+` and `*` with a tensor operand.
   Value arithmetic(ast::BinaryOp op, const Value& left, const Value& right,
                    SourceRange range);
 
@@ -40,7 +41,7 @@ public:
   std::string lastDims(recipe::TensorId tensor) const;
 
 private:
-  /// The joined names of the calls around a place.
+  /// The joined names of the enclosing calls.
   struct Scope {
     std::string name;
     std::string hf;

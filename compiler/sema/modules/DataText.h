@@ -1,4 +1,5 @@
-// Texts of data files as values of the language: YAML and JSON have no units.
+// Converts strings of data files to values of the language: YAML and JSON have
+// no units.
 
 #ifndef RECIPEC_SEMA_MODULES_DATATEXT_H
 #define RECIPEC_SEMA_MODULES_DATATEXT_H
@@ -10,8 +11,8 @@
 
 namespace recipec::sema {
 
-/// `80GiB`, `30min`, `500 steps`, `8Ki tokens`, as a recipe would write it;
-/// none for any other text.
+/// Parses `80GiB`, `30min`, `500 steps` or `8Ki tokens`, as a recipe would
+/// write it; nullopt for any other text.
 std::optional<recipe::Quantity> quantityOf(std::string_view text);
 
 } // namespace recipec::sema

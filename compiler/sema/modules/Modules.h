@@ -1,4 +1,4 @@
-// Files, the names that they declare, and what their imports bind.
+// Files, the names that they declare, and the names that their imports bind.
 
 #ifndef RECIPEC_SEMA_MODULES_MODULES_H
 #define RECIPEC_SEMA_MODULES_MODULES_H
@@ -21,33 +21,33 @@ public:
   Modules(Evaluator& evaluator, Loader& loader)
       : evaluator(evaluator), loader(loader) {}
 
-  /// The library and the file that is compiled; none (reported) when the
+  /// Opens the library and the file to compile; nullptr (reported) when the
   /// library is broken.
   Module* open(const ast::File& file);
-  /// A file by its path; none where it is not there, or broken.
+  /// Loads a file by its path; nullptr when it does not exist or is broken.
   Module* load(const std::string& path);
-  /// Names that an override's expressions see: those of `base`.
+  /// Adds a module for an override, whose expressions see the names of `base`.
   Module* addOverride(const ast::File& file, Module& base);
 
   const Value& entryValue(Module& module, ModuleEntry& entry);
-  /// Evaluates what a file declares beside recipes, so that mistakes in what no
-  /// recipe uses are found too.
+  /// Evaluates all declarations of a file except recipes, so that mistakes in
+  /// declarations that no recipe uses are found too.
   void checkDeclarations(Module& module);
 
   Module* ops() const { return opsModule; }
   Module* prelude() const { return preludeModule; }
-  /// The module of a source; none for an argument of the command line.
+  /// The module of a source; nullptr for a command-line argument.
   Module* find(SourceId source) const;
-  /// An imported file has errors, which whoever parsed it has reported.
+  /// Whether an imported file has errors. Its parser has reported them.
   bool hasBrokenImport() const { return isImportBroken; }
 
   /// Whether the value of a name is under evaluation.
   bool isEvaluating() const { return !running.empty(); }
-  /// Labels the last names, up to `most`, that are under evaluation.
+  /// Labels the last `most` names that are under evaluation.
   void labelChain(diag::Builder& builder, size_t most) const;
 
 private:
-  /// A file whose imports are being loaded, and the one that is at present.
+  /// A file whose imports are being loaded, and the current import.
   struct Loading {
     const Module* module;
     const ast::Import* import;
@@ -80,7 +80,7 @@ private:
   std::map<std::string, Module*> byPath;
   Module* preludeModule = nullptr;
   Module* opsModule = nullptr;
-  std::vector<Loading> loading; // for cycles
+  std::vector<Loading> loading; // to detect cycles
   std::map<const ast::Import*, Value> importTargets;
   std::vector<std::pair<Module*, ModuleEntry*>> running; // under evaluation
   bool isImportBroken = false;

@@ -1,8 +1,9 @@
-// Whether the names in functions and blocks are those of anything.
+// Checks that the names in functions and blocks exist.
 //
-// What nothing calls is not evaluated, so that a slip in it would be found by
-// its first user. The walk needs no arguments: it resolves names, and leaves
-// what depends on values (members, types) to evaluation.
+// Functions and blocks that nothing calls are not evaluated, so their first
+// user would find a misspelt name. This walk needs no arguments: it resolves
+// names, and leaves checks that depend on values (members, types) to
+// evaluation.
 
 #ifndef RECIPEC_SEMA_NAMES_NAMECHECK_H
 #define RECIPEC_SEMA_NAMES_NAMECHECK_H
@@ -18,7 +19,7 @@ namespace recipec::sema {
 
 class NameCheck {
 public:
-  /// Names are those that `scope` sees, and in blocks the ops.
+  /// Accepts the names visible in `scope`, and the ops inside blocks.
   NameCheck(Evaluator& evaluator, const Env& scope);
 
   void check(const ast::FunDecl& function);

@@ -1,4 +1,5 @@
-// What other tools call a field: `micro_batch_size` is `batch.micro` here.
+// The names that other tools have for a field: `micro_batch_size` is
+// `batch.micro` here.
 
 #ifndef RECIPEC_SEMA_NAMES_OTHERNAMES_H
 #define RECIPEC_SEMA_NAMES_OTHERNAMES_H
@@ -11,18 +12,18 @@
 
 namespace recipec::sema {
 
-/// A field, and the path to it from the record that was looked through.
+/// A field and the path to it from the record that was searched.
 struct KnownField {
   std::string path; // empty where there is no such field
   bool isFixed = false;
-  std::string values; // what those of the other tool are here; may be empty
-  /// A number means the same there and here: not so where the field takes
-  /// numbers with a unit and without.
+  std::string values; // how to write the other tool's values here; may be empty
+  /// Whether a number means the same in both tools. It does not when the field
+  /// takes numbers both with and without a unit.
   bool hasOneMeaning = true;
 };
 
-/// The first field of a schema, or of the records that its fields may hold,
-/// that another tool calls `name`.
+/// The first field that another tool calls `name`, in a schema or in the
+/// records that its fields may hold.
 std::optional<KnownField>
 fieldKnownAs(Evaluator& evaluator, const Schema& schema, std::string_view name);
 

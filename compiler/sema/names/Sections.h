@@ -1,5 +1,5 @@
-// The sections of a recipe that have a field: where a name that is unknown in
-// one place is known.
+// Finds the sections of a recipe that have a field, for a name that is unknown
+// at one place but known in a section.
 
 #ifndef RECIPEC_SEMA_NAMES_SECTIONS_H
 #define RECIPEC_SEMA_NAMES_SECTIONS_H

@@ -1,13 +1,14 @@
-// The second phase: syntax trees to an evaluated, typed recipe.
+// The second phase: turns syntax trees into an evaluated, typed recipe.
 //
-// 1. Find the recipe and what it amends; put a point of its sweep and the
-//    overrides on top.
+// 1. Find the recipe and the recipes that it amends; put a point of its sweep
+//    and the overrides on top.
 // 2. Evaluate its fields in the order of stdlib/schema, each lazily, so that a
-//    derived field follows whatever was overridden; check types, units and
-//    `require` conditions.
+//    derived field follows overridden fields; check types, units and `require`
+//    conditions.
 // 3. Trace the model's `forward` into a Dataflow.
-// Every mistake is one diagnostic; values that could not be computed are poison
-// and never cause another.
+//
+// Each mistake gives one diagnostic. Values that could not be computed are
+// poison and never cause another.
 
 #ifndef RECIPEC_SEMA_RECIPES_ANALYZE_H
 #define RECIPEC_SEMA_RECIPES_ANALYZE_H
@@ -23,8 +24,8 @@
 
 namespace recipec::sema {
 
-/// An assignment that wins over the recipe's own, `--set` say. Messages about
-/// it show its own source. `value` is an expression of `file`.
+/// An assignment that wins over the recipe's own, from `--set` for example.
+/// Messages about it show its own source. `value` is an expression of `file`.
 struct Override {
   const ast::File* file = nullptr;
   std::vector<ast::Name> path;
@@ -37,32 +38,32 @@ struct LibraryMixin {
   std::string name; // empty: none
 };
 
-/// What the driver puts on top of a recipe to compile a second plan of it. The
-/// points of the recipe's sweep stay as they are.
+/// Settings that the driver puts on top of a recipe to compile a second plan of
+/// it. The points of the recipe's sweep stay the same.
 struct Changes {
   LibraryMixin mixin;
-  std::vector<Override> overrides; // stand after the mixin; the last wins
+  std::vector<Override> overrides; // apply after the mixin; the last wins
 };
 
 struct Request {
   const ast::File* file = nullptr;
-  std::string recipe;              // as it is declared; the file has it
-  std::optional<size_t> point;     // of its sweep; none: without the sweep
+  std::string recipe;              // must be declared in the file
+  std::optional<size_t> point;     // of its sweep; nullopt: without the sweep
   std::vector<Override> overrides; // the last wins
-  Changes changes;                 // stand after the overrides
+  Changes changes;                 // apply after the overrides
 };
 
-/// None when anything is wrong; the engine then holds the errors, or those of a
-/// file that the loader has reported.
+/// Returns nullopt on any error. The errors are in the engine, or the loader
+/// has reported them for a file.
 std::optional<recipe::Recipe> analyze(const SourceMap& sources,
                                       const Request& request, Loader& loader,
                                       diag::Engine& engine);
 
-/// The recipes that a file declares, in its order.
+/// The names of the recipes that a file declares, in file order.
 std::vector<std::string> recipeNames(const ast::File& file);
-/// Those that are not abstract, each name once.
+/// The recipes that are not abstract, each name once.
 std::vector<const ast::RecipeDecl*> concreteRecipes(const ast::File& file);
-/// The first of the name; none where there is none.
+/// The first recipe of that name; nullptr when there is none.
 const ast::RecipeDecl* findRecipe(const ast::File& file, std::string_view name);
 
 } // namespace recipec::sema

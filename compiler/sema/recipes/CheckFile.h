@@ -1,5 +1,5 @@
-// What a file declares, checked by itself: for libraries, and for what no
-// recipe of the file uses.
+// Checks the declarations of a file that no launched recipe has to use: for
+// libraries, and for unused declarations.
 
 #ifndef RECIPEC_SEMA_RECIPES_CHECKFILE_H
 #define RECIPEC_SEMA_RECIPES_CHECKFILE_H
@@ -9,15 +9,15 @@
 
 namespace recipec::sema {
 
-/// Reports what is wrong with the file's declarations as far as it shows
-/// without a recipe that is launched:
-/// - constants are evaluated, records among them checked;
-/// - schemas: types, and defaults as far as the other defaults give them;
-/// - models: the same, and the blocks are traced where all fields have
-/// defaults;
+/// Reports the errors in the file's declarations that show without launching a
+/// recipe:
+/// - constants: evaluated; records among them are also checked;
+/// - schemas: types, and defaults as far as they follow from other defaults;
+/// - models: like schemas, and the blocks are traced when all fields have
+///   defaults;
 /// - functions and blocks: names and types, without arguments;
-/// - mixins and abstract recipes: as recipes, but what is missing is no
-///   mistake, nor is a `require` that a recipe may still make hold.
+/// - mixins and abstract recipes: like recipes, but a missing value is no
+///   error, nor is a `require` that a recipe may still satisfy.
 void checkFile(const SourceMap& sources, const ast::File& file, Loader& loader,
                diag::Engine& engine);
 

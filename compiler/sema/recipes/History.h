@@ -1,4 +1,4 @@
-// Every definition of a path, in the order in which they apply.
+// Lists every definition of a path in the order in which they apply.
 
 #ifndef RECIPEC_SEMA_RECIPES_HISTORY_H
 #define RECIPEC_SEMA_RECIPES_HISTORY_H
@@ -10,13 +10,14 @@
 
 namespace recipec::sema {
 
-/// What the schema, parents, mixins, the recipe and overrides say about the
-/// field at `names`, a path from `root`. `origin` is that of the final value.
+/// The definitions of the field at `names`, a path from `root`, in the schema,
+/// parents, mixins, the recipe and overrides. `origin` is that of the final
+/// value.
 std::vector<Explanation::Definition>
 historyOf(Evaluator& evaluator, Object& root,
           std::span<const std::string> names, const recipe::Origin& origin);
 
-/// The declaration around a place: ``recipe `base` ``; empty for none.
+/// The declaration that encloses a place: ``recipe `base` ``; may be empty.
 std::string ownerOf(const Evaluator& evaluator, SourceRange range);
 
 } // namespace recipec::sema

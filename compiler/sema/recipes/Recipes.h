@@ -1,7 +1,8 @@
-// Recipes: the records of their settings.
+// Recipes as records of settings.
 //
-// The layers of what a recipe amends, of its mixins, of its own braces and of
-// what overrides set, in this order. The last that sets a field wins.
+// The layers of a recipe are those of the recipe it amends, its mixins, its own
+// braces and the overrides, in this order. The last layer that sets a field
+// wins.
 
 #ifndef RECIPEC_SEMA_RECIPES_RECIPES_H
 #define RECIPEC_SEMA_RECIPES_RECIPES_H
@@ -21,23 +22,24 @@ class Recipes {
 public:
   explicit Recipes(Evaluator& evaluator) : evaluator(evaluator) {}
 
-  /// The schema of recipes; none when the library is broken.
+  /// The schema of recipes; nullptr when the library is broken.
   const Schema* schema();
-  /// The same without loading it: none before the first recipe is evaluated.
+  /// The schema of recipes if it is already loaded; nullptr before the first
+  /// recipe is evaluated.
   const Schema* loadedSchema() const { return declaration; }
 
-  /// A recipe as it is declared.
+  /// The value of a recipe as it is declared.
   Value valueOf(Module& module, const ast::RecipeDecl& recipe);
-  /// A mixin with its arguments, as `with` takes it.
+  /// Binds a mixin's arguments, for use after `with`.
   Value callMixin(const Mixin& mixin, const ast::Call& node, SourceRange range,
                   const Env& env);
 
-  /// The settings of a recipe under overrides, the last of which wins; none
-  /// (reported) where there are none.
+  /// The settings of a recipe with overrides, of which the last wins; nullptr
+  /// (reported) when there are none.
   Object* settingsOf(const ast::RecipeDecl& recipe, Module& module,
                      const std::vector<Override>& overrides);
-  /// The settings of a mixin by itself; what its parameters without defaults
-  /// give is not known.
+  /// The settings of a mixin without a recipe. Parameters without defaults have
+  /// unknown values.
   Object* settingsOf(const Mixin& mixin);
   Object* withChanges(const Object& settings, Module& module,
                       const Changes& changes);

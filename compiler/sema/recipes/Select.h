@@ -1,6 +1,6 @@
-// What a command compiles: the recipes of a file, and the points of a sweep.
+// Selects what a command compiles: recipes of a file, and points of a sweep.
 //
-// `FILE` names all of them, `FILE:NAME` one recipe with its points, and
+// `FILE` names all recipes, `FILE:NAME` one recipe with its points, and
 // `FILE:NAME@optimizer.lr=1e-5` one point.
 
 #ifndef RECIPEC_SEMA_RECIPES_SELECT_H
@@ -14,19 +14,19 @@
 
 namespace recipec::sema {
 
-/// How much a command can take.
+/// How much a command can compile at once.
 enum class Extent {
   file,   // every recipe, every point
   recipe, // one recipe, every point
-  launch, // one recipe, and of a sweep one point
+  launch, // one recipe, and one point if it has a sweep
 };
 
 struct Naming {
   const ast::File* file = nullptr;
   std::string recipe; // empty: not named
-  std::string point;  // behind the `@`; empty: not named
+  std::string point;  // the text after `@`; empty: not named
   std::vector<Override> overrides;
-  SourceRange recipeRange; // where the user named it, if he did
+  SourceRange recipeRange; // where the user named it, if given
   SourceRange pointRange;
 };
 
@@ -35,13 +35,14 @@ struct Selection {
   std::string recipe;          // as it is declared
   std::optional<size_t> point; // its number in the sweep
   std::string name;            // `sft`, `sft@optimizer.lr=1e-5`
-  bool isBroken = false;       // its sweep is, as reported
+  bool isBroken = false;       // its sweep has reported errors
 };
 
-/// What the naming selects, in the order of the file: no abstract recipes.
-/// Nothing, with diagnostics, where it names none or too many; a file without
-/// recipes is an empty selection for Extent::file. A recipe with a broken sweep
-/// is selected without its points, so that what else is wrong is found too.
+/// The recipes and points that the naming selects, in file order, without
+/// abstract recipes. Returns nullopt, with diagnostics, when it selects none or
+/// too many. A file without recipes is an empty selection for Extent::file. A
+/// recipe with a broken sweep is selected without its points, so that its other
+/// errors are found too.
 std::optional<std::vector<Selection>> select(const SourceMap& sources,
                                              const Naming& naming,
                                              Extent extent, Loader& loader,

@@ -2,9 +2,9 @@
 //
 //   sweep { optimizer.lr = [1e-5, 2e-5]  parallel = [{ tp = 2 }, { tp = 4 }] }
 //
-// An axis is a path and a list of values; a point takes one value of each. The
-// points are the product of the axes in the order written, the last axis
-// turning fastest. A point is the recipe with one layer more.
+// An axis is a path and a list of values. A point takes one value from each
+// axis. The points are the Cartesian product of the axes as written; the last
+// axis varies fastest. A point is the recipe with one more layer.
 
 #ifndef RECIPEC_SEMA_RECIPES_SWEEP_H
 #define RECIPEC_SEMA_RECIPES_SWEEP_H
@@ -20,17 +20,18 @@ namespace recipec::sema {
 
 /// The most points that a sweep may have.
 inline constexpr size_t maxPoints = 1000;
-/// The longest name of a point in bytes: plans and runs are files of the name.
+/// The longest name of a point in bytes. Plans and runs use it as a file name.
 inline constexpr size_t maxPointName = 200;
 
-/// `parallel.tp` of a value `{ tp = 2 }` on the axis `parallel`.
+/// One field that an axis value sets: `parallel.tp` for the value `{ tp = 2 }`
+/// on the axis `parallel`.
 struct Setting {
   std::vector<ast::Name> path;
   Value value;
   std::string text; // of the value, in a point's name
 };
 
-/// A value of an axis: a record sets each of its leaves.
+/// One value of an axis. A record sets each of its leaves.
 struct AxisValue {
   std::vector<Setting> settings;
   std::string name;  // `parallel.tp=4,parallel.pp=2`
@@ -54,14 +55,14 @@ struct Sweep {
   std::string nameOf(size_t point) const;
 };
 
-/// The sweep of a recipe's settings; without axes where it has none, and
-/// nothing when it is not well-formed, which is reported. What an override sets
-/// is no longer swept over.
+/// Reads the sweep from a recipe's settings; has no axes when the recipe has no
+/// sweep. Returns nullopt (reported) when the sweep is malformed. Fields set by
+/// an override are no longer swept.
 std::optional<Sweep> sweepOf(Evaluator& evaluator, const std::string& recipe,
                              Object& settings,
                              const std::vector<Override>& overrides);
 
-/// What a point sets, its name included.
+/// The layer of settings at a point, including the point's name.
 const Layer* pointLayer(Evaluator& evaluator, const Sweep& sweep, size_t point);
 
 } // namespace recipec::sema

@@ -1,7 +1,7 @@
-// What one pair of braces sets, field by field.
+// The fields that one pair of braces sets.
 //
-// `parallel { tp = 2 }` and `parallel.tp = 2` set the same field; braces that
-// set one twice would hold what nobody reads.
+// `parallel { tp = 2 }` and `parallel.tp = 2` set the same field. If braces set
+// a field twice, one of the values would have no effect.
 
 #ifndef RECIPEC_SEMA_RECORDS_ASSIGNEDPATHS_H
 #define RECIPEC_SEMA_RECORDS_ASSIGNEDPATHS_H
@@ -19,10 +19,11 @@ class AssignedPaths {
 public:
   explicit AssignedPaths(Evaluator& evaluator) : evaluator(evaluator) {}
 
-  /// Notes what an assignment sets, also in braces within. Reports what an
-  /// earlier one set; what repeats within its own braces is left to these.
+  /// Records the fields that an assignment sets, including those in inner
+  /// braces. Reports a field that an earlier assignment set. The inner braces
+  /// report their own duplicates.
   void add(const ast::File& file, const ast::Assignment& node);
-  /// Notes a computed key; false (reported) where it was set before.
+  /// Records a computed key. Returns false (reported) when it was set before.
   bool add(const std::string& key, SourceRange range);
 
 private:
@@ -35,7 +36,8 @@ private:
 
   Evaluator& evaluator;
   std::unordered_map<std::string, SourceRange> leaves;
-  /// What holds a leaf, `parallel` for `parallel.tp`, with the first of these.
+  /// Prefixes of leaf paths, such as `parallel` for `parallel.tp`, each with
+  /// its first leaf.
   std::unordered_map<std::string, Leaf> holders;
 };
 

@@ -1,5 +1,5 @@
-// The operands of a condition: what decided its result, and where each value
-// came from.
+// The operands of a condition: the values that decided its result, and the
+// origin of each.
 
 #ifndef RECIPEC_SEMA_RECORDS_OPERANDS_H
 #define RECIPEC_SEMA_RECORDS_OPERANDS_H
@@ -18,39 +18,40 @@ class Evaluator;
 struct Operand {
   std::string text; // as written
   Value value;
-  Slot* slot = nullptr; // the field behind it, where there is one
+  Slot* slot = nullptr; // the field it refers to, if any
   Object* object = nullptr;
-  const ast::Let* let = nullptr; // that it names, and where that stands
-  const Env* letEnv = nullptr;
-  bool isHidden = false; // a name of the library's own, behind what is written
+  const ast::Let* let = nullptr; // the `let` it refers to, if any
+  const Env* letEnv = nullptr;   // the scope of the `let`
+  bool isHidden = false; // left out of notes: a name internal to the library
 };
 
 std::vector<Operand> operandsOf(Evaluator& evaluator, ast::ExprId id,
                                 const Env& env);
-/// Without those that derived operands depend on.
+/// The scalar operands in the condition's text. Leaves out the operands that
+/// derived ones depend on.
 std::vector<Operand> directOperands(Evaluator& evaluator, ast::ExprId id,
                                     const Env& env);
 
-/// The operands that the user set, those to blame first: fields of
-/// `preferred`, then the command line, then what is written last.
+/// The operands that the user set, the likeliest mistake first: fields of
+/// `preferred`, then values from the command line, then the last ones written.
 std::vector<const Operand*> suspects(const Evaluator& evaluator,
                                      const std::vector<Operand>& operands,
                                      const Object* preferred);
-/// Whether an operand is a default, which may yet be another value.
+/// Whether an operand has its default value, which may still change.
 bool followsDefaults(const std::vector<Operand>& operands);
 
 /// `` `tp` is 4 ``
 std::string operandText(Evaluator& evaluator, const Operand& operand);
-/// Says of each operand but `except` where its value came from.
+/// Adds a note about the origin of each operand's value, except for `except`.
 void noteOperands(Evaluator& evaluator, diag::Builder& builder,
                   const std::vector<Operand>& operands, const Slot* except);
 
-/// A number, with or without a unit.
+/// Whether the value is a number, with or without a unit.
 inline bool isNumeric(const Value& value) {
   return value.isNumber() || value.is<recipe::Quantity>();
 }
 
-/// Whether the operand is a field that a recipe or the command line gives.
+/// Whether the operand is a field that a recipe or the command line sets.
 inline bool isUserSet(const Operand& operand) {
   using Kind = recipe::Origin::Kind;
   Kind kind = operand.value.origin.kind;

@@ -1,5 +1,5 @@
-// What to change so that a failed condition holds: found by trial, on copies of
-// the recipe's record.
+// Finds changes that make a failed condition hold, by trial on copies of the
+// recipe's record.
 
 #ifndef RECIPEC_SEMA_RECORDS_REMEDIES_H
 #define RECIPEC_SEMA_RECORDS_REMEDIES_H
@@ -12,7 +12,7 @@
 
 namespace recipec::sema {
 
-/// A condition that failed, of a record or of one of its layers.
+/// A failed condition of a record or of one of its layers.
 struct Trial {
   Object& object;
   size_t layerIndex; // or checkOwnSchema
@@ -25,12 +25,12 @@ public:
   Remedies(Evaluator& evaluator, const Trial& trial)
       : evaluator(evaluator), trial(trial) {}
 
-  /// What may be proposed. `primary`, the likeliest of `candidates` to be the
-  /// mistake, becomes the first whose change would help.
+  /// The changes to propose. `primary` starts as the likeliest mistake among
+  /// `candidates`, and becomes the first candidate whose change helps.
   std::vector<diag::Proposal>
   proposals(const std::vector<const Operand*>& candidates,
             const Operand*& primary);
-  /// Whether a field that nobody set may be what the condition misses.
+  /// Whether setting an unset field may make the condition hold.
   bool mayBeMissed(const Operand& operand);
 
 private:

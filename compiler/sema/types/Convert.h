@@ -1,5 +1,5 @@
-// Values to the form that a type has. Nothing is reported here: Mismatch.h
-// says why a value does not fit.
+// Converts values to a type. Reports nothing: Mismatch.h explains why a value
+// does not fit.
 
 #ifndef RECIPEC_SEMA_TYPES_CONVERT_H
 #define RECIPEC_SEMA_TYPES_CONVERT_H
@@ -12,13 +12,13 @@ namespace recipec::sema {
 
 class Evaluator;
 
-/// The value as the type has it; none when it does not fit.
+/// The value converted to the type; nullopt when it does not fit.
 std::optional<Value> convert(Evaluator& evaluator, const Value& value,
                              const Type& type);
-/// Whether the value would fit, of a map or record each of its values.
+/// Whether the value fits the type. Checks each value of a map or record.
 bool fits(Evaluator& evaluator, const Value& value, const Type& type);
-/// Whether the value is a text of a data file, which may stand for a quantity
-/// or `auto`.
+/// Whether the value is a string from a data file, which may stand for a
+/// quantity or `auto`.
 bool isDataText(const Evaluator& evaluator, const Value& value);
 
 } // namespace recipec::sema

@@ -1,4 +1,4 @@
-// Values of a type as a recipe writes them, for helps.
+// Example values of a type, as a recipe writes them, for helps.
 
 #ifndef RECIPEC_SEMA_TYPES_EXAMPLES_H
 #define RECIPEC_SEMA_TYPES_EXAMPLES_H
@@ -12,14 +12,14 @@ namespace recipec::sema {
 
 class Evaluator;
 
-/// A value of the type; empty where none comes to mind.
+/// An example value of the type; empty when there is none.
 std::string exampleOf(Evaluator& evaluator, const Type& type);
-/// A record with what it asks for: `cosine(peak = 1e-4)`. `name` is the
-/// schema's in the text.
+/// A record with its required fields: `cosine(peak = 1e-4)`. The text uses
+/// `name` for the schema.
 std::string exampleOf(Evaluator& evaluator, const Schema& schema,
                       const std::string& name);
-/// What the field that is being given a value has by default, where `type`
-/// takes it: a schedule's `peak` is a learning rate as `lr` is.
+/// The default of the field that is being set, when `type` accepts it: a
+/// schedule's `peak` is a learning rate, like `lr`.
 std::string defaultAsExample(Evaluator& evaluator, const Type& type);
 /// What the comment of a field's declaration writes as an example, with what
 /// the recipe is called in the place of `{name}`; empty where it has none.

@@ -1,4 +1,4 @@
-// Messages about values that do not have the type that is due.
+// Messages about values that do not have the expected type.
 
 #ifndef RECIPEC_SEMA_TYPES_MISMATCH_H
 #define RECIPEC_SEMA_TYPES_MISMATCH_H
@@ -12,19 +12,21 @@ namespace recipec::sema {
 
 class Evaluator;
 
-/// Converts or reports; `what` names the place: `` `parallel.tp` ``.
+/// Converts the value or reports it. `what` names the place: `` `parallel.tp`
+/// ``.
 Value expect(Evaluator& evaluator, const Value& value, const Type& type,
              SourceRange range, const std::string& what);
 void reportMismatch(Evaluator& evaluator, const Value& value, const Type& type,
                     SourceRange range, const std::string& what);
-/// Says what a value of the type may look like.
+/// Adds a help with an example of the type.
 void helpWithType(Evaluator& evaluator, diag::Builder& builder,
                   const Value& value, const Type& type, SourceRange range);
-/// Where a file stands for one of its declarations: names the one of the file's
-/// own name, or its first model with sizes.
+/// Adds a help when a file is used in place of one of its declarations.
+/// Proposes the declaration with the file's name, or its first model with
+/// sizes.
 void helpWithImport(const Evaluator& evaluator, diag::Builder& builder,
                     const Value& value, SourceRange range);
-/// A value in a few words: `4`, `"bf16"`, `a list`.
+/// Describes a value in a few words: `4`, `"bf16"`, `a list`.
 std::string describe(Evaluator& evaluator, const Value& value);
 
 } // namespace recipec::sema

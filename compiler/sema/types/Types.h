@@ -1,4 +1,4 @@
-// Types: from how they are written to Type, and back to text.
+// Types: resolves written types to Type, and formats them as text.
 
 #ifndef RECIPEC_SEMA_TYPES_TYPES_H
 #define RECIPEC_SEMA_TYPES_TYPES_H
@@ -13,12 +13,12 @@ namespace recipec::sema {
 
 class Evaluator;
 
-/// The types that files write, each resolved once.
+/// The types that files write. Each is resolved once.
 class Types {
 public:
   explicit Types(Evaluator& evaluator) : evaluator(evaluator) {}
 
-  /// Of kind `unknown` (reported) where it names no type.
+  /// Returns a type of kind `unknown` (reported) when the name is not a type.
   const Type* resolve(const Env& env, ast::TypeId id);
 
 private:
@@ -32,7 +32,7 @@ private:
 
 std::string nameOf(const Type& type);
 std::string typeNameOf(const Value& value);
-/// The type with what a function takes and gives: `fun(int): float`.
+/// The type including a function's parameters and result: `fun(int): float`.
 std::string fullTypeNameOf(const SourceMap& sources, const Value& value);
 
 } // namespace recipec::sema

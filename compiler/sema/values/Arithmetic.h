@@ -1,4 +1,4 @@
-// Arithmetic of floating-point numbers, of plain ones and of quantities.
+// Floating-point arithmetic for plain numbers and quantities.
 
 #ifndef RECIPEC_SEMA_VALUES_ARITHMETIC_H
 #define RECIPEC_SEMA_VALUES_ARITHMETIC_H
@@ -7,7 +7,7 @@
 
 namespace recipec::sema {
 
-/// `+ - * / %`; the result may not be finite.
+/// Computes `+ - * / %`. The result may be infinite or NaN.
 double realArithmetic(ast::BinaryOp op, double left, double right);
 
 } // namespace recipec::sema

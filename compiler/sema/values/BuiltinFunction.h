@@ -1,5 +1,4 @@
-// A function that the language has by itself: its parameters, and what carries
-// it out.
+// The signature of a built-in function and its handler.
 
 #ifndef RECIPEC_SEMA_VALUES_BUILTINFUNCTION_H
 #define RECIPEC_SEMA_VALUES_BUILTINFUNCTION_H
@@ -14,17 +13,17 @@ namespace recipec::sema {
 
 struct BuiltinCall;
 
-/// What an argument has to be.
+/// The kind of value that a parameter of a built-in function takes.
 enum class Takes {
   any,
   integer,
   number,   // an `int`, `float` or `dim`
   amount,   // a number or a quantity
   text,     // a string
-  scalar,   // whatever an interpolation takes
-  list,     // a list, or a range, of which the handler sees a list
+  scalar,   // any value that an interpolation takes
+  list,     // a list or range; the handler receives a list
   booleans, // a list of `bool`
-  map,      // a record, of a schema or not
+  map,      // a record, with or without a schema
 };
 
 struct BuiltinParameter {
@@ -32,24 +31,24 @@ struct BuiltinParameter {
   Takes takes = Takes::any;
 };
 
-/// The most arguments of a function without an upper limit.
+/// The upper limit of a function that takes any number of arguments.
 inline constexpr size_t unlimited = SIZE_MAX;
 
 struct BuiltinFunction {
   std::string_view name;
   std::string_view summary; // Markdown for users
   std::vector<BuiltinParameter> parameters;
-  size_t required; // arguments at least
-  size_t most;     // at most; what follows the last parameter is like it
+  size_t required; // the fewest arguments
+  size_t most;     // the most; extra ones are like the last parameter
   Value (*run)(BuiltinCall& call);
 };
 
 std::string_view typeNameOf(Takes takes);
-/// Whether it may be called with this many arguments.
+/// Whether the function accepts this number of arguments.
 bool takesArguments(const BuiltinFunction& function, size_t count);
-/// Its type: `fun(string, int): any`.
+/// The type of the function: `fun(string, int): any`.
 std::string signatureOf(const BuiltinFunction& function);
-/// How it is called: `pad(value, width)`, `range(begin, end[, step])`.
+/// The form of a call: `pad(value, width)`, `range(begin, end[, step])`.
 std::string formOf(const BuiltinFunction& function);
 
 } // namespace recipec::sema

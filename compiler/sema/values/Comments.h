@@ -1,10 +1,11 @@
-// What the `##` comments of declarations say.
+// Reads the `##` comments of declarations.
 //
-// Their last lines are the names that other tools have for a declaration:
+// The last lines of a comment list the names that other tools have for the
+// declaration:
 //
 //   ## Also known as `micro_batch_size`, `local_batch_size`.
 //
-// Words in parentheses behind a name say what its values are here:
+// Words in parentheses after a name say how to write its values here:
 //
 //   ## Also known as `zero_stage` (3 is `"parameters"`).
 //
@@ -25,8 +26,8 @@
 
 namespace recipec::sema {
 
-/// What a comment says of the values of `name`, perhaps nothing, where its list
-/// of names has this one; none where it has not.
+/// The words in parentheses after `name` in a comment's list of names, empty
+/// when there are none. Returns nullopt when the list lacks `name`.
 std::optional<std::string> listedAs(const ast::Comments& comments,
                                     std::string_view name);
 
@@ -45,7 +46,7 @@ const ast::Comments* commentsOf(const Schema& schema, std::string_view field);
 
 /// The first sentence of a comment, without its point; empty where it has none.
 std::string summaryOf(const ast::Comments& comments);
-/// That of a field's declaration.
+/// The first sentence of the comment of a field's declaration.
 std::string summaryOf(const Schema& schema, std::string_view field);
 
 } // namespace recipec::sema

@@ -1,5 +1,6 @@
-// What one recipe may ask of the compiler. Real recipes stay far below; what
-// goes beyond is a mistake, and is to be found in well under a second.
+// Limits on what one recipe may ask of the compiler. Real recipes stay far
+// below them. A recipe that exceeds one is a mistake, which is reported in well
+// under a second.
 
 #ifndef RECIPEC_SEMA_VALUES_LIMITS_H
 #define RECIPEC_SEMA_VALUES_LIMITS_H
@@ -11,37 +12,37 @@
 
 namespace recipec::sema {
 
-/// Evaluations of expressions, elements and fields. A recipe of hundreds of
-/// layers takes some ten thousand.
+/// Evaluations of expressions, elements and fields. A recipe with hundreds of
+/// layers takes about ten thousand.
 inline constexpr int64_t maxSteps = 2'000'000;
-/// Values that depend on one another in a chain. The stack of a thread, 8 MiB,
-/// takes it also where the sanitizers have made every frame larger.
+/// The longest chain of values that depend on one another. It fits the stack of
+/// a thread, 8 MiB, even with the larger frames of the sanitizers.
 inline constexpr int maxDepth = 600;
 /// Bytes of one string.
 inline constexpr size_t maxString = 1 << 20;
-/// Elements of one list, keys of one map.
+/// Elements of one list, or keys of one map.
 inline constexpr size_t maxElements = 1'000'000;
-/// Bytes of all values together, those that are needed no more included.
+/// Bytes of all values together, including values no longer needed.
 inline constexpr size_t maxBytes = size_t(256) << 20;
 
 class Evaluator;
 
-/// Counts what one analysis takes. The first limit that is reached is reported;
-/// from then on nothing is evaluated.
+/// Counts the resources of one analysis. Reports the first limit that is
+/// reached; nothing is evaluated after that.
 class Limits {
 public:
   explicit Limits(Evaluator& evaluator) : evaluator(evaluator) {}
 
-  /// Counts one step of evaluation; false when the recipe asks for too much.
+  /// Counts one step of evaluation. Returns false when a limit is reached.
   bool takeStep(SourceRange range) { return takeSteps(1, range); }
   bool takeSteps(int64_t count, SourceRange range);
-  /// Counts the memory of a value that is made.
+  /// Counts the memory of a new value.
   bool takeBytes(size_t count, SourceRange range);
-  /// Whether a string or list may be this large; reports where not.
+  /// Whether a string or list may have this size. Reports when it may not.
   bool fitsString(size_t bytes, SourceRange range);
   bool fitsElements(size_t count, SourceRange range);
 
-  /// A level of evaluation, counted while it lives.
+  /// Counts one level of evaluation during its lifetime.
   class Level {
   public:
     explicit Level(Limits& limits) : limits(limits) { ++limits.depth; }

@@ -1,4 +1,4 @@
-// The turns of a `for`: in comprehensions, in maps and in blocks of models.
+// The iterations of a `for` in comprehensions, in maps and in blocks of models.
 
 #ifndef RECIPEC_SEMA_VALUES_LOOPS_H
 #define RECIPEC_SEMA_VALUES_LOOPS_H
@@ -10,18 +10,19 @@
 
 namespace recipec::sema {
 
-/// A list, a range or a map that is gone over. One variable is the element, two
-/// are index and element, or key and value of a map.
+/// Iterates over a list, a range or a map. One variable receives the element;
+/// two receive index and element, or key and value of a map.
 class Turns {
 public:
-  /// None (reported) where the source is none of these.
+  /// Returns nullopt (reported) when the source is none of these.
   static std::optional<Turns> of(Evaluator& evaluator,
                                  const std::vector<ast::Name>& variables,
                                  ast::ExprId source, const Env& around);
 
   int64_t count() const;
-  /// A scope of its own with the variables of a turn: what is made in it may be
-  /// evaluated after the loop. None (reported) at a limit or an error.
+  /// Makes a scope with the variables of an iteration. The scope outlives the
+  /// loop, since its values may be evaluated later. Returns nullptr (reported)
+  /// at a limit or an error.
   const Env* scope(int64_t turn);
 
 private:

@@ -1,4 +1,4 @@
-// Finished values to recipe::Value.
+// Converts finished values to recipe::Value.
 
 #ifndef RECIPEC_SEMA_VALUES_LOWER_H
 #define RECIPEC_SEMA_VALUES_LOWER_H
@@ -9,7 +9,7 @@ namespace recipec::sema {
 
 class Evaluator;
 
-/// A dimension becomes its size; the Tracer keeps those of attributes.
+/// Replaces a dimension by its size. The Tracer keeps dimensions of attributes.
 recipe::Value lower(Evaluator& evaluator, const Value& value);
 
 } // namespace recipec::sema

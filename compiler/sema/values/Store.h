@@ -1,4 +1,4 @@
-// The values of one analysis that others refer to by address.
+// Owns the values of one analysis that are referred to by address.
 
 #ifndef RECIPEC_SEMA_VALUES_STORE_H
 #define RECIPEC_SEMA_VALUES_STORE_H
@@ -14,7 +14,7 @@ namespace recipec::sema {
 
 class Store {
 public:
-  /// Stays at its address as long as the store lives.
+  /// The value stays at its address for the lifetime of the store.
   template <class T> T& make(T value = {}) {
     auto& pool = std::get<std::deque<T>>(pools);
     pool.push_back(std::move(value));

@@ -1,8 +1,8 @@
-// What expressions are while they are evaluated.
+// Values during the evaluation of expressions.
 //
 // A recipe::Value is finished; a sema::Value may still be lazy: a record is an
-// Object whose slots are evaluated when they are first read. Objects, lists and
-// functions live in a Store, values refer to them by address.
+// Object that evaluates each slot on its first read. A Store owns objects,
+// lists and functions; values refer to them by address.
 
 #ifndef RECIPEC_SEMA_VALUES_VALUE_H
 #define RECIPEC_SEMA_VALUES_VALUE_H
@@ -33,7 +33,7 @@ struct Slot;
 struct Type;
 struct Value;
 
-/// The value of an expression whose error has been reported.
+/// The value of an expression whose error has already been reported.
 struct Poison {};
 
 /// A named dimension: a field of type `dim` of a model.
@@ -61,24 +61,24 @@ struct Range {
 struct ListValue {
   std::vector<Value> elements;
 };
-/// A tensor of the model that is traced.
+/// A tensor of the model that is being traced.
 struct Tensor {
   recipe::TensorId id = recipe::TensorId::none;
 };
 struct Function {
   const ast::FunDecl* declaration = nullptr;
   const Env* env = nullptr;
-  /// The type that the function was passed as, which its calls must keep to.
+  /// The type that the function was passed as. Its calls must match this type.
   const Type* contract = nullptr;
 };
-/// A block of a model or file; an op where the declaration has no body.
+/// A block of a model or file. A declaration without a body is an op.
 struct Block {
   const ast::BlockDecl* declaration = nullptr;
   const Env* env = nullptr;
 
   bool isOp() const { return declaration->body == ast::BodyId::none; }
 };
-/// Settings for any recipe; `arguments` are bound where it has been called.
+/// Settings that any recipe may include. A call of the mixin binds `arguments`.
 struct Mixin {
   const ast::MixinDecl* declaration = nullptr;
   const Env* env = nullptr;
@@ -103,14 +103,14 @@ struct Value {
   bool isNumber() const {
     return is<int64_t>() || is<double>() || is<DimRef>();
   }
-  /// What an interpolation writes as the language does.
+  /// Whether an interpolation can write the value as a recipe writes it.
   bool isScalar() const {
     return isNumber() || is<recipe::None>() || is<recipe::Auto>() ||
            is<bool>() || is<std::string>() || is<recipe::Quantity>();
   }
 };
 
-/// What stands for a value after its error has been reported.
+/// The value that replaces one whose error has been reported.
 inline Value poison() {
   return {};
 }
@@ -138,19 +138,20 @@ struct Type {
     unionOf,
     schema,
     model,
-    unknown, // an error that has been reported; takes everything
+    unknown, // the type of a reported error; accepts every value
   };
   Kind kind = Kind::unknown;
   recipe::Unit unit = recipe::Unit::bytes; // of `quantity`
   std::string literal;
   int64_t number = 0; // of `integerLiteral`
-  /// Of `list` and `map`; the result of a `function`.
+  /// The element type of a `list` or `map`; the result type of a `function`.
   const Type* element = nullptr;
-  /// Of `unionOf`, none of them a union; the parameters of a `function`.
+  /// The alternatives of a `unionOf`, which are no unions themselves; the
+  /// parameter types of a `function`.
   std::vector<const Type*> members;
   const Schema* schema = nullptr;
 
-  /// A type that its kind says all about.
+  /// A type that its kind describes completely.
   static Type plain(Kind kind) {
     Type type;
     type.kind = kind;
@@ -160,7 +161,7 @@ struct Type {
 
 // ---- scopes
 
-/// Names bound by parameters, comprehensions and statements of a block.
+/// Names bound by parameters, by comprehensions and by statements of a block.
 struct Locals {
   std::vector<std::pair<std::string_view, Value>> names;
 
@@ -174,19 +175,20 @@ struct Member {
   ast::BodyId body = ast::BodyId::none;
   const Value* given = nullptr; // instead of `value`
   SourceRange range;            // of the whole assignment
-  const Env* env = nullptr;     // of a turn of `for`, instead of the layer's
-  bool setsFixed = false;       // the compiler's own, of a fixed field
+  const Env* env = nullptr; // of an iteration of `for`; replaces the layer's
+  bool setsFixed = false;   // set by the compiler on a fixed field
 };
 
-/// What one pair of braces, or one list of arguments, says about a record.
+/// The settings that one pair of braces, or one list of arguments, gives a
+/// record.
 struct Layer {
   const Env* env = nullptr; // around the braces
-  /// Whether expressions see the record's own fields: they do in braces behind
-  /// a record, not in arguments and not in anonymous records.
+  /// Whether expressions see the record's own fields. They do in braces after a
+  /// record, but not in arguments and not in anonymous records.
   bool isScope = false;
   bool isArguments = false; // between parentheses
   Locals* locals = nullptr; // the arguments of a mixin
-  /// A key or the source of a `for` is poison: the record has unknown keys.
+  /// A key or the source of a `for` is poison, so some keys are unknown.
   bool isBroken = false;
   SourceRange range;
   std::vector<Member> members;
@@ -196,23 +198,24 @@ struct Layer {
   std::vector<const ast::Require*> conditions;
 };
 
-/// A level of scope. Expressions are evaluated in a chain of these.
+/// One level of scope. Expressions are evaluated in a chain of levels.
 struct Env {
-  const ast::File* file = nullptr; // that owns the nodes
-  Module* module = nullptr;        // whose names are seen last
+  const ast::File* file = nullptr; // owns the syntax nodes
+  Module* module = nullptr;        // its names are looked up last
   const Env* outer = nullptr;
-  Object* object = nullptr;     // whose fields are names here
-  const Layer* layer = nullptr; // whose lets, functions and blocks are
+  Object* object = nullptr;     // its fields are visible as names
+  const Layer* layer = nullptr; // its lets, functions and blocks are visible
   Locals* locals = nullptr;
-  bool inBlock = false; // where ops may be called
-  /// The field of `object` that is being defined: its own name means whatever
-  /// has that name outside, as in `lora { rank = rank }`.
+  bool inBlock = false; // whether ops may be called
+  /// The field of `object` that is being defined. Its own name means the name
+  /// in the outer scope, as in `lora { rank = rank }`.
   std::string_view defined;
 };
 
-/// What a name means where it stands: at most one of these.
+/// The meaning of a name at one place. At most one of the pointers after `env`
+/// is set.
 struct Binding {
-  const Env* env = nullptr; // the level that it was found at
+  const Env* env = nullptr; // the level at which it was found
   Value* local = nullptr;
   Slot* slot = nullptr; // of `env->object`
   const ast::Let* let = nullptr;
@@ -245,44 +248,45 @@ struct Schema {
   const Field* find(std::string_view name) const;
 
 private:
-  /// The places of the first fields by name, where there are many.
+  /// Indices of fields by name. Used only for schemas with many fields.
   mutable std::unordered_map<std::string_view, size_t> places;
 };
 
-/// One level of a Slot's chain: a member, `depth` names of its path consumed.
+/// One level of a Slot's chain: a member of which `depth` names of the path are
+/// consumed.
 struct Definition {
   const Layer* layer = nullptr;
   const Member* member = nullptr;
   size_t depth = 0;
 
-  /// Whether the member gives the slot's value, rather than amending it.
+  /// Whether the member gives the slot's value instead of amending it.
   bool isValue() const {
     return depth + 1 == member->path.size() &&
            member->body == ast::BodyId::none;
   }
 };
 
-/// A field of an Object. The first Definition may give a value, the others
-/// amend it; where none gives one, the default of the schema is amended.
+/// A field of an Object. The first Definition may give a value, and the others
+/// amend it. Without a given value they amend the default of the schema.
 struct Slot {
   std::string_view name;
-  const Field* field = nullptr; // none in an anonymous record
+  const Field* field = nullptr; // null in an anonymous record
   std::vector<Definition> chain;
   enum class State { waiting, running, done } state = State::waiting;
   Value value;
 };
 
-/// A `let` between the braces of a record, once it has been read.
+/// A `let` between the braces of a record, after its first read.
 struct LetValue {
   const ast::Let* let = nullptr;
   bool isRunning = false;
   Value value;
 };
 
-/// A record. Amending copies the layers and adds one, so that every field is
-/// evaluated anew where the result needs it (late binding).
+/// A record. Amending copies the layers and adds one, so that the result
+/// evaluates every field anew when it is read (late binding).
 struct Object {
-  const Schema* schema = nullptr;    // none: anonymous
+  const Schema* schema = nullptr;    // null: anonymous
   const Type* elementType = nullptr; // of the values of a `map[string, T]`
   std::vector<const Layer*> layers;
   std::vector<Slot> slots;
@@ -290,8 +294,8 @@ struct Object {
   std::string_view key;        // of that slot
   SourceRange range;           // where it was made
   bool isChecked = false;
-  /// A key that the schema lacks was reported: what else seems to be missing
-  /// was probably meant by it.
+  /// A key that the schema lacks was reported. A field that seems missing was
+  /// probably meant by that key.
   bool hasUnknownKey = false;
   std::vector<LetValue> letValues;
   std::vector<Definition> sweeps; // of a recipe, in the order of its layers
@@ -299,13 +303,13 @@ struct Object {
   Slot* find(std::string_view name);
 
 private:
-  /// The places of the first slots by name, where there are many.
+  /// Indices of slots by name. Used only for records with many slots.
   std::unordered_map<std::string_view, size_t> places;
 };
 
 // ---- files
 
-/// A name that a file declares. Values are found when they are first needed.
+/// A name that a file declares. Its value is evaluated when it is first read.
 struct ModuleEntry {
   const ast::Declaration* declaration = nullptr;
   const ast::Selected* selected = nullptr; // of an import's selection
@@ -317,10 +321,11 @@ struct ModuleEntry {
 struct Module {
   std::string path;
   const ast::File* file = nullptr;
-  Module* fallback = nullptr; // an override sees the names of the recipe's file
+  Module* fallback =
+      nullptr; // for an override: the module of the recipe's file
   Env env;
   std::vector<std::pair<std::string_view, ModuleEntry>> entries;
-  std::unordered_map<std::string_view, size_t> places; // in `entries`
+  std::unordered_map<std::string_view, size_t> places; // indices into `entries`
   /// Names that a misspelt import would have bound.
   std::vector<std::string> missing;
 
