@@ -1,4 +1,4 @@
-// The small parts of evaluation that need no file of their own.
+// Small parts of evaluation that need no file of their own.
 
 #include "compiler/sema/Evaluator.h"
 
@@ -9,7 +9,7 @@
 namespace recipec::sema {
 namespace {
 
-/// A record with fewer fields finds them as fast by looking at each.
+/// Up to this many fields or slots, a linear search is as fast as a hash map.
 constexpr size_t indexedSlots = 32;
 
 } // namespace
@@ -63,7 +63,7 @@ bool Evaluator::isLibrary(SourceRange range) const {
 
 std::string Evaluator::pathOf(const Object& object,
                               std::string_view name) const {
-  // An element of a list has its index in its key: `layers[2]`.
+  // The key of a list element includes its index: `layers[2]`.
   auto keyOf = [](std::string_view key) {
     return key.ends_with(']') ? std::string(key) : recipe::formatKey(key);
   };

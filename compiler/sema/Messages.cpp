@@ -1,7 +1,7 @@
-// What evaluation reports; see Messages.h.
+// The messages of evaluation; see Messages.h.
 //
-// A default or condition of the library that fails is reported at the user's
-// value that it was derived from, with all operands.
+// When a default or condition of the library fails, the report is placed at the
+// user's value that it was derived from, and notes list all operands.
 
 #include "compiler/sema/Messages.h"
 
@@ -20,7 +20,8 @@ diag::Builder Messages::report(diag::Kind kind, SourceRange range,
   const Operand* nearest = nullptr;
   if (isDerived) {
     Derived derivation = derivations.back();
-    // Its operands are evaluated without this detour.
+    // Clear `derivations`, so that reports about the operands do not enter this
+    // branch again.
     std::vector<Derived> outer = std::exchange(derivations, {});
     operands = operandsOf(
         evaluator, derivation.expr,
@@ -59,7 +60,8 @@ diag::Builder Messages::report(diag::Kind kind, SourceRange range,
 }
 
 diag::Builder Messages::reportRecursion(std::vector<CycleLink> links) {
-  // A circle is one mistake, wherever evaluation entered it.
+  // A cycle is one mistake: start it at the same link wherever evaluation
+  // entered it.
   std::rotate(links.begin(),
               std::min_element(links.begin(), links.end(),
                                [&](const CycleLink& a, const CycleLink& b) {
@@ -71,7 +73,7 @@ diag::Builder Messages::reportRecursion(std::vector<CycleLink> links) {
                                  return placeOf(a) < placeOf(b);
                                }),
               links.end());
-  // A circle of more names is understood from its beginning and its end.
+  // A longer cycle is shown by its beginning and its end.
   constexpr size_t mostShown = 8;
   auto builder = report(diag::Kind::Recursion, links.front().range,
                         "`" + links.front().name + "` depends on itself");

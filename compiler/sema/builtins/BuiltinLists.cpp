@@ -1,4 +1,4 @@
-// Built-in functions of lists, ranges and maps.
+// Built-in functions for lists, ranges and maps.
 
 #include "compiler/base/Utf8.h"
 #include "compiler/sema/builtins/BuiltinHandlers.h"
@@ -12,7 +12,7 @@
 namespace recipec::sema {
 namespace {
 
-/// What a merge sort of the elements takes at most.
+/// The most steps that a merge sort of the elements takes.
 int64_t sortingSteps(const std::vector<Value>& elements) {
   size_t longest = 0;
   for (const Value& element : elements)
@@ -22,8 +22,8 @@ int64_t sortingSteps(const std::vector<Value>& elements) {
   return int64_t(elements.size() * turns * (1 + longest / bytesOfStep) / 4);
 }
 
-/// Finds equal values among those seen before: strings and integers by their
-/// hash, others by comparison.
+/// Finds equal values among earlier ones: strings and integers by hash, others
+/// by comparison.
 class Seen {
 public:
   explicit Seen(BuiltinCall& call) : call(call) {}
@@ -61,7 +61,8 @@ private:
   std::vector<Value> rest;
 };
 
-/// The first element that is not sorted among the others; none when all are.
+/// The first element that cannot be sorted with the others, or nullptr when all
+/// can.
 const Value* misfit(const std::vector<Value>& elements) {
   const Value& first = elements.front();
   for (const Value& element : elements) {

@@ -1,8 +1,8 @@
-// Built-in functions of numbers and quantities.
+// Built-in functions for numbers and quantities.
 //
-// An `int` stays exact; what does not fit one, or is no finite `float`, is
-// reported. Roundings make an `int` of a number, and a whole number of its unit
-// of a quantity.
+// An `int` stays exact. A result that does not fit an `int`, or is no finite
+// `float`, is reported. Rounding turns a number into an `int`, and a quantity
+// into a whole number of its unit.
 
 #include "compiler/recipe/Format.h"
 #include "compiler/sema/builtins/BuiltinHandlers.h"
@@ -33,7 +33,7 @@ bool isAmount(const Value& value) {
   return value.isNumber() || value.is<recipe::Quantity>();
 }
 
-/// The values that are compared: the arguments, or the elements of one list.
+/// The values to compare: the arguments, or the elements of a single list.
 std::optional<std::vector<Value>> candidates(BuiltinCall& call) {
   const Value& first = call.arguments[0];
   if (call.count() > 1)
@@ -81,7 +81,7 @@ Value extreme(BuiltinCall& call, ast::BinaryOp better) {
 
 // ---- rounding
 
-/// The quantity as a number in the unit that it is written in.
+/// The scale of the unit in which the quantity is written.
 double scaleOf(const recipe::Quantity& quantity) {
   return quantity.written ? quantity.written->scale : 1;
 }
@@ -109,7 +109,7 @@ double roundOf(double value) {
   return std::round(value);
 }
 
-/// Exact; none where the result does not fit.
+/// The exact power, or nullopt when it does not fit.
 std::optional<int64_t> wholePower(int64_t base, int64_t exponent) {
   int64_t result = 1;
   while (true) {
@@ -210,7 +210,7 @@ Value runLog(BuiltinCall& call) {
     call.reportValue(1, "there is no logarithm to the base 1");
     return {};
   }
-  // Exact for powers of the usual bases.
+  // log2 and log10 are exact for powers of their base.
   if (base == 2)
     return {std::log2(value), call.origin()};
   if (base == 10)

@@ -1,5 +1,5 @@
-// Built-in functions of strings. A result is never longer than a string may be,
-// also while it is put together.
+// Built-in functions for strings. The limit on a string's length also holds
+// while a result is built.
 
 #include "compiler/base/Utf8.h"
 #include "compiler/recipe/Format.h"

@@ -1,8 +1,8 @@
-// The table of built-in functions, and their arguments.
+// The table of built-in functions, and the checks of their arguments.
 //
-// 1. Each argument goes to the parameter that it names, or to the next one.
-// 2. It is evaluated and checked against what the parameter takes.
-// 3. Its size is counted in steps, so that handlers need not.
+// 1. Assign each argument to the parameter it names, or to the next one.
+// 2. Evaluate it and check it against the parameter's kind.
+// 3. Count its size in steps, so that handlers do not have to.
 
 #include "compiler/sema/builtins/Builtins.h"
 
@@ -259,8 +259,8 @@ public:
   }
 
 private:
-  /// A parameter takes one argument, the last of a function without an upper
-  /// limit any number.
+  /// Assigns an argument to a parameter. Each parameter takes one argument,
+  /// except that the last parameter of an unlimited function takes any number.
   bool place(const ast::Argument& argument, size_t& next) {
     size_t index = argument.name ? indexOf(argument.name->text) : next++;
     if (argument.name && index == function.parameters.size())
@@ -305,7 +305,7 @@ private:
                      what);
       break;
     case Takes::number:
-      if (!value.isNumber()) // an `int` stays one
+      if (!value.isNumber()) // an `int` stays an `int`
         value = expect(evaluator, value, Type::plain(Type::Kind::real), range,
                        what);
       break;

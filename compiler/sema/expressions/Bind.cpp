@@ -1,10 +1,9 @@
-// Arguments to parameters.
+// Binds arguments to parameters.
 //
-// 1. Each argument is evaluated, and goes to the parameter that it names, or to
-// the next one;
-//    with a scope, `name` and `hf` are taken out.
-// 2. Its value is converted to the parameter's type.
-// 3. What was not given has its default, or is reported.
+// 1. Evaluate each argument and assign it to the parameter it names, or to the
+//    next one; with a scope, take out `name` and `hf`.
+// 2. Convert its value to the parameter's type.
+// 3. Use the default of a parameter without an argument, or report it.
 
 #include "compiler/sema/Evaluator.h"
 #include "compiler/sema/models/Trace.h"
@@ -69,10 +68,11 @@ private:
                : *evaluator.types.resolve(*parameter.env, type);
   }
 
-  /// Reports a list whose brackets are missing, `f(a, b)` for `f([a, b])`,
-  /// `f(a -> b, c)` for `f(a -> [b, c])` or `f(a, b -> c)` for
-  /// `f([a, b] -> c)`, whose first element is argument `first`, due to
-  /// `parameter`. What follows would be reported as another parameter's.
+  /// Reports a list whose brackets are missing: `f(a, b)` for `f([a, b])`, `f(a
+  /// -> b, c)` for `f(a -> [b, c])` or `f(a, b -> c)` for `f([a, b] -> c)`.
+  /// Argument `first` is the first element and belongs to `parameter`. Without
+  /// this report, the later elements would be reported as arguments of other
+  /// parameters.
   bool lacksBrackets(size_t first, size_t parameter) {
     if (parameter >= parameters.size() || !isPositional(first))
       return false;
@@ -88,7 +88,7 @@ private:
     } else if (type.kind == Type::Kind::mapping) {
       const Type dim = Type::plain(Type::Kind::dim);
       const bool beginsWithMapping = fits(first, type);
-      // The first dimension behind `a -> b` may be another parameter's.
+      // The first dimension after `a -> b` may belong to the next parameter.
       if (beginsWithMapping && parameter + 1 < parameters.size() &&
           fits(first + 1, typeOf(parameters[parameter + 1])))
         return false;
@@ -108,7 +108,7 @@ private:
                     text.substr(0, text.find_last_not_of(' ', arrow - 1) + 1) +
                     "] " + text.substr(arrow);
       if (text.find('[', text.find('[') + 1) != text.npos)
-        return false; // one has its brackets: another mistake
+        return false; // one list has its brackets: another mistake
     }
     if (end - first < 2)
       return false;
@@ -124,7 +124,7 @@ private:
     return true;
   }
 
-  /// Arguments `first` to `end` are to be the one that `text` writes.
+  /// Reports that arguments `first` to `end` should be one, written as `text`.
   void reportSeveral(size_t first, size_t end, size_t parameter,
                      const std::string& text) {
     isGood = false;
@@ -258,7 +258,7 @@ private:
     const Env& outside = *parameters[index].env;
     if (parameter.defaultValue == ast::ExprId::none) {
       isGood = false;
-      if (hasUnknown) // which was probably meant to be this one
+      if (hasUnknown) // the unknown argument was probably meant for this
         return;
       evaluator.messages
           .report(diag::Kind::MissingArgument, range,

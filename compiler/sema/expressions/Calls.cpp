@@ -1,4 +1,4 @@
-// Calls: of functions, of schemas as functions, and of blocks by the Tracer.
+// Calls of functions, and of schemas as functions. The Tracer calls blocks.
 
 #include "compiler/sema/Evaluator.h"
 #include "compiler/sema/models/Trace.h"
@@ -80,7 +80,7 @@ Value Evaluator::functionResult(const ast::FunDecl& declaration,
       return evaluate(result->value, env);
     }
   }
-  return poison(); // the parser has reported that there is no `return`
+  return poison(); // the parser has reported the missing `return`
 }
 
 Value Evaluator::call(const ast::Call& node, SourceRange range,

@@ -1,8 +1,8 @@
 // Parts of values: `in`, indices and slices.
 //
-// Lists, ranges and strings count from 0; strings by code points. A slice
-// `xs[1..3]` has the elements 1 and 2. Nothing counts from the end: what lies
-// outside is reported.
+// Lists, ranges and strings count from 0; strings count code points. A slice
+// `xs[1..3]` has the elements 1 and 2. There are no negative indices: an index
+// out of bounds is reported.
 
 #include "compiler/base/Utf8.h"
 #include "compiler/sema/Evaluator.h"
@@ -11,7 +11,7 @@
 namespace recipec::sema {
 namespace {
 
-/// Elements of what an index may be taken of; none of anything else.
+/// The number of elements of a value that can be indexed; nullopt for others.
 std::optional<int64_t> countOf(const Value& value) {
   if (const ListValue* const* list = value.get<const ListValue*>())
     return int64_t((*list)->elements.size());

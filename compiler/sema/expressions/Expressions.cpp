@@ -1,4 +1,4 @@
-// Expressions: one function a node of the syntax tree.
+// Expressions: one function per node of the syntax tree.
 
 #include "compiler/recipe/Units.h"
 #include "compiler/sema/Evaluator.h"
@@ -115,8 +115,8 @@ struct Evaluator::NodeEvaluator {
       Value value = evaluate(element);
       if (value.isPoison())
         return value;
-      // An element is at fault where it is written, not where it came from;
-      // what a data file holds is written there.
+      // Errors refer to the place where an element is written, not to its
+      // origin. Elements of a data file are written in that file.
       SourceRange from = value.origin.range;
       if (!from.isValid() || !self.isData(from.source))
         value.origin = self.writtenAt((*env.file)[element].range);
@@ -129,7 +129,8 @@ struct Evaluator::NodeEvaluator {
     bool isWhole = collect(node, 0, env, elements);
     return isWhole ? self.makeList(std::move(elements), range) : poison();
   }
-  /// The turns of the clauses from `index` on; false where something is poison.
+  /// Runs the iterations of the clauses from `index` on. Returns false when a
+  /// value is poison.
   bool collect(const ast::Comprehension& node, size_t index, const Env& around,
                std::vector<Value>& elements) const {
     if (index == node.clauses.size()) {
@@ -195,7 +196,7 @@ Value Evaluator::evaluate(ast::ExprId id, const Env& env) {
   if (!limits.takeStep(expr.range))
     return poison();
   Value value = std::visit(NodeEvaluator{*this, env, expr.range}, expr.node);
-  // Strings are copied with their value.
+  // Count a string's bytes, because copying the value copies them.
   if (const std::string* text = value.get<std::string>();
       text && (!limits.fitsString(text->size(), expr.range) ||
                !limits.takeBytes(text->size(), expr.range)))

@@ -1,9 +1,9 @@
 // Operators: arithmetic of numbers, comparison, ranges and mappings.
 //
 // Integers stay exact: an overflow is an error, and `/` gives a `float` only
-// where the division leaves a rest. What is no finite `float` is an error too.
-// A number never equals a quantity, nor a quantity one of another unit: to ask
-// is an error, unless another type is compared (`steps == none`).
+// when the division leaves a remainder. A result that is no finite `float` is
+// also an error. Comparing a number with a quantity, or quantities of different
+// units, is an error. Comparing with another type is allowed (`steps == none`).
 
 #include "compiler/sema/Evaluator.h"
 #include "compiler/sema/models/Trace.h"
@@ -68,7 +68,7 @@ std::optional<double> realOf(const Value& value) {
   return std::nullopt;
 }
 
-/// Exact; none on overflow. The divisor is not 0.
+/// The exact result, or nullopt on overflow. The divisor must not be 0.
 std::optional<int64_t> wholeArithmetic(ast::BinaryOp op, int64_t left,
                                        int64_t right) {
   int64_t result = 0;
@@ -111,7 +111,8 @@ template <class T> bool ordered(ast::BinaryOp op, const T& a, const T& b) {
   }
 }
 
-/// `[4] * 8`; poison (reported) where the list would be too large.
+/// Repeats a list: `[4] * 8`. Returns poison (reported) when the result would
+/// be too large.
 Value repeated(Evaluator& evaluator, const ListValue& list, int64_t times,
                SourceRange range) {
   if (times < 0) {
@@ -120,7 +121,7 @@ Value repeated(Evaluator& evaluator, const ListValue& list, int64_t times,
                                   std::to_string(times) + " times");
     return poison();
   }
-  // Before it is made: the product may leave 64 bits.
+  // Check the size before allocating: the count may overflow 64 bits.
   size_t count = 0;
   if (__builtin_mul_overflow(list.elements.size(), size_t(times), &count))
     count = SIZE_MAX;

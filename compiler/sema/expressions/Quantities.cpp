@@ -1,11 +1,11 @@
 // Numbers with units.
 //
-// Quantities add and compare within a unit, are scaled by numbers, and divided
-// by one another give a number. A result keeps the unit that its left quantity
-// was written in, for printing. Amounts are held in the base of the unit, so
-// that 1GiB equals 1024MiB. Bytes are rounded to whole ones; steps and tokens
-// keep a fraction, which a field refuses, so that `floor(500 steps / 3)` can
-// drop it.
+// Quantities of the same unit can be added and compared. A number scales a
+// quantity, and dividing two quantities gives a number. A result keeps the
+// written unit of its left quantity for printing. Amounts are stored in the
+// base unit, so that 1GiB equals 1024MiB. Bytes are rounded to integers. Steps
+// and tokens keep a fraction, which a field rejects, so that `floor(500 steps /
+// 3)` can drop it.
 
 #include "compiler/recipe/Units.h"
 #include "compiler/sema/Evaluator.h"
@@ -17,9 +17,10 @@
 namespace recipec::sema {
 namespace {
 
-/// A count that misses a whole number by less is one: `7% * 100 steps`.
+/// A count within this distance of an integer is that integer: `7% * 100
+/// steps`.
 constexpr double countTolerance = 1e-9;
-/// Larger amounts have no place in 64 bits.
+/// Larger amounts do not fit 64 bits.
 constexpr double maxAmount = 0x1p63;
 
 std::optional<double> numberOf(const Value& value) {

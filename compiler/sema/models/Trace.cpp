@@ -17,7 +17,7 @@ std::string joined(const std::string& scope, const std::string& name) {
   return scope + "." + name;
 }
 
-/// The name in the scope of the block, loops and branches around `env`.
+/// Finds a name in the scopes of the block, loops and branches around `env`.
 Value* findLocal(std::string_view name, const Env& env) {
   for (const Env* at = &env; at && !at->object; at = at->outer)
     if (at->locals)
@@ -166,7 +166,7 @@ std::optional<Value> Tracer::executeIf(const ast::If& node, const Env& env) {
   ast::BodyId body = *holds ? node.thenBody : node.elseBody;
   if (body == ast::BodyId::none)
     return std::nullopt;
-  // Names bound in a branch are seen behind it.
+  // Code after a branch sees the names bound in the branch.
   return execute((*env.file)[body], env);
 }
 
@@ -370,7 +370,8 @@ bool Tracer::checkParameterName(const Block& op, const recipe::Call& call,
                          return parameter.name.text == name;
                        });
   };
-  // An op with a `weight` makes it where none is given; `parameter` always.
+  // An op with a `weight` operand creates the parameter unless the call gives
+  // one. The op `parameter` always creates one.
   bool hasWeight = declares("weight");
   bool isGiven = hasWeight && !call.operands.empty() &&
                  call.operands.back() != recipe::TensorId::none;

@@ -1,4 +1,4 @@
-// Texts of data files as values of the language; see DataText.h.
+// Converts strings of data files to values of the language; see DataText.h.
 
 #include "compiler/sema/modules/DataText.h"
 

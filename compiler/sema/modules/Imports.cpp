@@ -1,9 +1,9 @@
-// What imports bind: a file, names that it declares, or the value of a data
-// file.
+// The names that imports bind: a file, names that it declares, or the value of
+// a data file.
 //
-// The user's imports are loaded with the file, so that what is missing is
-// always reported; the library's are loaded when their name is used, which
-// keeps small recipes fast. Values are found when they are needed, in either.
+// The user's imports are loaded with the file, so that a missing file is always
+// reported. The library's imports are loaded when their name is used, which
+// keeps small recipes fast. In both cases values are evaluated on first use.
 
 #include "compiler/sema/modules/Modules.h"
 
@@ -20,7 +20,7 @@ constexpr const char* libraryPrefix = "std/";
 constexpr const char* extension = ".recipe";
 
 /// The paths where an import may be, best first. `a.b` is `a/b.recipe`, or the
-/// file of the folder's name in the folder `a/b`.
+/// file in the folder `a/b` that has the folder's name.
 std::vector<std::string> pathsOf(const ast::Import& import,
                                  const std::string& importer) {
   std::filesystem::path folder = std::filesystem::path(importer).parent_path();
@@ -44,7 +44,7 @@ std::string pathText(const std::vector<ast::Name>& path) {
   return text;
 }
 
-/// `std/models/llama.recipe` as an import names it: `std.models.llama`.
+/// The import name of a file: `std.models.llama` for `std/models/llama.recipe`.
 std::string importNameOf(std::string path) {
   path.resize(path.size() - std::string_view(extension).size());
   size_t slash = path.rfind('/');
@@ -57,7 +57,7 @@ std::string importNameOf(std::string path) {
   return name;
 }
 
-/// The name that the import of a file binds: the alias, or the file's own.
+/// The name that the import of a file binds: the alias, or the file's own name.
 ast::Name fileNameOf(const ast::Import& import) {
   if (import.alias)
     return *import.alias;
@@ -109,7 +109,7 @@ void Modules::loadImports(Module& module) {
     if (entry.selected)
       file = importTarget(module, *import).get<Module*>();
     if (file)
-      selectedEntry(**file, *entry.selected); // its value can wait
+      selectedEntry(**file, *entry.selected); // evaluated on first use
     else
       entryValue(module, entry);
   }
@@ -224,7 +224,7 @@ Value Modules::selectedValue(Module& module, const ast::Import& import,
   if (target.isPoison())
     return poison();
   Module* const* file = target.get<Module*>();
-  if (!file) // the record of a data file
+  if (!file) // the value of a data file
     return evaluator.memberOf(target, selected.name, selected.name.range);
   ModuleEntry* entry = selectedEntry(**file, selected);
   return entry ? entryValue(**file, *entry) : poison();

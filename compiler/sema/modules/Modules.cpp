@@ -1,7 +1,6 @@
 // Files, and the names that they declare.
 //
-// A name's value is found when it is first needed. What imports bind is in
-// Imports.cpp.
+// A name's value is evaluated on first use. Imports.cpp handles imports.
 
 #include "compiler/sema/modules/Modules.h"
 
@@ -12,7 +11,7 @@
 namespace recipec::sema {
 namespace {
 
-/// The name that a declaration binds; an import binds several perhaps.
+/// The name that a declaration binds. An import may bind several.
 const ast::Name& nameOf(const ast::Declaration& declaration) {
   if (auto* recipe = std::get_if<ast::RecipeDecl>(&declaration.node))
     return recipe->name;
@@ -187,7 +186,7 @@ void Modules::checkDeclarations(Module& module) {
       continue;
     const Schema* const* schema =
         entryValue(module, entry).get<const Schema*>();
-    // A name for the schema of another file is checked there.
+    // The schema of another file is checked with that file.
     if (!schema || (*schema)->file != module.file)
       continue;
     for (const Field& field : (*schema)->fields)

@@ -1,5 +1,5 @@
-// What the library declares, by names that a file does not see: `llama3_8b`
-// without its import, `"meta-llama/Meta-Llama-3-8B"`, `sgd`.
+// Finds declarations of the library by names that a file cannot see:
+// `llama3_8b` without its import, `"meta-llama/Meta-Llama-3-8B"`, `sgd`.
 
 #include "compiler/sema/Evaluator.h"
 #include "compiler/sema/names/OtherNames.h"
@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::string_view libraryFolder = "std/";
 
-/// Letters and digits alone, small, of what stands behind the last slash.
+/// Lower-case letters and digits of the text after the last slash.
 std::string plain(std::string_view name) {
   std::string text;
   for (unsigned char c : name.substr(name.rfind('/') + 1))
@@ -23,7 +23,7 @@ std::string plain(std::string_view name) {
   return text;
 }
 
-/// `std.models.llama` of `std/models/llama.recipe`.
+/// The import name of a file: `std.models.llama` for `std/models/llama.recipe`.
 std::string importOf(std::string path) {
   path.resize(path.rfind('.'));
   std::replace(path.begin(), path.end(), '/', '.');
@@ -40,8 +40,8 @@ const ast::Name* declaredName(const ast::Declaration& declaration) {
   return nullptr;
 }
 
-/// What an expression of the file calls an imported one; empty where it is not
-/// imported as a whole.
+/// The name that the file binds to an imported file; empty when the file does
+/// not import it as a whole.
 std::string boundName(const Module& module, const std::string& import) {
   for (const auto& [name, entry] : module.entries) {
     auto* node = std::get_if<ast::Import>(&entry.declaration->node);
@@ -56,7 +56,7 @@ std::string boundName(const Module& module, const std::string& import) {
   return {};
 }
 
-/// Before the first import, or at the top.
+/// Inserts an import before the first import, or at the top.
 diag::FixIt addImport(const ast::File& file, const std::string& import) {
   SourceRange place{file.source, 0, 0};
   std::string text = "import " + import + "\n";
@@ -74,7 +74,7 @@ std::optional<LibraryName> Evaluator::libraryName(std::string_view name,
                                                   const Module& module,
                                                   bool isModel) {
   std::string wanted = plain(name);
-  // Fewer letters would be found in anything.
+  // Shorter names would match almost anything.
   if (wanted.size() < 4)
     return std::nullopt;
   std::string import, found;
@@ -89,7 +89,7 @@ std::optional<LibraryName> Evaluator::libraryName(std::string_view name,
     for (const ast::Declaration& declaration : file->declarations) {
       const ast::Name* own = declaredName(declaration);
       std::string known = own ? plain(own->text) : "";
-      // `Meta-Llama-3-8B`, `Qwen2.5-7B-Instruct`
+      // `Meta-Llama-3-8B` and `Qwen2.5-7B-Instruct` contain a known name.
       bool isMeant =
           wanted == known ||
           (isModel && known.size() > 4 && std::isalpha(known.back()) &&
@@ -103,7 +103,7 @@ std::optional<LibraryName> Evaluator::libraryName(std::string_view name,
   if (found.empty())
     return std::nullopt;
   const Module* at = &module;
-  while (at->fallback) // that of an override has no imports
+  while (at->fallback) // an override's module has no imports
     at = at->fallback;
   std::string bound = boundName(*at, import);
   if (!bound.empty())
@@ -135,7 +135,7 @@ Evaluator::declarationKnownAs(std::string_view name) {
 std::string Evaluator::aliasOf(const std::string& import,
                                const Module& module) const {
   const Module* at = &module;
-  while (at->fallback) // that of an override has no imports
+  while (at->fallback) // an override's module has no imports
     at = at->fallback;
   return boundName(*at, import);
 }

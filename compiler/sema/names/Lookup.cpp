@@ -1,4 +1,4 @@
-// Names: what they mean where they stand, and the members of records and files.
+// Looks up names, and the members of records and files.
 
 #include "compiler/sema/Evaluator.h"
 #include "compiler/sema/builtins/Builtins.h"
@@ -22,7 +22,7 @@ const Declaration* named(const std::vector<const Declaration*>& declarations,
   return nullptr;
 }
 
-/// What is declared in the text at this level: a parameter, a `let`, ...
+/// The declaration in the text of this level: a parameter, a `let`, ...
 Binding declaredAt(const Env& env, std::string_view name) {
   Binding binding{&env};
   if (env.locals)
@@ -35,7 +35,7 @@ Binding declaredAt(const Env& env, std::string_view name) {
   return binding;
 }
 
-/// Whether a field is to be seen in the text of this level.
+/// Whether the text of this level shows the field.
 bool isWrittenAt(const Env& env, std::string_view name) {
   bool isOfSchema =
       env.object->schema && env.layer == &env.object->schema->layer;
@@ -47,7 +47,7 @@ bool isWrittenAt(const Env& env, std::string_view name) {
                       }));
 }
 
-/// A `let` or function of the user's file.
+/// Whether the name is a `let` or function of the user's file.
 bool isDeclaredIn(const Module& module, std::string_view name) {
   const ModuleEntry* entry = module.find(name);
   return entry &&
@@ -65,8 +65,8 @@ bool isWholeValue(const Slot& slot, SourceRange range) {
          file[definition.member->value].range == range;
 }
 
-/// The string, on one line, that has a name between braces; empty where the
-/// name stands elsewhere.
+/// The string, on one line, that contains a name in braces; empty when the name
+/// is elsewhere.
 std::string_view textAround(const SourceMap& sources, const ast::Name& name) {
   std::string_view text = sources.text(name.range.source);
   size_t begin = name.range.begin, end = name.range.end;
@@ -74,7 +74,7 @@ std::string_view textAround(const SourceMap& sources, const ast::Name& name) {
                 text[end] == '}';
   if (!isHole)
     return {};
-  // The braces of a record hold no bare name, so that quotation marks are near.
+  // The braces of a record hold no bare name, so quotation marks must be close.
   begin = text.find_last_of("\"\n", begin);
   end = text.find_first_of("\"\n", end);
   bool isOnLine = begin != text.npos && end != text.npos &&
@@ -82,8 +82,8 @@ std::string_view textAround(const SourceMap& sources, const ast::Name& name) {
   return isOnLine ? text.substr(begin, end + 1 - begin) : std::string_view();
 }
 
-/// How to write a value in the place of a bare word: on the command line the
-/// whole argument, in the quotation marks that a shell takes away.
+/// Advice to write a quoted value for a bare word. On the command line, it
+/// quotes the whole argument for the shell.
 std::string quotedAs(const SourceMap& sources, SourceRange word,
                      const std::string& quoted) {
   std::string plain = "write `" + quoted + "`, in quotation marks";
@@ -91,7 +91,7 @@ std::string quotedAs(const SourceMap& sources, SourceRange word,
     return plain;
   std::string argument(sources.text(word.source));
   argument.replace(word.begin, word.end - word.begin, quoted);
-  if (argument.find('\'') != std::string::npos) // would end a shell's
+  if (argument.find('\'') != std::string::npos) // would end the shell's quotes
     return plain;
   return "write `" + std::string(sources.name(word.source)) + " '" + argument +
          "'`";
@@ -178,9 +178,9 @@ Value Evaluator::letValue(const ast::Let& let, const Env& env) {
   return value;
 }
 
-// A field that its record has only by its schema is not to be seen in the text,
-// so that a parameter, `let` or function further out hides it, but not one that
-// the same braces set.
+// The text does not show a field that its record has only through its schema. A
+// parameter, `let` or function further out therefore hides that field. It does
+// not hide a field that the same braces set.
 Binding Evaluator::findBinding(std::string_view name, const Env& env) {
   Binding field;
   for (const Env* at = &env; at; at = at->outer) {
@@ -311,7 +311,7 @@ void Evaluator::reportUnknownName(const ast::Name& name, const Env& env) {
   bool isValue =
       !running.empty() && isWholeValue(*running.back().second, name.range);
   std::vector<std::string> names = visibleNames(env);
-  if (isValue) // no function is one
+  if (isValue) // a function is no value
     std::erase_if(names, [](const std::string& each) {
       return findBuiltin(each) != nullptr;
     });
@@ -339,8 +339,8 @@ void Evaluator::reportUnknownName(const ast::Name& name, const Env& env) {
                  " = ...`, or import the file that does");
 }
 
-/// A bare word that is the whole of a field's value: a literal of the field
-/// without its quotation marks, or a misspelt one.
+/// Helps with a bare word that is the whole value of a field: a literal of the
+/// field without quotation marks, or a misspelt one.
 bool Evaluator::helpWithLiteral(diag::Builder& builder, const ast::Name& name) {
   if (running.empty())
     return false;
@@ -384,7 +384,8 @@ bool Evaluator::helpWithHole(diag::Builder& builder, const ast::Name& name) {
   return true;
 }
 
-/// What a section of the recipe has, or another tool calls so.
+/// Helps with a name that is a field of a section, or another tool's name for
+/// one.
 bool Evaluator::helpWithSection(diag::Builder& builder, const ast::Name& name,
                                 const Env& env) {
   bool isInRecipe = false;
@@ -413,7 +414,7 @@ bool Evaluator::helpWithSection(diag::Builder& builder, const ast::Name& name,
   return known.has_value();
 }
 
-/// `llama3_8b` for `llama.llama3_8b`, with the import that it takes.
+/// Suggests `llama.llama3_8b` for `llama3_8b`, with the import that it needs.
 bool Evaluator::helpWithLibrary(diag::Builder& builder, const ast::Name& name,
                                 const Env& env) {
   auto known = libraryName(name.text, *env.module, false);
@@ -444,7 +445,7 @@ Value Evaluator::nameValue(const ast::Name& name, const Env& env) {
         break;
       }
     if (isPartial)
-      ++missing; // another may hold it
+      ++missing; // another record may contain this one
     else
       messages
           .report(diag::Kind::InvalidValue, name.range,
@@ -471,7 +472,8 @@ Value Evaluator::memberOf(const Value& base, const ast::Name& member,
     auto builder = messages.report(diag::Kind::WrongType, range,
                                    "a value of type `" + typeNameOf(base) +
                                        "` has no `" + member.text + "`");
-    // `hardware.cpu`: the schema has the name that the file's import would.
+    // In `hardware.cpu`, `hardware` is the schema and not an imported file. The
+    // prelude declares `cpu` itself.
     bool isKnown = base.is<const Schema*>() && modules.prelude() &&
                    modules.prelude()->find(member.text);
     if (isKnown)

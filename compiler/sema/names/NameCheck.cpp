@@ -1,6 +1,6 @@
-// Whether the names in functions and blocks are those of anything; see
-// NameCheck.h. Braces that amend a record are left out: which names its fields
-// add is known when it is evaluated.
+// Checks that the names in functions and blocks exist; see NameCheck.h. Braces
+// that amend a record are skipped: the names that its fields add are known only
+// when it is evaluated.
 
 #include "compiler/sema/names/NameCheck.h"
 
@@ -145,7 +145,8 @@ void NameCheck::loop(const ast::For& node,
   locals.resize(before);
 }
 
-/// The entries of a map, whose values see its functions and `let`s alone.
+/// Checks the entries of a map. Their values see the map's functions and
+/// `let`s, but not its keys.
 void NameCheck::entries(ast::BodyId body) {
   size_t before = locals.size();
   for (const ast::Item& item : file[body].items) {
@@ -181,8 +182,8 @@ void NameCheck::entry(const ast::Item& item) {
   }
 }
 
-/// What is bound anywhere in a block: a branch may bind what another turn of a
-/// loop reads.
+/// Binds all names that a block binds anywhere: a branch may bind a name that a
+/// later iteration of a loop reads.
 void NameCheck::bindAll(ast::BodyId body) {
   if (body == ast::BodyId::none)
     return;

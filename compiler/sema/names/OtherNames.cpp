@@ -1,8 +1,8 @@
-// What other tools call a field; see OtherNames.h.
+// The names that other tools have for a field; see OtherNames.h.
 //
-// The fields of a schema come before those of the records in them, so that the
-// nearest is found; schemas hold one another in no circle of more levels than
-// are looked through.
+// The fields of a schema are searched before those of the records in them, so
+// that the nearest field is found. The search depth is limited, so schemas that
+// contain each other cannot loop.
 
 #include "compiler/sema/names/OtherNames.h"
 
@@ -11,10 +11,10 @@
 namespace recipec::sema {
 namespace {
 
-/// `optimizer.lr.warmup` is the deepest of a recipe.
+/// The deepest field of a recipe is `optimizer.lr.warmup`.
 constexpr int deepest = 3;
 
-/// Whether a number may be one of two things, as in `steps | float`.
+/// Whether a number may mean two things, as in a union of `steps` and `float`.
 bool takesTwoNumbers(const Type& type) {
   bool hasQuantity = false, hasReal = false;
   for (const Type* member : type.members) {

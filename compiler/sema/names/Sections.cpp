@@ -1,4 +1,4 @@
-// Which sections of a recipe have a field; see Sections.h.
+// Finds the sections of a recipe that have a field; see Sections.h.
 
 #include "compiler/sema/names/Sections.h"
 

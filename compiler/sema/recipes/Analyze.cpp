@@ -31,7 +31,7 @@ private:
 
   const Request& request;
   diag::Engine& engine;
-  int errorsBefore; // of other files
+  int errorsBefore; // errors of other files
   std::string name; // of the recipe or the point
   Evaluator evaluator;
 };
@@ -53,7 +53,7 @@ Object* requestedSettings(Evaluator& evaluator, const Request& request,
     assert(*request.point < sweep->count() && "no such point");
     name = sweep->nameOf(*request.point);
     std::vector<const Layer*> layers = settings->layers;
-    // Below the overrides, which win.
+    // The point goes below the overrides, which win.
     layers.insert(layers.end() - std::ptrdiff_t(request.overrides.size()),
                   pointLayer(evaluator, *sweep, *request.point));
     settings = evaluator.makeObject(settings->schema, std::move(layers),
@@ -106,7 +106,7 @@ std::optional<recipe::Recipe> Analysis::run() {
   result.settings = lower(
       evaluator, {settings, evaluator.writtenAt(declaration->name.range)});
   result.model = std::move(*model);
-  if (hasFailed()) // lowering ran into a limit
+  if (hasFailed()) // lowering hit a limit
     return std::nullopt;
   return result;
 }

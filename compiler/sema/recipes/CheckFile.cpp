@@ -1,4 +1,5 @@
-// What a file declares, checked by itself; see CheckFile.h.
+// Checks the declarations of a file without launching a recipe; see
+// CheckFile.h.
 
 #include "compiler/sema/recipes/CheckFile.h"
 
@@ -71,7 +72,7 @@ void FileCheck::check(ModuleEntry& entry) {
   }
 }
 
-/// Defaults have the types of their parameters.
+/// Checks that defaults have the types of their parameters.
 void FileCheck::checkParameters(const std::vector<ast::Parameter>& parameters) {
   for (const ast::Parameter& parameter : parameters) {
     if (parameter.defaultValue == ast::ExprId::none ||
@@ -83,7 +84,7 @@ void FileCheck::checkParameters(const std::vector<ast::Parameter>& parameters) {
   }
 }
 
-/// Evaluates the fields; whether there were values for all.
+/// Evaluates the fields. Returns whether all of them have values.
 bool FileCheck::isWhole(Object& object) {
   int errors = engine.errors();
   int64_t missing = evaluator.missing;
@@ -106,7 +107,7 @@ void FileCheck::checkConstant(const Value& value) {
       evaluator.makeObject(record.schema, record.layers, record.range);
   if (!isWhole(*copy))
     return;
-  // Nothing is missing: it stands for itself, and its conditions hold.
+  // Nothing is missing, so the conditions of the constant have to hold.
   evaluator.isPartial = false;
   evaluator.finish(
       *evaluator.makeObject(record.schema, record.layers, record.range));
@@ -114,7 +115,7 @@ void FileCheck::checkConstant(const Value& value) {
 }
 
 void FileCheck::checkSchema(const Schema& schema) {
-  // A name for the schema of another file is checked there.
+  // The schema of another file is checked with that file.
   if (schema.file != module->file)
     return;
   for (const Field& field : schema.fields)
@@ -150,7 +151,7 @@ void FileCheck::checkModel(const Schema& schema) {
 
 void FileCheck::checkRecipe(const ast::RecipeDecl& recipe) {
   if (!recipe.isAbstract)
-    return; // by itself, as it is launched
+    return; // checked separately, as it is launched
   Object* settings = evaluator.recipes.settingsOf(recipe, *module, {});
   if (!settings)
     return;
@@ -158,7 +159,8 @@ void FileCheck::checkRecipe(const ast::RecipeDecl& recipe) {
   checkSweep(recipe.name.text, *settings);
 }
 
-/// Each value of each axis once, beside the first values of the others.
+/// Checks each value of each axis once, with the first values of the other
+/// axes.
 void FileCheck::checkSweep(const std::string& name, Object& settings) {
   if (settings.sweeps.empty())
     return;

@@ -21,12 +21,12 @@ namespace {
 
 using OriginKind = recipe::Origin::Kind;
 
-/// The field, or the element of a list, that a path ends at.
+/// The field or list element at the end of a path.
 struct Target {
   Object* object = nullptr;
   Slot* slot = nullptr;
   Value value;
-  const Type* type = nullptr;     // none where no schema says
+  const Type* type = nullptr;     // null when no schema gives it
   std::vector<std::string> names; // of the path, up to the first element
   bool isElement = false;
 };
@@ -63,7 +63,8 @@ private:
 
   const Request& request;
   diag::Engine& engine;
-  /// What is wrong elsewhere in the recipe is `check`'s to say.
+  /// Receives errors elsewhere in the recipe. The command `check` reports
+  /// those.
   diag::Engine found;
   Evaluator evaluator;
   std::set<const Slot*> expanded;
@@ -213,7 +214,7 @@ std::vector<Explanation::Operand> Explainer::operandsOf(const Source& source) {
         isField ? evaluator.pathOf(*each.object, each.slot->name) : each.text;
     operand.value = textOf(each.value);
     operand.origin = each.value.origin;
-    // What is used twice is taken apart once.
+    // Expand an operand that is used twice only once.
     if (each.slot && expanded.insert(each.slot).second) {
       Source inner = sourceOf(*each.object, *each.slot);
       operand.expression = expressionOf(inner);

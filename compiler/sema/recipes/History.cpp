@@ -1,13 +1,13 @@
 // Walks the layers of a record; see History.h.
 //
-// A Slot keeps what its value is made of and drops what was overridden, so the
-// layers themselves are read:
+// A Slot keeps only the definitions that make its value and drops overridden
+// ones. The walk therefore reads the layers themselves:
 //
-//   1. A record's field has the default of its schema first.
-//   2. Each member of a layer whose path meets ours says something: it ends at
-//      our field, or before it, or behind it.
-//   3. One that ends before it in braces is entered. One that ends before it
-//      with a value puts a record of its own there, which is walked in turn.
+//   1. A record's field first has the default of its schema.
+//   2. Each member of a layer whose path shares our path's beginning is a
+//      definition: it ends at our field, before it, or after it.
+//   3. A member that ends before it in braces is entered. A member that ends
+//      before it with a value puts its own record there, which is then walked.
 
 #include "compiler/sema/recipes/History.h"
 
@@ -34,7 +34,8 @@ public:
   std::vector<Entry> found;
 
 private:
-  /// The record that a value is, in its place in `container`.
+  /// The record that a value denotes, placed in `container`; nullptr when the
+  /// value is no record.
   Object* recordOf(const Value& value, Object& container,
                    std::string_view key) {
     if (const Schema* const* schema = value.get<const Schema*>())
@@ -50,7 +51,7 @@ private:
     return evaluator.copyInto(*record, container, key);
   }
 
-  /// That of plain braces in the place of the field.
+  /// The schema that plain braces have as the field's value.
   const Schema* schemaOf(const Object& container, std::string_view key) {
     const Field* field =
         container.schema ? container.schema->find(key) : nullptr;
@@ -61,7 +62,7 @@ private:
     return type->kind == Type::Kind::schema ? type->schema : nullptr;
   }
 
-  /// The record at the end of `path`, as it finally is.
+  /// The final record at the end of `path`.
   Object* finalRecord(Object& object, std::span<const ast::Name> path) {
     Object* at = &object;
     for (const ast::Name& name : path) {
@@ -149,8 +150,8 @@ private:
       add(Entry::Kind::written, member.range);
   }
 
-  /// The record that a member puts around the path takes away what was said
-  /// before, also where it says nothing of the path itself.
+  /// Handles a member that replaces a record around the path. It discards all
+  /// earlier definitions, even if the new record does not mention the path.
   void replace(Object& replacement, const Member& member, Names names) {
     std::vector<Entry> earlier = std::exchange(found, {});
     record(replacement, names);
@@ -170,7 +171,8 @@ private:
     }
   }
 
-  /// A record that takes another's place brings its defaults again.
+  /// Removes an earlier entry of the same default. A record that replaces
+  /// another brings its defaults again.
   void forget(SourceRange range) {
     std::erase_if(found,
                   [&](const Entry& entry) { return entry.range == range; });
@@ -190,7 +192,7 @@ private:
   Evaluator& evaluator;
 };
 
-/// What a declaration is called in a message; empty for an import.
+/// The name of a declaration in a message; empty for an import.
 struct OwnerName {
   std::string operator()(const ast::Import&) const { return ""; }
   std::string operator()(const ast::RecipeDecl& node) const {
@@ -237,7 +239,7 @@ bool isSwept(const ast::File& file, const ast::RecipeDecl& recipe,
 std::string ownerOf(const Evaluator& evaluator, SourceRange range) {
   const Module* module = evaluator.modules.find(range.source);
   const ast::File* file = module ? module->file : nullptr;
-  // Data declares nothing.
+  // Data files declare nothing.
   bool isData =
       file && evaluator.sources.kind(range.source) == SourceKind::data;
   if (!file || isData)
@@ -264,7 +266,7 @@ std::vector<Entry> historyOf(Evaluator& evaluator, Object& root, Names names,
   auto last = std::find_if(found.rbegin(), found.rend(), isValue);
   if (last == found.rend())
     return std::move(found);
-  // `auto` brings the schema's default back.
+  // `auto` restores the schema's default.
   bool isDefault = origin.kind == recipe::Origin::Kind::defaultValue ||
                    origin.kind == recipe::Origin::Kind::derived;
   for (auto at = last + 1; at != found.rend(); ++at) {

@@ -1,9 +1,9 @@
-// What a command compiles; see Select.h.
+// Selects what a command compiles; see Select.h.
 //
-// 1. Take the recipe that is named, or all that can be launched.
+// 1. Take the named recipe, or all recipes that can be launched.
 // 2. Evaluate the axes of each; a sweep stands for its points.
-// 3. Take the point that is named, or all.
-// 4. Refuse more than the command can take.
+// 3. Take the named point, or all points.
+// 4. Reject more than the command can take.
 
 #include "compiler/sema/recipes/Select.h"
 
@@ -19,8 +19,8 @@ namespace {
 /// The most names that a message lists.
 constexpr size_t mostListed = 8;
 
-/// Whether a recipe amends the one of the name, directly or over others of the
-/// file.
+/// Whether a recipe amends the named one, directly or through other recipes of
+/// the file.
 bool amends(const ast::File& file, const ast::RecipeDecl& recipe,
             std::string_view name) {
   const ast::RecipeDecl* at = &recipe;
@@ -81,11 +81,11 @@ std::vector<std::string> namesOf(const std::vector<Selection>& selections) {
   return names;
 }
 
-/// A point's name with the last part of each path alone: `sft@lr=1e-5,tp=2`.
+/// A point's name with only the last part of each path: `sft@lr=1e-5,tp=2`.
 std::string shortened(const std::string& name) {
   std::string text;
   for (char c : name) {
-    size_t begin = text.find_last_of("@,") + 1; // 0 where there is none
+    size_t begin = text.find_last_of("@,") + 1; // 0 when there is none
     if (c == '.' && text.find('=', begin) == text.npos)
       text.resize(begin);
     else
@@ -135,7 +135,7 @@ std::optional<Selector::Recipes> Selector::onlyRecipe(Recipes concrete) const {
   for (const ast::RecipeDecl* recipe : concrete)
     names.push_back(recipe->name.text);
   if (concrete.empty()) {
-    if (engine.hasErrors()) // what is wrong with it may be why
+    if (engine.hasErrors()) // those errors may be the reason
       return std::nullopt;
     bool hasAbstract = !recipeNames(*naming.file).empty();
     engine
@@ -165,8 +165,9 @@ std::optional<Selector::Recipes> Selector::recipes() const {
   return mayBeMany ? concrete : onlyRecipe(std::move(concrete));
 }
 
-/// Whether the file declares what recipes of other files are made with. Named
-/// values alone are none: they are what is left where a recipe was forgotten.
+/// Whether the file declares anything that recipes of other files use. A file
+/// with only imports and `let`s does not count: its recipe was probably
+/// forgotten.
 bool Selector::isLibrary() const {
   if (sources.kind(naming.file->source) == SourceKind::standardLibrary)
     return true;

@@ -1,11 +1,13 @@
-// The sweep of a recipe; see Sweep.h.
+// Reads the sweep of a recipe; see Sweep.h.
 //
-// 1. Collect the axes from the layers of the recipe: the last that names a path
-//    gives its values, in the place of the first; `none` takes an axis away.
-// 2. Evaluate the values in the scope of the braces that they stand in, in the
-//    recipe as it is without its sweep.
-// 3. Take each record apart into its leaves; leave out what overrides set.
-// 4. Check that no two axes set one field and no two points have one name.
+// 1. Collect the axes from the layers of the recipe: the last layer that names
+//    a path gives its values, and the first gives its position; `none` removes
+//    an axis.
+// 2. Evaluate the values in the scope of their braces, in the recipe without
+//    its sweep.
+// 3. Split each record into its leaves, and drop leaves that overrides set.
+// 4. Check that no two axes set the same field and no two points have the same
+//    name.
 
 #include "compiler/sema/recipes/Sweep.h"
 
@@ -38,8 +40,8 @@ bool isPrefix(const Path& prefix, const Path& path) {
                     });
 }
 
-/// The longer path of two, one of which holds the other; none where there are
-/// no two.
+/// Finds two paths of which one is a prefix of the other. Returns the longer
+/// one, or nullopt when there is no pair.
 std::optional<std::string> commonField(const std::vector<Path>& some,
                                        const std::vector<Path>& others) {
   for (const Path& path : some)
@@ -52,7 +54,8 @@ std::optional<std::string> commonField(const std::vector<Path>& some,
   return std::nullopt;
 }
 
-/// A name is a file's name as well.
+/// Replaces the characters that file names cannot contain: the name of a point
+/// is also a file name.
 std::string sanitized(std::string_view text) {
   constexpr std::string_view plain = "._+=,@-";
   std::string result;
@@ -66,20 +69,20 @@ std::string sanitized(std::string_view text) {
   return result;
 }
 
-/// `2e-05` as people write it: `2e-5`.
+/// Shortens the exponent of a number: `2e-5` for `2e-05`.
 std::string realText(double value) {
   std::string text = recipe::formatReal(value);
   size_t exponent = text.find('e');
   if (exponent == std::string::npos)
     return text;
-  size_t digits = exponent + 2; // behind the sign
+  size_t digits = exponent + 2; // after the sign
   while (digits + 1 < text.size() && text[digits] == '0')
     text.erase(digits, 1);
   return text;
 }
 
-/// A number as it is written, `1e-4` or `8Ki tokens`: the text without signs of
-/// an expression.
+/// Whether the text is a plain number, `1e-4` or `8Ki tokens`, not an
+/// expression.
 bool isNumberText(std::string_view text) {
   std::string_view digits = text.substr(text.starts_with('-') ? 1 : 0);
   if (digits.empty() || !std::isdigit(static_cast<unsigned char>(digits[0])))
@@ -95,7 +98,7 @@ bool isNumberText(std::string_view text) {
   return digits.find("..") == std::string_view::npos;
 }
 
-/// `llama.llama3_8b`
+/// Whether the text is a dotted name, `llama.llama3_8b`.
 bool isDottedName(std::string_view text) {
   return !text.empty() && std::isalpha(static_cast<unsigned char>(text[0])) &&
          std::all_of(text.begin(), text.end(), [](unsigned char c) {
@@ -136,7 +139,7 @@ private:
   std::string textOf(const Value& value, SourceRange range);
   std::string namedText(const Path& path, const Value& value, Object& record,
                         SourceRange range);
-  /// Whether a slot belongs to what an element sets.
+  /// Decides whether a slot is one that an element sets.
   using IsSet = std::function<bool(const Object&, const Slot&)>;
   void describeLeaves(const std::string& path, Object& record,
                       const IsSet& isSet, SourceRange element,
@@ -157,7 +160,7 @@ private:
   Object& settings;
   const std::vector<Override>& overrides;
   std::vector<Written> written;
-  bool isComputed = false; // the element that is read
+  bool isComputed = false; // whether the current element is not written out
   Sweep sweep;
   bool isGood = true;
 };
@@ -261,7 +264,8 @@ void SweepReader::readAxis(const Written& axis) {
   for (Value& element : *elements) {
     const recipe::Origin& origin = element.origin;
     if (origin.range.source != range.source || origin.range.begin < range.begin)
-      element.origin = evaluator.writtenAt(range); // of a name for a list
+      element.origin =
+          evaluator.writtenAt(range); // the list is written under a name
     isComputed = !isWrittenOut(axis, element.origin.range);
     if (std::optional<AxisValue> read = readValue(axis.path, element))
       result.values.push_back(std::move(*read));
@@ -275,8 +279,8 @@ void SweepReader::readAxis(const Written& axis) {
 
 // ---- values
 
-/// Whether the element is one of a list in brackets, so that its text is its
-/// own: that of a comprehension is the text of all.
+/// Whether the element is written in a list in brackets and has its own text.
+/// All elements of a comprehension share one text.
 bool SweepReader::isWrittenOut(const Written& axis, SourceRange element) {
   const ast::File& file = *axis.env->file;
   auto* list = std::get_if<ast::ListExpr>(&file[axis.value].node);
@@ -334,7 +338,8 @@ SourceRange SweepReader::rangeOf(const Slot& slot, SourceRange otherwise) {
   return (*env.file)[last.member->value].range;
 }
 
-/// Numbers are as the user wrote them, where they are written.
+/// Formats a value for a point's name. Numbers that the user wrote keep their
+/// text.
 std::string SweepReader::textOf(const Value& value, SourceRange range) {
   bool isNumber = value.isNumber() || value.is<recipe::Quantity>();
   if (isNumber && range.isValid() &&
@@ -353,11 +358,11 @@ std::string SweepReader::textOf(const Value& value, SourceRange range) {
   return text;
 }
 
-/// A record of a schema is called what the element calls it, with what the
-/// element sets: `tiny { layers = 1 }` on `model` is
-/// `tiny,model.layers=1`. One that a function makes is called by its text where
-/// that is written out, `layered(2)`, and else by its schema and what was set
-/// last, `llama,model.layers=2`.
+/// Names a record that has a schema. The name consists of the element's own
+/// name for the record and the fields that the element sets: `tiny { layers = 1
+/// }` on `model` is `tiny,model.layers=1`. A call that is written out,
+/// `layered(2)`, is named by its text. A computed record is named by its schema
+/// and the fields of its last layer: `llama,model.layers=2`.
 std::string SweepReader::namedText(const Path& path, const Value& value,
                                    Object& record, SourceRange range) {
   std::string_view written = evaluator.sources.text(range);
@@ -374,7 +379,7 @@ std::string SweepReader::namedText(const Path& path, const Value& value,
   std::string schema = typeNameOf(value);
   if (!leaves.empty() || !isComputed) {
     bool saysMore = rest.find_first_not_of("{}() \t\n") != rest.npos;
-    if (leaves.empty() && saysMore) // the call of a function, say
+    if (leaves.empty() && saysMore) // for example, a function call
       return sanitized(written);
     return sanitized((isDottedName(head) ? std::string(head) : schema) +
                      leaves);
@@ -421,7 +426,7 @@ void SweepReader::dropOverridden(Axis& axis) {
     for (const Setting& setting : value.settings)
       value.name += (value.name.empty() ? "" : ",") + joined(setting.path) +
                     "=" + setting.text;
-    if (value.name.empty()) // `{}`, or all of it is overridden
+    if (value.name.empty()) // the record is `{}` or entirely overridden
       value.name = axis.path + "=";
     bool isRepeated =
         isDropped &&
@@ -438,9 +443,9 @@ void SweepReader::dropOverridden(Axis& axis) {
 
 // ---- checks
 
-/// A field that two axes set would be the later one's alone.
+/// Reports a field that two axes set: only the later axis would take effect.
 void SweepReader::checkOverlaps() {
-  std::vector<std::vector<Path>> paths; // of each axis
+  std::vector<std::vector<Path>> paths; // for each axis
   for (const Axis& axis : sweep.axes) {
     std::map<std::string, Path> unique;
     for (const AxisValue& value : axis.values)

@@ -1,10 +1,11 @@
-// What one pair of braces sets, field by field; see AssignedPaths.h.
+// The fields that one pair of braces sets; see AssignedPaths.h.
 //
-// 1. The leaves of an assignment are its path, or the paths in its braces.
-// 2. Each is compared with the leaves of the assignments before: the same path
-//    is set twice; a value for `a` behind one for `a.b` drops the latter. The
-//    other way round it amends, and is how a part of a value is changed.
-// 3. They are noted, with what holds them.
+// 1. Collect the leaves of an assignment: its path, or the paths in its braces.
+// 2. Compare each leaf with those of earlier assignments. The same path is set
+//    twice. A value for `a` after one for `a.b` discards `a.b`. A value for
+//    `a.b` after one for `a` amends it, which is the way to change part of a
+//    value.
+// 3. Record the leaves and their prefixes.
 
 #include "compiler/sema/records/AssignedPaths.h"
 

@@ -1,8 +1,8 @@
-// `require`: what does not hold, and why.
+// Checks and reports `require` conditions.
 //
 // A failed condition is reported at the user's value that is nearest to it. The
-// notes give the rule and every operand that decided the result, with where its
-// value came from; see Operands.cpp. What is proposed is found by trial; see
+// notes give the rule, and every operand that decided the result with its
+// origin; see Operands.cpp. Proposed changes are found by trial; see
 // Remedies.cpp.
 
 #include "compiler/sema/records/Conditions.h"
@@ -29,8 +29,8 @@ std::string requireMessage(Evaluator& evaluator, const ast::Require& require,
   return "`" + std::string(evaluator.sources.text(range)) + "` does not hold";
 }
 
-/// `` `train.steps` or `train.epochs` ``: the operands of a rule that are
-/// `none` because nobody set them.
+/// Lists the operands of a rule that are `none` because nobody set them: ``
+/// `train.steps` or `train.epochs` ``.
 std::string missingOf(Remedies& remedies, const std::vector<Operand>& operands,
                       std::string_view rule) {
   std::vector<std::string> names, others;
@@ -146,7 +146,7 @@ void reportFailed(Evaluator& evaluator, Object& object, size_t layerIndex,
                       "`");
   for (diag::Proposal& proposal : proposals)
     builder.propose(std::move(proposal));
-  // What is computed from these would only repeat the mistake.
+  // Values computed from these operands would only repeat the mistake.
   for (const Operand& operand : operands)
     if (operand.slot && isNumeric(operand.value))
       operand.slot->value = poison();
@@ -170,7 +170,7 @@ void checkCondition(Evaluator& evaluator, Object& object, size_t layerIndex,
     return;
   std::vector<Operand> operands =
       operandsOf(evaluator, require.condition, *env);
-  // Derived from what another condition has refused.
+  // An operand is poison because another condition has already failed.
   bool isConsequence =
       std::any_of(operands.begin(), operands.end(),
                   [](const Operand& each) { return each.value.isPoison(); });

@@ -1,11 +1,10 @@
-// What braces say about a map: keys that are written, and keys that `for`, `if`
-// and `[key]` make.
+// Collects the entries of a map: written keys, and keys made by `for`, `if` and
+// `[key]`.
 //
-// 1. Functions and `let`s of the braces are bound; a `let` sees those before
-//    it.
-// 2. Keys are found in the order of writing: sources, conditions and computed
-//    keys are evaluated at once, values when they are read.
-// 3. A key that is given twice is reported with both places.
+// 1. Bind the functions and `let`s of the braces; a `let` sees those before it.
+// 2. Find the keys in the order of writing. Sources, conditions and computed
+//    keys are evaluated at once; values are evaluated on first read.
+// 3. Report a key that is given twice, with both places.
 
 #include "compiler/sema/Evaluator.h"
 #include "compiler/sema/records/AssignedPaths.h"
@@ -17,7 +16,7 @@
 namespace recipec::sema {
 namespace {
 
-/// A key takes more work than an expression: it is kept, and compared.
+/// A key costs more steps than an expression: it is stored and compared.
 constexpr int64_t stepsOfKey = 4;
 
 class MapFiller {

@@ -1,7 +1,8 @@
-// Layers: what one pair of braces or one list of arguments says about a record.
+// Layers: the settings that one pair of braces or one list of arguments gives a
+// record.
 //
-// A layer lists the assignments of the text and the scope around it; nothing is
-// evaluated here. Fields that one layer assigns twice are reported.
+// A layer lists the assignments in the text and the scope around it, without
+// evaluating anything. Fields that one layer assigns twice are reported.
 
 #include "compiler/sema/Evaluator.h"
 #include "compiler/sema/records/AssignedPaths.h"
@@ -104,8 +105,8 @@ const Layer* Evaluator::argumentLayer(const Env& env, const Schema& schema,
 
 const Layer* Evaluator::tailLayer(const Env& env,
                                   const Definition& definition) {
-  // The rest of a dotted path: its value is still evaluated around the braces
-  // that it was written in.
+  // This layer holds the rest of a dotted path. Its value is still evaluated in
+  // the scope of the braces in which it was written.
   Layer& layer = store.make<Layer>();
   layer.env = &env;
   layer.range = definition.member->range;

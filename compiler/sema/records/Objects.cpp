@@ -1,13 +1,15 @@
 // Records: how layers become slots, and slots values.
 //
 // A slot is evaluated when it is first read:
-// 1. its value is what the last layer that gives one says, else the schema's
-//    default, evaluated among the fields of this very record, so that it
-//    follows what any layer set (late binding);
-// 2. what later layers say in braces amends it;
-// 3. it is converted to the field's type.
-// `finish` then evaluates the rest and checks `require`, in the order of the
-// schema: fields behind a failed condition see poison, and stay silent.
+// 1. Its value comes from the last layer that gives one, or else from the
+//    schema's default. The default is evaluated among the fields of this
+//    record, so that it follows the fields that any layer set (late binding).
+// 2. Braces in later layers amend the value.
+// 3. The value is converted to the field's type.
+//
+// `finish` then evaluates the remaining slots and checks `require`, in the
+// order of the schema. Fields after a failed condition see poison, and report
+// nothing.
 
 #include "compiler/sema/Evaluator.h"
 #include "compiler/sema/names/UnknownKeys.h"
@@ -247,7 +249,8 @@ Value Evaluator::slotValue(Object& object, Slot& slot) {
     SourceRange place =
         slot.chain.empty() ? object.range : slot.chain.back().member->range;
     if (isLibrary(copy->range) && place.isValid())
-      copy->range = place; // made there, but it is the user's from here on
+      copy->range =
+          place; // made in the library, but now part of the user's record
     value.data = copy;
   }
   if (value.is<const ListValue*>())
@@ -309,9 +312,9 @@ Value Evaluator::definedValue(Object& object, Slot& slot) {
   const Member& member = *definition.member;
   const Env* env = scopeOf(object, definition, slot.name);
   Value value = member.given ? *member.given : evaluate(member.value, *env);
-  if (slot.field && isDataText(*this, value)) // `auto`, say
+  if (slot.field && isDataText(*this, value)) // for example `auto`
     value = convert(*this, value, *typeOf(object, slot)).value_or(value);
-  // `auto` asks for what the schema derives.
+  // `auto` selects the schema's default.
   if (value.is<recipe::Auto>() && slot.field) {
     const ast::FieldDecl& declaration = *slot.field->declaration;
     const Type* type =
@@ -333,7 +336,7 @@ Value Evaluator::definedValue(Object& object, Slot& slot) {
 Value Evaluator::defaultValue(Object& object, Slot& slot) {
   SourceRange place =
       slot.chain.empty() ? object.range : slot.chain.back().member->range;
-  if (!slot.field) { // braces that amend nothing are a record
+  if (!slot.field) { // braces that amend nothing make a record
     const Type* type = object.elementType;
     const Schema* schema = type ? type->schema : nullptr;
     return {makeObject(schema, {}, place), writtenAt(place)};
@@ -353,7 +356,7 @@ Value Evaluator::defaultValue(Object& object, Slot& slot) {
     return value;
   }
   const Type* type = types.resolve(*object.schema->layer.env, declaration.type);
-  // Braces behind the name of a field make the record that it holds.
+  // Braces after the name of a field make the record that it holds.
   if (type->kind == Type::Kind::schema && !slot.chain.empty()) {
     recipe::Origin origin{recipe::Origin::Kind::defaultValue,
                           slot.field->range};
@@ -390,8 +393,8 @@ void Evaluator::reportMissing(Object& object, Slot& slot) {
     builder.help("add `" + std::string(slot.name) + " = ...`" + choices);
 }
 
-/// Adds what the slot's definitions from `first` on say in braces; false where
-/// one is broken.
+/// Adds a layer for the braces of each definition from `first` on. Returns
+/// false when one is broken.
 bool Evaluator::addLayers(Object& object, const Slot& slot, size_t first,
                           bool hasSchema, std::vector<const Layer*>& layers) {
   for (size_t i = first; i < slot.chain.size(); ++i) {
@@ -407,7 +410,7 @@ bool Evaluator::addLayers(Object& object, const Slot& slot, size_t first,
   return true;
 }
 
-/// Braces for a value that is no record.
+/// Reports braces that amend a value without fields.
 void Evaluator::reportNoFields(Object& object, const Slot& slot,
                                const Value& base, size_t first) {
   const SourceRange range = slot.chain.back().member->range;
@@ -435,7 +438,7 @@ Value Evaluator::amendSlot(Object& object, Slot& slot, const Value& base,
     record = makeObject(*schema, {}, last.range);
   } else if (slot.field &&
              (base.is<recipe::None>() || base.is<recipe::Auto>())) {
-    // `rope_scaling { factor = 8 }` where it was `none`: the one record that
+    // `rope_scaling { factor = 8 }` amends `none`: make the only record that
     // the field may hold.
     const Type* type =
         types.resolve(*object.schema->layer.env, slot.field->declaration->type);
@@ -455,7 +458,7 @@ Value Evaluator::amendSlot(Object& object, Slot& slot, const Value& base,
     return poison();
   Value result{makeObject(record->schema, std::move(layers), last.range),
                writtenAt(last.range)};
-  // Values of a map are typed by the field that holds it.
+  // The field that holds a map gives the types of its values.
   return record->schema
              ? result
              : typedSlot(object, slot, std::move(result), last.range);

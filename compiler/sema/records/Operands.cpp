@@ -1,10 +1,10 @@
-// The operands of a condition: what decided its result, and where each value
-// came from.
+// The operands of a condition: the values that decided its result, and the
+// origin of each.
 //
 // 1. Collect the names that the condition reads, and evaluate them.
-// 2. Add what derived ones, and names that the library gives to parts of a
-//    rule, were derived from.
-// 3. Order those that the user set by how likely each is the mistake.
+// 2. Add the operands of derived fields, and of the library's names for parts
+//    of a rule.
+// 3. Order the operands that the user set by how likely each is the mistake.
 
 #include "compiler/sema/records/Operands.h"
 
@@ -18,12 +18,12 @@ namespace {
 
 constexpr std::string_view outerPrefix = "outer.";
 
-/// What a note can say the value of in a few words.
+/// Whether a note can describe the operand's value in a few words.
 bool isShownAsOperand(const Operand& operand) {
   return operand.value.isScalar() || operand.slot;
 }
 
-/// An expression as a message shows it: without its line breaks.
+/// An expression as a message shows it, without line breaks.
 std::string onOneLine(std::string_view text) {
   std::string line;
   for (char c : text) {
@@ -34,7 +34,8 @@ std::string onOneLine(std::string_view text) {
   return line;
 }
 
-/// What a conditional is, without those that were not decided for.
+/// The branch of a conditional that was taken, also through nested
+/// conditionals.
 ast::ExprId decidedPart(Evaluator& evaluator, ast::ExprId id, const Env& env) {
   while (auto* choice = std::get_if<ast::Conditional>(&(*env.file)[id].node)) {
     Value condition = evaluator.evaluate(choice->condition, env);
@@ -46,7 +47,7 @@ ast::ExprId decidedPart(Evaluator& evaluator, ast::ExprId id, const Env& env) {
   return id;
 }
 
-/// Slot or let that a name or member expression ends at.
+/// Finds the slot or `let` to which a name or member expression refers.
 void findOperand(Evaluator& evaluator, ast::ExprId id, const Env& env,
                  Operand& operand) {
   const auto& node = (*env.file)[id].node;
@@ -83,7 +84,8 @@ void addOperand(Evaluator& evaluator, ast::ExprId id, const Env& env,
   operand.text = std::string(evaluator.sources.text((*env.file)[id].range));
   operand.value = evaluator.evaluate(id, env);
   findOperand(evaluator, id, env, operand);
-  // The library's names for fields of others are its own.
+  // A library `let` for another record's field is internal to the library, so
+  // show the field's path.
   const bool isAlias =
       operand.let && evaluator.isLibrary(operand.let->name.range);
   if ((operand.text.starts_with(outerPrefix) || isAlias) && operand.slot)
@@ -117,7 +119,7 @@ void collectOperands(Evaluator& evaluator, ast::ExprId id, const Env& env,
     collect(binary->left);
     bool isAnd = binary->op == ast::BinaryOp::logicalAnd;
     if (isAnd || binary->op == ast::BinaryOp::logicalOr) {
-      // What was not evaluated did not decide the result.
+      // A side that was not evaluated did not decide the result.
       Value left = evaluator.evaluate(binary->left, env);
       const bool* decided = left.get<bool>();
       if (!decided || *decided != isAnd)
@@ -142,7 +144,7 @@ void collectOperands(Evaluator& evaluator, ast::ExprId id, const Env& env,
     for (ast::ExprId element : list->elements)
       collect(element);
   } else if (auto* each = std::get_if<ast::Comprehension>(&expr.node)) {
-    // The element is written in the loop's variables, which are none.
+    // The element uses the loop's variables, which are no operands.
     for (const ast::Clause& clause : each->clauses)
       collect(clause.source);
   }
@@ -165,8 +167,8 @@ std::vector<Operand> operandsOf(Evaluator& evaluator, ast::ExprId id,
   std::vector<Operand> operands;
   collectOperands(evaluator, id, env, operands);
   const size_t written = operands.size();
-  // Behind the operands written in the condition: what derived ones, and names
-  // that the library gives to expressions, depend on.
+  // After the operands written in the condition, add the operands of derived
+  // fields and of the library's names for expressions.
   for (size_t i = 0; i < operands.size(); ++i) {
     Operand operand = operands[i];
     bool isDerived = operand.slot && operand.slot->field &&
@@ -201,7 +203,7 @@ std::vector<const Operand*> suspects(const Evaluator& evaluator,
     const recipe::Origin& origin = operand->value.origin;
     return std::make_tuple(operand->object == preferred,
                            origin.kind == Kind::commandLine,
-                           // Places compare within a file alone.
+                           // Places are comparable only within a file.
                            origin.range.source == evaluator.recipeRange.source,
                            origin.range.begin);
   };
@@ -232,7 +234,7 @@ void noteOperands(Evaluator& evaluator, diag::Builder& builder,
     if (operand.isHidden || (operand.slot && operand.slot == except))
       continue;
     const recipe::Origin& origin = operand.value.origin;
-    // A boolean that the library derives from fields that have notes.
+    // Skip a boolean that the library derives from fields with their own notes.
     if (operand.let && operand.value.is<bool>() &&
         evaluator.isLibrary(origin.range))
       continue;

@@ -1,10 +1,10 @@
-// What to change so that a failed condition holds.
+// Finds changes that make a failed condition hold.
 //
-// 1. Choose the operands that a change may help: those that the user set, the
-//    likeliest mistake first, then defaults.
-// 2. Look for the nearest values of each for which the condition holds,
-//    evaluated on copies of the whole recipe.
-// 3. Propose them; the driver tries the other rules.
+// 1. Choose the operands whose change may help: first those that the user set,
+//    the likeliest mistake first, then defaults.
+// 2. Find the nearest values of each for which the condition holds, evaluated
+//    on copies of the whole recipe.
+// 3. Propose these values; the driver checks the other rules.
 
 #include "compiler/sema/records/Remedies.h"
 
@@ -31,7 +31,7 @@ constexpr double leastFraction = 0.01;
 /// that was found for another.
 constexpr int64_t remedyReach = 512;
 constexpr int64_t otherReach = 64;
-/// Operands whose other values are tried.
+/// The most operands whose other values are tried.
 constexpr size_t mostTried = 4;
 
 /// Powers of two around a number, the nearest first on either side.
@@ -88,7 +88,7 @@ bool Remedies::holdsWith(const Operand& operand, const Value& value) {
     return holds(trial.require,
                  *evaluator.scopeOf(*at, *at->layers[trial.layerIndex]));
   }
-  // What stands before this condition in the schema has to hold as well.
+  // Earlier conditions of the schema have to hold as well.
   for (const ast::Item& item : at->schema->body->items) {
     auto* condition = std::get_if<ast::Require>(&item.node);
     if (!condition)
@@ -107,8 +107,8 @@ bool Remedies::holds(const ast::Require& require, const Env& env) {
   return decided && *decided;
 }
 
-/// Whether the condition and the operand are of a model that a `let` declares:
-/// it is tried by itself.
+/// Whether the condition and the operand belong to a model that a `let`
+/// declares. A trial then amends only that model.
 bool Remedies::standsAlone(const Operand& operand) const {
   return operand.object == &trial.object && &trial.object != evaluator.root &&
          !trial.object.container && trial.object.key.empty();
@@ -116,7 +116,7 @@ bool Remedies::standsAlone(const Operand& operand) const {
 
 bool Remedies::canBeTried(const Operand& operand) const {
   auto isInRoot = [&](const Object* at) {
-    // An element of a list has no path that a trial could set.
+    // A list element has no path that a trial could set.
     while (at && at->container && !at->key.ends_with(']'))
       at = at->container;
     return at == evaluator.root;
@@ -129,9 +129,9 @@ bool Remedies::canBeTried(const Operand& operand) const {
                                    isInRoot(operand.object)));
 }
 
-/// Up to two on either side, the nearest first; behind them powers of two,
-/// which divide what the nearest ones do not: counts of ranks and sizes of
-/// batches.
+/// Up to two helpful values on either side, nearest first, then powers of two.
+/// A power of two divides rank counts and batch sizes that the nearest values
+/// do not divide.
 std::vector<Value> Remedies::nearestValues(const Operand& operand,
                                            int64_t current) {
   if (std::abs(current) > int64_t(1) << 40)
@@ -153,7 +153,7 @@ std::vector<Value> Remedies::nearestValues(const Operand& operand,
     }
   }
   const bool hasNear = !found.empty();
-  // Where it is far from what holds, the other side of a bound.
+  // When no value nearby helps, try the other operands as bounds.
   if (found.empty())
     for (const Operand& other : trial.operands)
       if (const int64_t* bound = other.value.get<int64_t>();
@@ -175,8 +175,8 @@ std::vector<Value> Remedies::nearestValues(const Operand& operand,
   return values;
 }
 
-/// Of the bounds that other operands, 0 and 1 are to a number with a fraction,
-/// the nearest that it may have.
+/// For a `float` operand, the nearest bound that makes the condition hold. The
+/// bounds are 0, 1 and the other operands.
 std::vector<Value> Remedies::nearestBound(const Operand& operand,
                                           double current) {
   std::vector<double> bounds = {0, 1};
@@ -262,7 +262,7 @@ std::vector<Value> Remedies::otherValues(const Operand& operand) {
   std::vector<Value> values;
   if (const bool* holds = operand.value.get<bool>())
     values.push_back({!*holds, {}});
-  // A number that was meant to have a unit.
+  // The number may have been meant with a unit.
   if (const double* number = operand.value.get<double>())
     for (const Type* member : type ? type->members : std::vector<const Type*>())
       if (member->kind == Type::Kind::quantity &&
@@ -287,7 +287,7 @@ diag::WayOut Remedies::wayOut(const Operand& operand, const Value& value,
         std::move(text),
         {evaluator.pathOf(*operand.object, operand.slot->name) + "=" + written},
         {}};
-  // The range is that of the value, or of the item that sets it.
+  // The range covers the value, or the item that sets it.
   const SourceRange range = operand.value.origin.range;
   const std::string name(operand.slot->name);
   const bool isItem = evaluator.sources.text(range).starts_with(name);
@@ -296,8 +296,8 @@ diag::WayOut Remedies::wayOut(const Operand& operand, const Value& value,
           {{range, isItem ? name + " = " + written : written}}};
 }
 
-/// The schema's default, where it is another value and the condition holds with
-/// it; of a list, the default's elements in place of those that do not.
+/// The schema's default, when it differs from the value and makes the condition
+/// hold. For a list, first tries to replace one element by the default's.
 std::vector<Value> Remedies::defaultValue(const Operand& operand) {
   const auto* declared = operand.slot && operand.slot->field
                              ? operand.slot->field->declaration
@@ -321,7 +321,7 @@ std::vector<Value> Remedies::defaultValue(const Operand& operand) {
   return isTold ? std::vector<Value>{value} : std::vector<Value>();
 }
 
-/// The values for which the condition holds, the nearest first.
+/// Values for which the condition holds, nearest first.
 std::vector<Value> Remedies::helpfulValues(const Operand& operand) {
   const int64_t* whole = operand.value.get<int64_t>();
   const DimRef* dim = operand.value.get<DimRef>();
@@ -340,7 +340,7 @@ std::vector<Value> Remedies::helpfulValues(const Operand& operand) {
   isScaled = !hasOthers && !values.empty();
   if (values.empty())
     values = defaultValue(operand);
-  // A default with a unit says nothing of a number without one.
+  // A default with a unit is no suggestion for a number without one.
   const bool isOfOtherType =
       !hasOthers && !values.empty() && values[0].is<recipe::Quantity>();
   if (number && (values.empty() || isOfOtherType))
@@ -375,7 +375,7 @@ std::optional<diag::Proposal> Remedies::remedy(const Operand& operand) {
   return proposal;
 }
 
-/// Of a text any one is tried.
+/// For a field that takes any string, tries one string.
 bool Remedies::mayBeMissed(const Operand& operand) {
   const Type* type =
       operand.slot ? evaluator.typeOf(*operand.object, *operand.slot) : nullptr;
@@ -386,8 +386,9 @@ bool Remedies::mayBeMissed(const Operand& operand) {
   return holdsWith(operand, text);
 }
 
-/// Of several fields that may be `none`, one has to be where all are given: not
-/// one of the command line, which is the user's last word.
+/// When several fields that may be `none` are all set, proposes to leave one
+/// out. Keeps a field set on the command line, since that is the user's last
+/// word, unless all of them are.
 std::optional<diag::Proposal>
 Remedies::leaveOut(const std::vector<const Operand*>& candidates) {
   const Value none{recipe::None{}, {}};
@@ -425,8 +426,8 @@ Remedies::proposals(const std::vector<const Operand*>& candidates,
   std::vector<diag::Proposal> proposals;
   if (auto proposal = leaveOut(candidates))
     return {std::move(*proposal)};
-  // Behind the one to blame those that the condition is nearest to: they stand
-  // in the order in which they were found.
+  // After the likeliest operand, try the others in the order in which they were
+  // collected: the condition's own operands come first.
   std::vector<const Operand*> tried = candidates;
   if (tried.size() > 2)
     std::sort(tried.begin() + 1, tried.end());
@@ -447,7 +448,8 @@ Remedies::proposals(const std::vector<const Operand*>& candidates,
     if (std::exchange(isScaled, false))
       return {std::move(isFirst ? proposals.front() : proposals.back())};
   }
-  // What nobody set, `cluster.ranks` say, or a choice beside the one to blame.
+  // Also try integers that nobody set, such as `cluster.ranks`, and choices in
+  // the same record as the blamed operand.
   auto isBeside = [&](const Operand& operand) {
     return isBlamed && operand.object == preferred &&
            operand.value.is<std::string>();

@@ -1,9 +1,9 @@
-// Values to the form that a type has.
+// Converts values to a type.
 //
-// Nothing is reported here: a value that does not fit gives none, and Mismatch
-// says why. Of a union, the alternative is taken that has the value's own type;
-// of several record types the one that the record's keys fit best, so that a
-// wrong field is reported as such.
+// Reports nothing: a value that does not fit gives nullopt, and Mismatch says
+// why. In a union, the alternative with the value's own type is preferred.
+// Among several record types, the one that fits the record's keys best is
+// chosen, so that a wrong field is reported as such.
 
 #include "compiler/sema/types/Convert.h"
 
@@ -18,7 +18,7 @@
 namespace recipec::sema {
 namespace {
 
-/// A key that a schema lacks counts more than any number of missing ones.
+/// One unknown key weighs more than any number of missing fields.
 constexpr int64_t unknownKeyDistance = 1000;
 
 bool isWholeAmount(const recipe::Quantity& quantity) {
@@ -26,7 +26,7 @@ bool isWholeAmount(const recipe::Quantity& quantity) {
          std::floor(quantity.amount) == quantity.amount;
 }
 
-/// Whether every value of `narrow` is one of `wide`, or becomes one.
+/// Whether every value of `narrow` is a value of `wide` or converts to one.
 bool isWithin(const Type& narrow, const Type& wide) {
   using Kind = Type::Kind;
   if (wide.kind == Kind::any || wide.kind == Kind::unknown ||
@@ -116,7 +116,7 @@ std::optional<Value> convertMap(Evaluator& evaluator, const Value& value,
     return std::nullopt;
   if ((*object)->elementType == type.element)
     return value;
-  // Its values are converted when they are read.
+  // The values of the map are converted on first read.
   Object* map =
       evaluator.makeObject(nullptr, (*object)->layers, (*object)->range);
   map->elementType = type.element;
@@ -208,7 +208,7 @@ int64_t distanceTo(Evaluator& evaluator, Object& object, const Schema& schema) {
       distance += unknownKeyDistance;
       continue;
     }
-    // Literals tell record types apart: `kind : "moe"`.
+    // Literals distinguish record types: `kind : "moe"`.
     const Type& type =
         *evaluator.types.resolve(*schema.layer.env, field->declaration->type);
     bool isLiteral = type.kind == Type::Kind::literal ||
@@ -234,7 +234,7 @@ const Type* nearestRecord(Evaluator& evaluator, Object& object,
     bool isMap = member->kind == Type::Kind::map;
     if (!isMap && member->kind != Type::Kind::schema)
       continue;
-    // A map takes what no record type knows all keys of.
+    // Prefer a map to a record type that lacks one of the keys.
     int64_t distance = isMap ? unknownKeyDistance - 1
                              : distanceTo(evaluator, object, *member->schema);
     if (nearest && distance >= least)
@@ -252,14 +252,14 @@ std::optional<Value> convertUnion(Evaluator& evaluator, const Value& value,
     const Type* nearest = nearestRecord(evaluator, **object, type);
     return nearest ? convert(evaluator, value, *nearest) : std::nullopt;
   }
-  // A text of a data file stays one where the union has it.
+  // A string of a data file stays a string if the union allows it.
   if (isDataText(evaluator, value))
     for (const Type* member : type.members)
       if (member->kind != Type::Kind::quantity &&
           member->kind != Type::Kind::automatic)
         if (std::optional<Value> converted = convert(evaluator, value, *member))
           return converted;
-  // An `int` stays one where the union has it.
+  // An `int` stays an `int` if the union allows it.
   if (value.is<int64_t>())
     for (const Type* member : type.members)
       if (member->kind == Type::Kind::integer)
@@ -280,7 +280,8 @@ bool isDataText(const Evaluator& evaluator, const Value& value) {
          evaluator.isData(range.source);
 }
 
-/// YAML and JSON have neither units nor `auto`.
+/// Parses a string of a data file as a quantity or `auto`, which YAML and JSON
+/// lack.
 static Value fromDataText(const Value& value, const Type& type) {
   const std::string& text = *value.get<std::string>();
   if (type.kind == Type::Kind::automatic && text == "auto")
@@ -393,8 +394,8 @@ bool fits(Evaluator& evaluator, const Value& value, const Type& type) {
                        [&](const Value& element) {
                          return fits(evaluator, element, *type.element);
                        });
-  // A record without a schema would be converted, and its values when they are
-  // read; to ask reports nothing.
+  // Conversion to a map defers its values to their first read. Check them now,
+  // without reports.
   Object* const* object = value.get<Object*>();
   if (object && !(*object)->schema)
     return recordFits(evaluator, **object, type);

@@ -1,7 +1,6 @@
-// Values of a type as a recipe writes them, for helps.
+// Example values of a type, as a recipe writes them, for helps.
 //
-// A record is shown with the arguments that it asks for, so that what is shown
-// can be copied.
+// An example record has all required arguments, so that it can be copied.
 
 #include "compiler/sema/types/Examples.h"
 
@@ -14,10 +13,9 @@
 namespace recipec::sema {
 namespace {
 
-/// Arguments that are written out; a record that asks for more is `name { ...
-/// }`.
+/// A record with more required arguments than this is shown as `name { ... }`.
 constexpr size_t mostArguments = 3;
-/// Letters of a default that is shown as another field's value.
+/// The longest default that serves as another field's example.
 constexpr size_t mostLetters = 24;
 
 bool isAskedFor(const ast::FieldDecl& field) {
@@ -109,7 +107,7 @@ std::string exampleOf(Evaluator& evaluator, const Schema& schema,
   return name + "(" + arguments + form + ")";
 }
 
-/// A record that asks for nothing is shown with the fields that it may have.
+/// A record without required fields is shown with its optional fields.
 static std::string fieldsOf(Evaluator& evaluator, const Schema& schema,
                             const std::string& name) {
   std::string fields;

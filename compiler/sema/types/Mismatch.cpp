@@ -1,8 +1,8 @@
-// Messages about values that do not have the type that is due.
+// Messages about values that do not have the expected type.
 //
-// A message names both types. The element of a list is at fault, not the list;
-// a unit that is missing or of another sort is a matter of its own; of a union
-// of literals, the help lists what there is.
+// A message names both types. The wrong element of a list is reported, not the
+// list. A missing or different unit has its own message. For a union of
+// literals, the help lists the alternatives.
 
 #include "compiler/sema/types/Mismatch.h"
 
@@ -25,7 +25,7 @@
 namespace recipec::sema {
 namespace {
 
-/// Longer lists of alternatives stand in the type alone.
+/// Longer lists of alternatives appear only in the type.
 constexpr size_t listedAlternatives = 12;
 
 /// The alternatives of a type: the members of a union, or the type itself.
@@ -84,7 +84,7 @@ public:
   void report();
 
 private:
-  // Each reports the mistakes of its sort; false where it is another.
+  // Each function reports one kind of mistake; false when it is another kind.
   bool reportElement();
   bool reportUnit();
   bool reportLiteral();
@@ -250,7 +250,7 @@ bool Mismatch::reportNumber() {
         .help("write 1 or more");
     return true;
   }
-  // Of the right unit, so that its fraction is what does not fit.
+  // The unit is right, so the fraction is what does not fit.
   auto* quantity = value.get<recipe::Quantity>();
   const Type* counts = findAlternative(type, [&](const Type& candidate) {
     return quantity && candidate.kind == Type::Kind::quantity &&
@@ -313,9 +313,9 @@ bool Mismatch::reportText() {
   return true;
 }
 
-/// Another field of the same record that takes a value of this unit, where the
-/// field is named after its own: `epochs` for `steps = 4 epochs`, and not for
-/// `validate_every = 4 epochs`.
+/// Suggests another field of the same record that takes a value of this unit,
+/// when this field is named after its own unit: `epochs` for `steps = 4
+/// epochs`, but not for `validate_every = 4 epochs`.
 bool Mismatch::helpWithSibling(diag::Builder& builder) {
   Object* const object = evaluator.typing.first;
   const Slot* const slot = evaluator.typing.second;
@@ -348,7 +348,7 @@ bool Mismatch::helpWithSibling(diag::Builder& builder) {
   return false;
 }
 
-/// What a field that counts steps makes of epochs, tokens or time.
+/// Explains how to convert epochs, tokens or time to steps.
 bool Mismatch::helpWithSteps(diag::Builder& builder,
                              const recipe::Quantity& given) {
   const Type* steps = findAlternative(type, [](const Type& candidate) {
@@ -379,8 +379,8 @@ bool Mismatch::helpWithSteps(diag::Builder& builder,
   return true;
 }
 
-/// A path where a source of data is due: the schemas of the union that one text
-/// makes, by the names that the file has for them.
+/// Helps with a path in place of a data source: lists the schemas of the union
+/// that can be made from one string, as calls.
 bool Mismatch::helpWithSources(diag::Builder& builder) {
   bool isPath = value.is<std::string>() || value.is<const ListValue*>();
   std::string text(evaluator.sources.text(range));
@@ -440,7 +440,7 @@ void Mismatch::report() {
 
 void reportMismatch(Evaluator& evaluator, const Value& value, const Type& type,
                     SourceRange range, const std::string& what) {
-  // What a data file holds is at fault there, not where it is read.
+  // An error in a data file is reported there, not where the file is read.
   SourceRange origin = value.origin.range;
   if (origin.isValid() && evaluator.isData(origin.source) &&
       !isInside(origin, range)) {
@@ -500,7 +500,7 @@ void helpWithType(Evaluator& evaluator, diag::Builder& builder,
     return;
   }
   auto [object, slot] = evaluator.typing;
-  // What stands for nothing is told by the field: 0, say.
+  // The field's comment says which value means nothing, such as 0.
   if (value.is<recipe::None>() && object && object->schema && slot) {
     std::string summary = summaryOf(*object->schema, slot->name);
     if (!summary.empty()) {

@@ -1,8 +1,8 @@
-// Help where quotation marks, braces or brackets are what is wrong with a
-// value: `"h100"` for `h100`, `bf16` for `"bf16"`, a text where a list of texts
-// is due, the value of a field for the record around it.
+// Helps with wrong or missing quotation marks, braces or brackets: `"h100"` for
+// `h100`, `bf16` for `"bf16"`, a string in place of a list of strings, the
+// value of a field in place of the record around it.
 //
-// What is proposed has been tried: its value has the type that is due.
+// Each suggestion has been tried: its value has the expected type.
 
 #include "compiler/sema/types/Quotation.h"
 
@@ -28,8 +28,8 @@ template <class T> std::optional<T> numberIn(std::string_view text) {
   return isAll ? std::optional<T>(number) : std::nullopt;
 }
 
-/// What a text would be without its quotation marks, where it would be a
-/// literal of the language.
+/// The literal that a string is without its quotation marks; nullopt when it is
+/// none.
 std::optional<Value> literalIn(const std::string& text) {
   if (text == "none")
     return Value{recipe::None{}, {}};
@@ -48,7 +48,7 @@ std::optional<Value> literalIn(const std::string& text) {
   return std::nullopt;
 }
 
-/// The field that `what` names: `precision` of `` `base.precision` ``.
+/// The field that `what` names: `precision` for `` `base.precision` ``.
 std::string fieldNamed(const std::string& what) {
   size_t last = what.find_last_of(".`", what.size() - 2);
   bool isPath = what.size() > 2 && what.front() == '`' && what.back() == '`' &&
@@ -72,7 +72,7 @@ std::optional<Value> namedIn(Evaluator& evaluator, std::string_view path,
           inner ? module->find(path.substr(at + 1, next - at - 1)) : nullptr;
       at = next;
     }
-    // To ask must not evaluate what is being evaluated.
+    // Do not start an evaluation while another name is being evaluated.
     bool isSafe = entry && (entry->state == ModuleEntry::State::done ||
                             !evaluator.modules.isEvaluating());
     if (isSafe)
@@ -106,7 +106,7 @@ std::optional<Suggestion> withoutQuotes(Evaluator& evaluator,
   return Suggestion{"write `" + name + "`, without the quotation marks", name};
 }
 
-/// `none` for `"none"`, `4` for `"4"`.
+/// Suggests quotation marks: `"none"` for `none`, `"4"` for `4`.
 std::optional<Suggestion> inQuotes(Evaluator& evaluator, const Value& value,
                                    const Type& type, SourceRange range) {
   std::string text(evaluator.sources.text(range));
@@ -115,7 +115,8 @@ std::optional<Suggestion> inQuotes(Evaluator& evaluator, const Value& value,
                  text.find_first_of("\"\\{}\n (") == std::string::npos;
   if (!isPlain || !convert(evaluator, {text, {}}, type))
     return std::nullopt;
-  // Not every text: `true` is none where a path is due.
+  // Quote a word only if it is a literal of the type: `true` is not meant as a
+  // path.
   auto isLiteral = [&](const Type* member) {
     return member->kind == Type::Kind::literal && member->literal == text;
   };
@@ -126,8 +127,9 @@ std::optional<Suggestion> inQuotes(Evaluator& evaluator, const Value& value,
   return Suggestion{"write `" + quoted + "`, in quotation marks", quoted};
 }
 
-/// The elements of a list that a text was to be: between its commas; of a
-/// pattern, `M-M*`, each character; else the whole.
+/// Splits a string into the list elements that it was meant to be: at its
+/// commas, or a pattern such as `M-M*` at each character. Otherwise the whole
+/// string is one element.
 std::string elementsIn(std::string_view text) {
   std::vector<std::string> parts(1);
   const bool hasCommas = text.find(',') != text.npos;
@@ -152,8 +154,8 @@ std::string elementsIn(std::string_view text) {
   return list;
 }
 
-/// `, b, c` of the call `blend(a, b, c)` whose first argument is at fault: what
-/// stands behind it and could be further elements of the list.
+/// The text `, b, c` of the call `blend(a, b, c)` whose first argument is
+/// wrong: the following arguments that could be further elements of the list.
 std::string argumentsBehind(Evaluator& evaluator, const Type& element) {
   auto [object, slot] = evaluator.typing;
   std::string text;
@@ -211,8 +213,8 @@ std::optional<Suggestion> inBrackets(Evaluator& evaluator, const Value& value,
         evaluator.types.resolve(*only->layer.env, field.declaration->type);
     if (field.declaration->isFixed || !convert(evaluator, value, *due))
       continue;
-    // The first field is what its section is about, `precision.compute`, where
-    // it takes certain words and not any text.
+    // The first field is the main one of its section, as in
+    // `precision.compute`, if it takes only certain strings.
     bool isFirst =
         &field == &only->fields.front() && due->kind != Type::Kind::string;
     if (taking)
@@ -255,7 +257,7 @@ std::optional<Suggestion> withoutNames(Evaluator& evaluator, const Value& value,
   if (!list)
     return std::nullopt;
   std::string elements;
-  bool isOrdered = true; // the names are in the order of the elements
+  bool isOrdered = true; // whether the names are in alphabetical order
   std::string_view last;
   for (Slot& slot : (*record)->slots) {
     const Value element = evaluator.force(**record, slot);
@@ -308,7 +310,7 @@ std::optional<std::string> bareLiteral(Evaluator& evaluator,
   if (std::holds_alternative<ast::StringLiteral>(expr.node))
     return std::nullopt;
   std::string text;
-  for (char c : evaluator.sources.text(expr.range)) // `a2a + p2p` is one, too
+  for (char c : evaluator.sources.text(expr.range)) // also `a2a + p2p`
     if (c != ' ')
       text += c;
   const Type* type = evaluator.typeOf(object, slot);

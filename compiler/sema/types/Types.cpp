@@ -1,4 +1,4 @@
-// Types: from how they are written to Type, and back to text.
+// Types: resolves written types to Type, and formats them as text.
 
 #include "compiler/sema/types/Types.h"
 
@@ -51,7 +51,7 @@ const Type* Types::resolveNamed(const Env& env, const ast::NamedType& node,
       return &type;
     }
   }
-  // Types are named by the file; the fields of a record do not hide them.
+  // The file names types; the fields of a record do not hide them.
   std::optional<Value> value = evaluator.lookUp(first.text, env.module->env);
   if (!value) {
     std::vector<std::string> names = evaluator.visibleNames(env.module->env);

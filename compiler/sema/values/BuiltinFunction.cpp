@@ -1,4 +1,4 @@
-// The signatures of built-in functions, as texts.
+// Formats the signatures of built-in functions.
 
 #include "compiler/sema/values/BuiltinFunction.h"
 

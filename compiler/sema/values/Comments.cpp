@@ -1,4 +1,4 @@
-// What the `##` comments of declarations say; see Comments.h.
+// Reads the `##` comments of declarations; see Comments.h.
 
 #include "compiler/sema/values/Comments.h"
 
@@ -9,7 +9,7 @@ constexpr std::string_view beginning = "Also known as ";
 constexpr std::string_view valuesBeginning = "Values of other tools: ";
 constexpr std::string_view absentBeginning = "No field for ";
 
-/// The list of names that a comment ends in, on one line.
+/// The list of names at the end of a comment, on one line.
 std::string listOf(const ast::Comments& comments) {
   std::string list;
   bool isInList = false;

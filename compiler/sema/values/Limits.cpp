@@ -1,8 +1,7 @@
-// Limits: evaluation ends, soon and in bounded memory, whatever the recipe
-// says.
+// Limits that make evaluation end, soon and in bounded memory, for any recipe.
 //
-// Steps are counted where work is done, bytes where values are made. The first
-// limit that is reached is reported; what follows from it is not.
+// Steps are counted where work is done, bytes where values are made. Only the
+// first limit that is reached is reported.
 
 #include "compiler/sema/values/Limits.h"
 
@@ -21,7 +20,7 @@ constexpr size_t shownLinks = 3;
 bool Limits::takeSteps(int64_t count, SourceRange range) {
   if (isExhausted || evaluator.messages.isFull())
     return false;
-  // What is counted may be as large as an `int`.
+  // `count` may be any `int` value. Clamp it so that the sum cannot overflow.
   steps += std::min(count, maxSteps + 1);
   if (steps <= maxSteps && depth <= maxDepth)
     return true;

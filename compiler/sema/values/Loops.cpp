@@ -1,14 +1,14 @@
-// The turns of a `for`.
+// The iterations of a `for`.
 //
-// Nothing is copied before its turn, so that a range of any length costs what
-// is done in it.
+// Nothing is copied before its iteration, so a range of any length costs only
+// the work done in it.
 
 #include "compiler/sema/values/Loops.h"
 
 namespace recipec::sema {
 namespace {
 
-/// What a turn leaves behind: its scope, and its variables.
+/// The memory that an iteration leaves: its scope and its variables.
 size_t bytesOfTurn(size_t variables) {
   using Binding = decltype(Locals::names)::value_type;
   return sizeof(Env) + sizeof(Locals) + variables * sizeof(Binding);

@@ -1,6 +1,6 @@
-// Finished values to recipe::Value. Whatever a recipe's settings cannot hold (a
-// function, a tensor) is reported by the type of its field, so that only poison
-// is left here, and becomes `none` in a result that is thrown away.
+// Converts finished values to recipe::Value. The type of a field reports a
+// value that a recipe's settings cannot hold (a function, a tensor). Only
+// poison is left here, which becomes `none` in a result that is discarded.
 
 #include "compiler/sema/values/Lower.h"
 
@@ -10,7 +10,8 @@
 namespace recipec::sema {
 namespace {
 
-/// Lowers what needs no Evaluator; records and lists are left to it.
+/// Lowers values that need no Evaluator. Records and lists are lowered
+/// elsewhere.
 struct PlainLowering {
   recipe::Value& result;
 
