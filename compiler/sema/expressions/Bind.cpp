@@ -68,11 +68,11 @@ private:
                : *evaluator.types.resolve(*parameter.env, type);
   }
 
-  /// Reports a list whose brackets are missing: `f(a, b)` for `f([a, b])`, `f(a
-  /// -> b, c)` for `f(a -> [b, c])` or `f(a, b -> c)` for `f([a, b] -> c)`.
-  /// Argument `first` is the first element and belongs to `parameter`. Without
-  /// this report, the later elements would be reported as arguments of other
-  /// parameters.
+  /// Reports a list whose brackets are missing: `f(a, b)` for `f([a, b])`,
+  /// `f(a -> b, c)` for `f(a -> [b, c])` or `f(a, b -> c)` for
+  /// `f([a, b] -> c)`. Argument `first` is the first element and belongs to
+  /// `parameter`. Without this report, the later elements would be reported as
+  /// arguments of other parameters.
   bool lacksBrackets(size_t first, size_t parameter) {
     if (parameter >= parameters.size() || !isPositional(first))
       return false;

@@ -4,8 +4,8 @@
 // quantity, and dividing two quantities gives a number. A result keeps the
 // written unit of its left quantity for printing. Amounts are stored in the
 // base unit, so that 1GiB equals 1024MiB. Bytes are rounded to integers. Steps
-// and tokens keep a fraction, which a field rejects, so that `floor(500 steps /
-// 3)` can drop it.
+// and tokens keep a fraction, which a field rejects, so that
+// `floor(500 steps / 3)` can drop it.
 
 #include "compiler/recipe/Units.h"
 #include "compiler/sema/Evaluator.h"
@@ -17,8 +17,8 @@
 namespace recipec::sema {
 namespace {
 
-/// A count within this distance of an integer is that integer: `7% * 100
-/// steps`.
+/// A count within this distance of an integer is that integer:
+/// `7% * 100 steps`.
 constexpr double countTolerance = 1e-9;
 /// Larger amounts do not fit 64 bits.
 constexpr double maxAmount = 0x1p63;

@@ -35,7 +35,7 @@ Binding declaredAt(const Env& env, std::string_view name) {
   return binding;
 }
 
-/// Whether the text of this level shows the field.
+/// Whether the field appears in the text of this level.
 bool isWrittenAt(const Env& env, std::string_view name) {
   bool isOfSchema =
       env.object->schema && env.layer == &env.object->schema->layer;
@@ -178,9 +178,9 @@ Value Evaluator::letValue(const ast::Let& let, const Env& env) {
   return value;
 }
 
-// The text does not show a field that its record has only through its schema. A
-// parameter, `let` or function further out therefore hides that field. It does
-// not hide a field that the same braces set.
+// A field that a record has only through its schema does not appear in the
+// text. A parameter, `let` or function further out therefore hides it. A field
+// that the same braces set is not hidden.
 Binding Evaluator::findBinding(std::string_view name, const Env& env) {
   Binding field;
   for (const Env* at = &env; at; at = at->outer) {

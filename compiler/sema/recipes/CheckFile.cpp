@@ -151,7 +151,7 @@ void FileCheck::checkModel(const Schema& schema) {
 
 void FileCheck::checkRecipe(const ast::RecipeDecl& recipe) {
   if (!recipe.isAbstract)
-    return; // checked separately, as it is launched
+    return; // checked by analyze()
   Object* settings = evaluator.recipes.settingsOf(recipe, *module, {});
   if (!settings)
     return;

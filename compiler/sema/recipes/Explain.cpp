@@ -214,7 +214,7 @@ std::vector<Explanation::Operand> Explainer::operandsOf(const Source& source) {
         isField ? evaluator.pathOf(*each.object, each.slot->name) : each.text;
     operand.value = textOf(each.value);
     operand.origin = each.value.origin;
-    // Expand an operand that is used twice only once.
+    // Expand each operand only once, even if it is used twice.
     if (each.slot && expanded.insert(each.slot).second) {
       Source inner = sourceOf(*each.object, *each.slot);
       operand.expression = expressionOf(inner);

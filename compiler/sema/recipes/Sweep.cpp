@@ -264,8 +264,7 @@ void SweepReader::readAxis(const Written& axis) {
   for (Value& element : *elements) {
     const recipe::Origin& origin = element.origin;
     if (origin.range.source != range.source || origin.range.begin < range.begin)
-      element.origin =
-          evaluator.writtenAt(range); // the list is written under a name
+      element.origin = evaluator.writtenAt(range); // a list with a name
     isComputed = !isWrittenOut(axis, element.origin.range);
     if (std::optional<AxisValue> read = readValue(axis.path, element))
       result.values.push_back(std::move(*read));
@@ -359,10 +358,10 @@ std::string SweepReader::textOf(const Value& value, SourceRange range) {
 }
 
 /// Names a record that has a schema. The name consists of the element's own
-/// name for the record and the fields that the element sets: `tiny { layers = 1
-/// }` on `model` is `tiny,model.layers=1`. A call that is written out,
-/// `layered(2)`, is named by its text. A computed record is named by its schema
-/// and the fields of its last layer: `llama,model.layers=2`.
+/// name for the record and the fields that the element sets:
+/// `tiny { layers = 1 }` on `model` is `tiny,model.layers=1`. A call that is
+/// written out, `layered(2)`, is named by its text. A computed record is named
+/// by its schema and the fields of its last layer: `llama,model.layers=2`.
 std::string SweepReader::namedText(const Path& path, const Value& value,
                                    Object& record, SourceRange range) {
   std::string_view written = evaluator.sources.text(range);

@@ -1,10 +1,9 @@
 // The fields that one pair of braces sets; see AssignedPaths.h.
 //
 // 1. Collect the leaves of an assignment: its path, or the paths in its braces.
-// 2. Compare each leaf with those of earlier assignments. The same path is set
-//    twice. A value for `a` after one for `a.b` discards `a.b`. A value for
-//    `a.b` after one for `a` amends it, which is the way to change part of a
-//    value.
+// 2. Compare each leaf with those of earlier assignments. Report a path that is
+//    set twice, and a value for `a` after one for `a.b`, which would discard
+//    `a.b`. A value for `a.b` after one for `a` is allowed: it changes a part.
 // 3. Record the leaves and their prefixes.
 
 #include "compiler/sema/records/AssignedPaths.h"

@@ -29,8 +29,8 @@ std::string requireMessage(Evaluator& evaluator, const ast::Require& require,
   return "`" + std::string(evaluator.sources.text(range)) + "` does not hold";
 }
 
-/// Lists the operands of a rule that are `none` because nobody set them: ``
-/// `train.steps` or `train.epochs` ``.
+/// Lists the operands of a rule that are `none` because nobody set them:
+/// `` `train.steps` or `train.epochs` ``.
 std::string missingOf(Remedies& remedies, const std::vector<Operand>& operands,
                       std::string_view rule) {
   std::vector<std::string> names, others;

@@ -249,8 +249,7 @@ Value Evaluator::slotValue(Object& object, Slot& slot) {
     SourceRange place =
         slot.chain.empty() ? object.range : slot.chain.back().member->range;
     if (isLibrary(copy->range) && place.isValid())
-      copy->range =
-          place; // made in the library, but now part of the user's record
+      copy->range = place; // now part of the user's record
     value.data = copy;
   }
   if (value.is<const ListValue*>())

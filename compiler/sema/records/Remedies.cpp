@@ -176,7 +176,7 @@ std::vector<Value> Remedies::nearestValues(const Operand& operand,
 }
 
 /// For a `float` operand, the nearest bound that makes the condition hold. The
-/// bounds are 0, 1 and the other operands.
+/// bounds are 0, 1 and the other `float` operands.
 std::vector<Value> Remedies::nearestBound(const Operand& operand,
                                           double current) {
   std::vector<double> bounds = {0, 1};

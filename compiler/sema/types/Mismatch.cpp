@@ -314,8 +314,8 @@ bool Mismatch::reportText() {
 }
 
 /// Suggests another field of the same record that takes a value of this unit,
-/// when this field is named after its own unit: `epochs` for `steps = 4
-/// epochs`, but not for `validate_every = 4 epochs`.
+/// when this field is named after its own unit: `epochs` for
+/// `steps = 4 epochs`, but not for `validate_every = 4 epochs`.
 bool Mismatch::helpWithSibling(diag::Builder& builder) {
   Object* const object = evaluator.typing.first;
   const Slot* const slot = evaluator.typing.second;

@@ -12,8 +12,8 @@ namespace recipec::sema {
 
 class Evaluator;
 
-/// Converts the value or reports it. `what` names the place: `` `parallel.tp`
-/// ``.
+/// Converts the value or reports it. `what` names the place:
+/// `` `parallel.tp` ``.
 Value expect(Evaluator& evaluator, const Value& value, const Type& type,
              SourceRange range, const std::string& what);
 void reportMismatch(Evaluator& evaluator, const Value& value, const Type& type,

@@ -28,8 +28,8 @@ template <class T> std::optional<T> numberIn(std::string_view text) {
   return isAll ? std::optional<T>(number) : std::nullopt;
 }
 
-/// The literal that a string is without its quotation marks; nullopt when it is
-/// none.
+/// Parses the text of a string as another literal of the language; nullopt when
+/// it is not one.
 std::optional<Value> literalIn(const std::string& text) {
   if (text == "none")
     return Value{recipe::None{}, {}};
