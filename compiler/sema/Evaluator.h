@@ -191,8 +191,8 @@ public:
                 SourceRange range);
   /// Makes a `float`; returns poison (reported) when the value is not finite.
   Value makeReal(double value, SourceRange range);
-  /// Rounds amounts of counting units. Returns poison (reported) beyond 64
-  /// bits.
+  /// Rounds bytes, and counts that are almost integers. Returns poison
+  /// (reported) beyond 64 bits.
   Value makeQuantity(recipe::Quantity quantity, SourceRange range);
   /// Whether one value is a quantity and the other is a number or has another
   /// unit.

@@ -272,7 +272,7 @@ void Evaluator::reportUnknownName(const ast::Name& name, const Env& env) {
       bareLiteral(*this, *running.back().first, *running.back().second,
                   &place) &&
       place.begin <= name.range.begin && name.range.end <= place.end) {
-    // `a2a+p2p` is one mistake.
+    // Report a value such as `a2a+p2p` once, not once per name.
     auto builder =
         messages.report(diag::Kind::UnknownName, place,
                         "there is nothing called `" +

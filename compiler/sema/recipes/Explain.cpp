@@ -63,8 +63,7 @@ private:
 
   const Request& request;
   diag::Engine& engine;
-  /// Receives errors elsewhere in the recipe. The command `check` reports
-  /// those.
+  /// Receives errors elsewhere in the recipe, which `check` reports.
   diag::Engine found;
   Evaluator evaluator;
   std::set<const Slot*> expanded;

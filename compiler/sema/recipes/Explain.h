@@ -28,7 +28,7 @@ struct Explanation {
     enum class Kind { defaultValue, written, amended, commandLine };
     Kind kind = Kind::written;
     std::string text;  // as written: `tp = 4`
-    std::string owner; // ``recipe `base` ``; empty where there is none
+    std::string owner; // ``recipe `base` ``; empty when there is none
     SourceRange range;
     bool isOverridden = false;
     /// The definition replaces a record around the path and leaves the path

@@ -24,7 +24,7 @@ constexpr size_t mostListed = 8;
 bool amends(const ast::File& file, const ast::RecipeDecl& recipe,
             std::string_view name) {
   const ast::RecipeDecl* at = &recipe;
-  // No chain is longer than the file; one that is goes in a circle.
+  // A chain longer than the file is a cycle.
   for (size_t i = 0; at && i < file.declarations.size(); ++i) {
     if (at->parent == ast::ExprId::none)
       return false;

@@ -375,7 +375,7 @@ std::optional<diag::Proposal> Remedies::remedy(const Operand& operand) {
   return proposal;
 }
 
-/// For a field that takes any string, tries one string.
+/// Tries one string for a field that takes any; true for other fields.
 bool Remedies::mayBeMissed(const Operand& operand) {
   const Type* type =
       operand.slot ? evaluator.typeOf(*operand.object, *operand.slot) : nullptr;

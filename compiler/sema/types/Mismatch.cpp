@@ -250,7 +250,7 @@ bool Mismatch::reportNumber() {
         .help("write 1 or more");
     return true;
   }
-  // The unit is right, so the fraction is what does not fit.
+  // The unit is right, so the value must have a fraction.
   auto* quantity = value.get<recipe::Quantity>();
   const Type* counts = findAlternative(type, [&](const Type& candidate) {
     return quantity && candidate.kind == Type::Kind::quantity &&

@@ -276,7 +276,7 @@ struct Slot {
   Value value;
 };
 
-/// A `let` between the braces of a record, after its first read.
+/// A `let` between the braces of a record. Added when it is first read.
 struct LetValue {
   const ast::Let* let = nullptr;
   bool isRunning = false;
@@ -321,8 +321,7 @@ struct ModuleEntry {
 struct Module {
   std::string path;
   const ast::File* file = nullptr;
-  Module* fallback =
-      nullptr; // for an override: the module of the recipe's file
+  Module* fallback = nullptr; // of an override: the recipe's module
   Env env;
   std::vector<std::pair<std::string_view, ModuleEntry>> entries;
   std::unordered_map<std::string_view, size_t> places; // indices into `entries`
