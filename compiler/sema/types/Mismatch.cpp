@@ -317,7 +317,7 @@ bool Mismatch::reportText() {
 /// when this field is named after its own unit: `epochs` for
 /// `steps = 4 epochs`, but not for `validate_every = 4 epochs`.
 bool Mismatch::helpWithSibling(diag::Builder& builder) {
-  Object* const object = evaluator.typing.first;
+  const Object* const object = evaluator.typing.first;
   const Slot* const slot = evaluator.typing.second;
   if (!object || !object->schema || !value.is<recipe::Quantity>())
     return false;
