@@ -14,7 +14,7 @@
 
 #include "compiler/passes/build/InferDims.h"
 #include "compiler/passes/build/Inputs.h"
-#include "compiler/passes/common/Names.h"
+#include "compiler/passes/common/ValueNames.h"
 #include "runtime/ops/OpKind.h"
 
 #include <algorithm>
@@ -358,7 +358,7 @@ private:
   ir::Module& module;
   const recipe::Recipe& recipe;
   diag::Engine& engine;
-  Names names;
+  ValueNames names;
   std::unordered_map<ValueId, ParamId> paramOf;
   std::set<std::string, std::less<>> targets;
   int64_t rank = 0;

@@ -5,14 +5,14 @@
 
 #include "compiler/diag/Diagnostic.h"
 #include "compiler/ir/Ir.h"
-#include "compiler/passes/common/Mesh.h"
+#include "compiler/passes/common/RankMesh.h"
 #include "compiler/recipe/Recipe.h"
 
 namespace recipec::passes {
 
 /// The sizes that the model does not define.
 struct Extent {
-  Mesh mesh;
+  RankMesh mesh;
   int64_t batch = 1;    // samples of a micro-batch, over all ranks
   int64_t sequence = 1; // tokens of a sample
   bool loss = true;     // append the cross-entropy of a training task

@@ -7,8 +7,8 @@
 #define RECIPEC_PASSES_BUILD_GRAPHBUILDER_H
 
 #include "compiler/passes/build/Build.h"
-#include "compiler/passes/common/Experts.h"
-#include "compiler/passes/common/Names.h"
+#include "compiler/passes/common/ExpertRouting.h"
+#include "compiler/passes/common/ValueNames.h"
 
 #include <map>
 #include <string>
@@ -187,7 +187,7 @@ private:
   const Extent& extent;
   diag::Engine& engine;
   ir::Module module;
-  Names names;
+  ValueNames names;
   std::vector<DimId> modelDims;
   std::vector<ValueId> tensors; // by TensorId; none after an error
   int64_t dropouts = 0;

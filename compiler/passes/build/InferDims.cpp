@@ -6,9 +6,9 @@
 
 #include "compiler/passes/build/InferDims.h"
 
-#include "compiler/passes/common/Experts.h"
-#include "compiler/passes/common/Names.h"
-#include "compiler/passes/common/StateSpace.h"
+#include "compiler/passes/common/ExpertRouting.h"
+#include "compiler/passes/common/StateSpaceDims.h"
+#include "compiler/passes/common/ValueNames.h"
 #include "runtime/ops/ActivationOps.h"
 #include "runtime/ops/AttentionOps.h"
 #include "runtime/ops/DenseOps.h"

@@ -24,7 +24,7 @@
 
 #include "compiler/passes/differentiate/Differentiate.h"
 
-#include "compiler/passes/common/Names.h"
+#include "compiler/passes/common/ValueNames.h"
 #include "compiler/passes/differentiate/Cotangents.h"
 #include "runtime/ops/LossOps.h"
 #include "runtime/ops/OpTable.h"
@@ -363,7 +363,7 @@ private:
   };
 
   const ir::Function& forward;
-  Names names;
+  ValueNames names;
   std::vector<bool> active; // by value of `forward`, like the next three
   std::vector<int> makers;
   std::vector<int> readers;

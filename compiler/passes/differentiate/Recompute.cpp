@@ -9,8 +9,8 @@
 
 #include "compiler/passes/differentiate/Recompute.h"
 
-#include "compiler/passes/common/Names.h"
-#include "compiler/passes/common/Saved.h"
+#include "compiler/passes/common/SavedValues.h"
+#include "compiler/passes/common/ValueNames.h"
 #include "compiler/passes/differentiate/RecomputedModules.h"
 #include "compiler/passes/schedule/Stages.h"
 #include "runtime/ops/OpKind.h"
@@ -155,7 +155,7 @@ private:
   }
 
   ir::Module& program;
-  Names names;
+  ValueNames names;
   Selection selection;
   std::unordered_map<ValueId, size_t> makers; // indices of ops of `forward`
   std::unordered_map<ValueId, ValueId> copies;

@@ -6,7 +6,7 @@
 
 #include "compiler/passes/distributed/Balance.h"
 
-#include "compiler/passes/common/Names.h"
+#include "compiler/passes/common/ValueNames.h"
 #include "runtime/ops/ExpertOps.h"
 #include "runtime/ops/OpKind.h"
 
@@ -90,7 +90,7 @@ private:
   }
 
   ir::Module& program;
-  Names names;
+  ValueNames names;
 };
 
 } // namespace

@@ -15,7 +15,7 @@
 
 #include "compiler/passes/distributed/Bucket.h"
 
-#include "compiler/passes/common/Names.h"
+#include "compiler/passes/common/ValueNames.h"
 #include "compiler/passes/precision/GatherInFp8.h"
 #include "compiler/passes/precision/StoredTypes.h"
 #include "runtime/ops/OpKind.h"
@@ -257,7 +257,7 @@ private:
 
   ir::Module& program;
   ir::DType reduction; // type of the reduction of gradients
-  Names names;
+  ValueNames names;
   std::unordered_map<ValueId, Member> members;
   std::vector<Fp8Member> narrow;                       // gathered in fp8
   std::unordered_map<ValueId, ValueId> scales;         // of each, by parameter

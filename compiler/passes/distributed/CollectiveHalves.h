@@ -4,7 +4,7 @@
 #define RECIPEC_PASSES_DISTRIBUTED_COLLECTIVEHALVES_H
 
 #include "compiler/ir/Ir.h"
-#include "compiler/passes/common/Names.h"
+#include "compiler/passes/common/ValueNames.h"
 
 #include <unordered_map>
 
@@ -25,7 +25,7 @@ public:
 
 private:
   ir::Module& program;
-  Names names;
+  ValueNames names;
   std::unordered_map<ir::ValueId, ir::ValueId> underway; // by result
 };
 

@@ -24,7 +24,7 @@
 
 #include "compiler/passes/distributed/Optimizer.h"
 
-#include "compiler/passes/common/Names.h"
+#include "compiler/passes/common/ValueNames.h"
 #include "compiler/passes/distributed/LayerGroups.h"
 #include "compiler/passes/distributed/Overlap.h"
 #include "compiler/passes/precision/GatherInFp8.h"
@@ -119,7 +119,7 @@ private:
   ir::Module& program;
   const recipe::Recipe& recipe;
   StoredTypes types;
-  Names names;
+  ValueNames names;
   AxisSet worldAxes;
   ir::AxisId pipeline;
   /// Axes over which the optimizer state is replicated, not sharded.

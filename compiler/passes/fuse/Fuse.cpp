@@ -7,7 +7,7 @@
 
 #include "compiler/passes/fuse/Fuse.h"
 
-#include "compiler/passes/common/Names.h"
+#include "compiler/passes/common/ValueNames.h"
 #include "runtime/ops/OpKind.h"
 
 #include <vector>
@@ -83,7 +83,7 @@ private:
   ir::Function& function;
   std::vector<int> makers;
   std::vector<int> readers;
-  Names names;
+  ValueNames names;
 };
 
 } // namespace

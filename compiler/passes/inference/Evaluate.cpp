@@ -8,7 +8,7 @@
 
 #include "compiler/passes/inference/Evaluate.h"
 
-#include "compiler/passes/common/Names.h"
+#include "compiler/passes/common/ValueNames.h"
 #include "runtime/ops/OpKind.h"
 
 #include <cassert>
@@ -76,7 +76,7 @@ private:
   }
 
   ir::Module& module;
-  Names names;
+  ValueNames names;
   std::vector<ValueId> copies; // by value of `forward`
 };
 

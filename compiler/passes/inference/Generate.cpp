@@ -13,9 +13,9 @@
 #include "compiler/passes/inference/Generate.h"
 
 #include "compiler/passes/check/CheckLowered.h"
-#include "compiler/passes/common/Experts.h"
-#include "compiler/passes/common/Names.h"
-#include "compiler/passes/common/StateSpace.h"
+#include "compiler/passes/common/ExpertRouting.h"
+#include "compiler/passes/common/StateSpaceDims.h"
+#include "compiler/passes/common/ValueNames.h"
 #include "runtime/ops/AttentionOps.h"
 #include "runtime/ops/OpKind.h"
 #include "runtime/ops/StateSpaceOps.h"
@@ -59,7 +59,7 @@ private:
 
   ir::Module& program;
   diag::Engine& engine;
-  Names names;
+  ValueNames names;
   int64_t capacity;
   std::vector<int64_t> buckets;
   bool keepsSegments; // for state-space ops

@@ -9,7 +9,7 @@
 
 #include "compiler/passes/memory/Offload.h"
 
-#include "compiler/passes/common/Names.h"
+#include "compiler/passes/common/ValueNames.h"
 #include "runtime/ops/OpKind.h"
 
 #include <algorithm>
@@ -191,7 +191,7 @@ private:
 
   ir::Module& program;
   int64_t most; // layers per chunk
-  Names names;
+  ValueNames names;
   std::set<ValueId> isSent;
   std::vector<Moved> moved; // of the current chunk
 };

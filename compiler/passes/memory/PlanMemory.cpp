@@ -17,7 +17,7 @@
 #include "compiler/passes/memory/PlanMemory.h"
 
 #include "compiler/cost/Workspace.h"
-#include "compiler/passes/common/Names.h"
+#include "compiler/passes/common/ValueNames.h"
 #include "compiler/passes/memory/FreeList.h"
 #include "compiler/passes/memory/Lifetimes.h"
 
@@ -216,7 +216,7 @@ void MemoryPlanner::placeWorkspace() {
   if (elements == 0)
     return;
   ir::Value value;
-  value.name = Names(program).make("workspace");
+  value.name = ValueNames(program).make("workspace");
   value.kind = ir::ValueKind::state;
   value.type = ir::DType::f32;
   value.dims = {ir::constantDim(program, elements)};

@@ -11,7 +11,7 @@
 
 #include "compiler/passes/precision/GatherInFp8.h"
 
-#include "compiler/passes/common/Names.h"
+#include "compiler/passes/common/ValueNames.h"
 #include "runtime/ops/OpKind.h"
 
 #include <algorithm>
@@ -104,7 +104,7 @@ private:
   }
 
   ir::Module& program;
-  Names names;
+  ValueNames names;
 };
 
 } // namespace

@@ -20,9 +20,9 @@
 
 #include "compiler/passes/precision/Quantize.h"
 
-#include "compiler/passes/common/Experts.h"
-#include "compiler/passes/common/Names.h"
-#include "compiler/passes/common/Saved.h"
+#include "compiler/passes/common/ExpertRouting.h"
+#include "compiler/passes/common/SavedValues.h"
+#include "compiler/passes/common/ValueNames.h"
 #include "runtime/ops/OpKind.h"
 #include "runtime/sizes/ScaleBlocks.h"
 
@@ -438,7 +438,7 @@ private:
   const recipe::Recipe& recipe;
   diag::Engine& engine;
   Scheme scheme;
-  Names names;
+  ValueNames names;
   std::set<ValueId> weights; // without those of adapters
   std::set<ValueId> chosen;  // weights of the chosen linears
   std::unordered_map<ValueId, int> writes;

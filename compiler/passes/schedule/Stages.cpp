@@ -12,8 +12,8 @@
 
 #include "compiler/passes/schedule/Stages.h"
 
-#include "compiler/passes/common/Names.h"
-#include "compiler/passes/common/Saved.h"
+#include "compiler/passes/common/SavedValues.h"
+#include "compiler/passes/common/ValueNames.h"
 #include "compiler/passes/schedule/CheckChunks.h"
 
 #include <algorithm>
@@ -111,7 +111,7 @@ private:
   struct Stage {
     std::map<ValueId, ValueId> values; // of parameters, inputs, states
     std::map<ParamId, ParamId> params;
-    std::optional<Names> names;
+    std::optional<ValueNames> names;
   };
 
   int stageOf(int chunk) const { return chunk % stageCount; }

@@ -4,7 +4,7 @@
 #ifndef RECIPEC_PASSES_SHARD_SHARDER_H
 #define RECIPEC_PASSES_SHARD_SHARDER_H
 
-#include "compiler/passes/common/Names.h"
+#include "compiler/passes/common/ValueNames.h"
 #include "compiler/passes/shard/Shard.h"
 
 #include <map>
@@ -183,7 +183,7 @@ private:
   ir::Module& module;
   const Layout& layout;
   DimAxes axes;
-  Names names;
+  ValueNames names;
   std::vector<std::vector<ValueId>> forms; // by value of the Graph
   std::vector<std::optional<int>> layers;  // likewise, of the op that makes it
   /// The counts of the last dispatch, by the dimension of its rows.

@@ -1,17 +1,17 @@
 // Unique names; see Names.h. One counter per name keeps the search constant for
 // a name that each layer wants.
 
-#include "compiler/passes/common/Names.h"
+#include "compiler/passes/common/ValueNames.h"
 
 namespace recipec::passes {
 
-Names::Names(const ir::Module& module) {
+ValueNames::ValueNames(const ir::Module& module) {
   counts.reserve(2 * module.values.size());
   for (const ir::Value& value : module.values)
     counts.emplace(value.name, 1);
 }
 
-std::string Names::make(const std::string& wanted) {
+std::string ValueNames::make(const std::string& wanted) {
   std::string candidate = wanted;
   while (!counts.emplace(candidate, 1).second)
     candidate = wanted + "." + std::to_string(++counts[wanted]);

@@ -1,7 +1,7 @@
 // Builds the mesh of ranks from the degrees of a recipe.
 
-#ifndef RECIPEC_PASSES_COMMON_MESH_H
-#define RECIPEC_PASSES_COMMON_MESH_H
+#ifndef RECIPEC_PASSES_COMMON_RANKMESH_H
+#define RECIPEC_PASSES_COMMON_RANKMESH_H
 
 #include "compiler/ir/Ir.h"
 #include "compiler/recipe/Recipe.h"
@@ -12,7 +12,7 @@
 
 namespace recipec::passes {
 
-struct Mesh {
+struct RankMesh {
   std::vector<ir::Axis> axes; // outermost first
   std::map<std::string, ir::Degree> degrees;
 };
@@ -25,8 +25,8 @@ struct Mesh {
 /// - `cp_a2a` has the ranks of `cp` that exchange heads; `cp_ring` has the
 ///   ranks that shift keys and values around.
 /// - `instances` has the replicas of a sharded optimizer.
-Mesh meshOf(const recipe::Recipe& recipe);
+RankMesh meshOf(const recipe::Recipe& recipe);
 
 } // namespace recipec::passes
 
-#endif // RECIPEC_PASSES_COMMON_MESH_H
+#endif // RECIPEC_PASSES_COMMON_RANKMESH_H

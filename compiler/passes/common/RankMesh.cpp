@@ -7,7 +7,7 @@
 //
 // The schema ensures that each cut divides the next one.
 
-#include "compiler/passes/common/Mesh.h"
+#include "compiler/passes/common/RankMesh.h"
 
 #include <algorithm>
 #include <cassert>
@@ -27,7 +27,7 @@ class MeshBuilder {
 public:
   explicit MeshBuilder(const recipe::Recipe& recipe) : recipe(recipe) {}
 
-  Mesh run() {
+  RankMesh run() {
     lay({"tp", "cp", "dp"});
     size_t outer = spans.size();
     lay({"etp", "ep", "edp"});
@@ -103,12 +103,12 @@ private:
   const recipe::Recipe& recipe;
   std::vector<Span> spans;
   std::vector<int64_t> strides; // of the axes after the first
-  Mesh mesh;
+  RankMesh mesh;
 };
 
 } // namespace
 
-Mesh meshOf(const recipe::Recipe& recipe) {
+RankMesh meshOf(const recipe::Recipe& recipe) {
   return MeshBuilder(recipe).run();
 }
 

@@ -1,7 +1,7 @@
 // Unique names for the values that a pass makes.
 
-#ifndef RECIPEC_PASSES_COMMON_NAMES_H
-#define RECIPEC_PASSES_COMMON_NAMES_H
+#ifndef RECIPEC_PASSES_COMMON_VALUENAMES_H
+#define RECIPEC_PASSES_COMMON_VALUENAMES_H
 
 #include "compiler/ir/Ir.h"
 
@@ -13,9 +13,9 @@ namespace recipec::passes {
 
 /// Returns names that no value of a module has. As long as the object lives,
 /// all new values must get their names from it.
-class Names {
+class ValueNames {
 public:
-  explicit Names(const ir::Module& module);
+  explicit ValueNames(const ir::Module& module);
   /// `wanted`, or `wanted.2`, `wanted.3`, ... when it is taken.
   std::string make(const std::string& wanted);
 
@@ -32,4 +32,4 @@ std::string join(std::string_view scope, std::string_view name);
 
 } // namespace recipec::passes
 
-#endif // RECIPEC_PASSES_COMMON_NAMES_H
+#endif // RECIPEC_PASSES_COMMON_VALUENAMES_H
