@@ -96,7 +96,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   require(bool(again), "what toJson writes is a plan");
   require(plan::toJson(*again) == written, "plans are byte-stable");
   Status valid = plan::validate(*plan);
-  if (!valid)
+  if (!valid.isOk())
     return 0;
   checkReach(*plan);
   checkMesh(*plan);
