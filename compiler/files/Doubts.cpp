@@ -16,9 +16,6 @@ namespace {
 namespace data = reciperun::data;
 namespace plan = reciperun::plan;
 
-constexpr size_t mostBytes = 1 << 20;     // that are read, of all files
-constexpr size_t mostFiles = 64;          // that are opened
-constexpr size_t mostTokenized = 1 << 16; // bytes of samples
 /// Samples without which nothing is said of their lengths.
 constexpr int64_t leastSamples = 4;
 

@@ -18,10 +18,6 @@ namespace {
 namespace data = reciperun::data;
 namespace plan = reciperun::plan;
 
-constexpr size_t mostBytes = 1 << 20;     // read from all files
-constexpr size_t mostFiles = 64;          // opened
-constexpr size_t mostTokenized = 1 << 16; // bytes of text
-
 /// Tokenizes samples up to a limit and looks for ids above the model's
 /// vocabulary. Does nothing if the tokenizer has no such ids.
 class IdCheck {

@@ -6,10 +6,17 @@
 #include "runtime/data/Tokenizer.h"
 #include "runtime/plan/Plan.h"
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
 namespace recipec::files {
+
+/// Limits of the beginnings: bytes read from all files together, files opened,
+/// and bytes of text tokenized.
+inline constexpr size_t mostBytes = 1 << 20;
+inline constexpr size_t mostFiles = 64;
+inline constexpr size_t mostTokenized = 1 << 16;
 
 /// Why a run could not use a file.
 struct Fault {

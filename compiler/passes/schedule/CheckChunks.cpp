@@ -55,7 +55,7 @@ std::string listText(const std::vector<int64_t>& numbers) {
 
 /// Chunks of a stage that the layers divide into, fewer and more than now.
 diag::Proposal otherInterleaving(const Counts& counts) {
-  diag::Proposal proposal{"change `vp` to ", {}};
+  diag::Proposal proposal{"change `vp` to ", {}, ""};
   const int64_t now = counts.chunks / counts.stages;
   const int64_t most = now > 1 ? counts.counted / counts.stages : 0;
   auto tryChunks = [&](int64_t chunks) {
