@@ -173,7 +173,7 @@ std::vector<ir::Module> lowerTraining(ir::Module program,
   verify(stages, "keep quantized weights");
   for (ir::Module& stage : stages)
     passes::initializeGradients(stage, recipe.integer("batch.accumulation"));
-  verify(stages, "write first terms");
+  verify(stages, "initialize gradients");
   if (passes::overlaps(recipe))
     for (ir::Module& stage : stages)
       passes::overlap(stage);
@@ -181,7 +181,7 @@ std::vector<ir::Module> lowerTraining(ir::Module program,
   if (passes::overlaps(recipe))
     for (ir::Module& stage : stages)
       passes::overlapMatmuls(stage, recipe);
-  verify(stages, "overlap products");
+  verify(stages, "overlap matmuls");
   if (passes::overlaps(recipe))
     for (ir::Module& stage : stages)
       passes::overlapUpdate(stage, recipe.integer("batch.accumulation"));
