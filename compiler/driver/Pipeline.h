@@ -4,12 +4,16 @@
 //   → check lowered → check counts
 //   → build → check sizes
 //   → adapt               Graph      makeGraph
-//   → fuse → check divisibility → shard
+//   → check divisibility → fuse → documents → shard
 //   → differentiate → quantize → recompute → evaluate → accumulate
+//   → fuse casts → join
 //   → split stages
-//   → optimizer → bucket → first terms → overlap → overlap products
+//   → optimizer → balance → bucket → keep quantized weights
+//   → initialize gradients → overlap → overlap matmuls → overlap update
+//   → offload
 //   → schedule
-//   → plan memory         Program    makeProgram
+//   → plan memory
+//   → split runs          Program    makeProgram
 //   → fit → emit          Plan       makePlan
 //
 // The verifier runs after every pass if the result is emitted. Each step
