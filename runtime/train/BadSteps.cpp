@@ -1,5 +1,4 @@
-// Ends a run at a bad step: a loss or gradient that is not finite, or a loss
-// spike.
+// The search for the cause of a bad step.
 //
 // 1. Loss and gradient norm are the same on all ranks, so that all of them
 //    detect a non-finite value at once. The optimizer has changed nothing.
@@ -9,7 +8,9 @@
 //    knows a cause reports it.
 // 3. No checkpoint contains the step; the message names the last good one.
 
-#include "runtime/train/Training.h"
+#include "runtime/train/BadSteps.h"
+
+#include "runtime/train/GradientNorms.h"
 
 #include <cmath>
 #include <cstdio>
@@ -25,8 +26,7 @@ std::string text(double number) {
 
 } // namespace
 
-/// Describes why the run cannot continue after this step. Collective.
-Expected<std::string> Training::complaintOf(const StepRecord& record) {
+Expected<std::string> BadSteps::nonFinite(const StepRecord& record) {
   const bool isLoss = !std::isfinite(record.loss);
   std::string complaint =
       (isLoss ? "the loss is " + text(record.loss)
@@ -40,23 +40,23 @@ Expected<std::string> Training::complaintOf(const StepRecord& record) {
 
 /// The cause that the lowest rank reports; empty when no rank finds one.
 /// Collective.
-Expected<std::string> Training::causeOf(int64_t step) {
+Expected<std::string> BadSteps::causeOf(int64_t step) {
   NonFiniteSearch search(plan, communicator.rank(), device);
   Status mine;
-  Expected<std::string> name = search.badParameter(*executor);
+  Expected<std::string> name = search.badParameter(executor);
   RECIPERUN_TRY(name);
   if (!name->empty())
     mine = Status::error("the parameter `" + *name +
                          "` was not finite before the step");
   if (Status known = communicator.agree(mine); !known.isOk())
     return known.message();
-  RECIPERUN_TRY(search.clearResults(*executor));
-  executor->setObserver(&search);
+  RECIPERUN_TRY(search.clearResults(executor));
+  executor.setObserver(&search);
   Status ran =
-      executor->run(*executor->findSchedule("train"), [&](int microBatch) {
-        return buffers->load(*sets.train, step, microBatch);
+      executor.run(*executor.findSchedule("train"), [&](int microBatch) {
+        return buffers.load(rows, step, microBatch);
       });
-  executor->setObserver(nullptr);
+  executor.setObserver(nullptr);
   RECIPERUN_TRY(ran);
   RECIPERUN_TRY(search.status());
   for (const auto* origin : {&search.computed(), &search.collected()}) {
@@ -68,21 +68,21 @@ Expected<std::string> Training::causeOf(int64_t step) {
   return badGradient();
 }
 
-std::string Training::originText(const NonFiniteSearch& search,
+std::string BadSteps::originText(const NonFiniteSearch& search,
                                  const NonFiniteSearch::Origin& origin,
                                  int64_t step) const {
   int microBatch = origin.step.microBatch;
-  std::string rows = sets.train->origin(step, microBatch);
+  const std::string found = rows.origin(step, microBatch);
   return search.text(origin) +
          " was the first to make such values of finite ones, in micro-batch " +
-         std::to_string(microBatch) + (rows.empty() ? "" : " (" + rows + ")");
+         std::to_string(microBatch) + (found.empty() ? "" : " (" + found + ")");
 }
 
 /// Names the first parameter whose gradient is not finite; empty when there is
 /// none. Collective.
-Expected<std::string> Training::badGradient() {
+Expected<std::string> BadSteps::badGradient() {
   GradientNorms all(plan, communicator.rank(), "parameters");
-  auto measured = all.measure(*executor, communicator);
+  auto measured = all.measure(executor, communicator);
   RECIPERUN_TRY(measured);
   for (const auto& [name, norm] : *measured)
     if (!std::isfinite(norm))
@@ -90,40 +90,20 @@ Expected<std::string> Training::badGradient() {
   return std::string();
 }
 
-/// Ends the run: completes the checkpoint in progress, which holds a good step,
-/// and tells how to continue. Collective.
-Status Training::giveUp(const std::string& complaint) {
-  const Status finished = saving ? saving->finish() : Status::ok();
-  tellNews();
-  std::string last =
-      saving && !saving->published().empty() ? saving->published() : resumed;
-  return Status::error(
-      complaint +
-      "; nothing of this step is kept: lower `optimizer.lr`, raise its "
-      "warm-up, or give the step other rows with `data.seed`" +
-      (last.empty() ? "" : ", and go on from `" + last + "`") +
-      (finished.isOk()
-           ? ""
-           : "; nor is the checkpoint before: " + finished.message()));
-}
-
-/// The message for a non-finite validation loss, which is the first sign of a
-/// bad update if it comes before the next training loss.
-std::string Training::validationComplaint(const StepRecord& record) {
+std::string BadSteps::nonFiniteValidation(const StepRecord& record) {
   return "the validation loss is " + text(*record.validLoss) + " behind step " +
          std::to_string(record.step) + " (learning rate " +
          text(record.learningRate) + ")";
 }
 
-/// The message for a loss spike.
-std::string Training::spikeText(const StepRecord& record) const {
-  std::string rows = sets.train->origin(record.step - 1);
+std::string BadSteps::spike(const StepRecord& record, double usual) const {
+  const std::string origin = rows.origin(record.step - 1);
   return "the loss " + text(record.loss) + " at step " +
-         std::to_string(record.step) + " is " + text(record.loss / *usualLoss) +
-         " times " + text(*usualLoss) + ", the median of the " +
+         std::to_string(record.step) + " is " + text(record.loss / usual) +
+         " times " + text(usual) + ", the median of the " +
          std::to_string(plan.train.spikeWindow) +
          " steps before (`train.spike` = " + text(plan.train.spike) + ")" +
-         (rows.empty() ? "" : "; its rows are " + rows);
+         (origin.empty() ? "" : "; its rows are " + origin);
 }
 
 } // namespace reciperun::train

@@ -2,11 +2,11 @@
 
 #include "runtime/train/Training.h"
 
-#include "runtime/plan/Mesh.h"
-#include "runtime/train/Host.h"
-
 #include "runtime/checkpoint/GradientDump.h"
 #include "runtime/checkpoint/HuggingFaceExport.h"
+#include "runtime/plan/Mesh.h"
+#include "runtime/train/Host.h"
+#include "runtime/train/ShardGather.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -34,13 +34,13 @@ std::string memoryText(const plan::MemoryTable& planned, int64_t predicted,
 } // namespace
 
 Status Training::finish() {
-  if (opTimes && isRoot())
-    progress->line(opTimes->table());
+  if (profiling.timesOps() && isRoot())
+    progress->line(profiling.table());
   if (isRoot())
     reportSources();
   const std::string& directory = plan.exchange.hf;
   if (!directory.empty()) {
-    RECIPERUN_TRY(gatherParameters());
+    RECIPERUN_TRY(gatherParameters(plan, *executor, communicator));
     checkpoint::ArenaParameters access(plan, communicator.rank(), arena.base(),
                                        device);
     RECIPERUN_TRY(
@@ -64,52 +64,8 @@ void Training::reportSources() {
   }
 }
 
-/// All-gathers the parameters of sharded regions. After a step a rank has
-/// updated only its own shard; the others may be stale, because only the next
-/// forward gathers them.
-Status Training::gatherParameters() {
-  for (const plan::Region& region : stage.regions)
-    if (!region.shardAxis.empty() && region.param >= 0)
-      RECIPERUN_TRY(communicator.allGather(
-          plan::groupIndex(plan.mesh, region.shardAxis),
-          executor->tensor(region.part), executor->tensor(region.param), 0));
-  return Status::ok();
-}
-
-/// All-gathers the gradients of sharded regions. After a step a rank has only
-/// the shard of each gradient that it updated.
-Status Training::gatherGradients() {
-  for (const plan::Region& region : stage.regions) {
-    if (region.shardAxis.empty())
-      continue;
-    const plan::Holding first =
-        plan::holdingOf(stage, region.parameters.front());
-    exec::Tensor gradient = executor->tensor(first.gradient);
-    int64_t before = executor->tensor(first.value).as<std::byte>() -
-                     executor->tensor(region.param).as<std::byte>();
-    int64_t size = plan::byteSize(gradient.type);
-    std::byte* data =
-        gradient.as<std::byte>() - before / plan::byteSize(plan.compute) * size;
-    int64_t part =
-        region.elements / plan::axisSize(plan.mesh, region.shardAxis);
-    int64_t own =
-        plan::coordinate(plan.mesh, communicator.rank(), region.shardAxis);
-    const int64_t whole[] = {region.elements}, shares[] = {part};
-    RECIPERUN_TRY(communicator.allGather(
-        plan::groupIndex(plan.mesh, region.shardAxis),
-        {data + own * part * size, gradient.type, shares},
-        {data, gradient.type, whole}, 0));
-  }
-  return Status::ok();
-}
-
 Status Training::dumpGradients(const std::string& path) {
-  for (const plan::Holding& holding : stage.holdings)
-    if (plan.parameters[size_t(holding.parameter)].trainable &&
-        holding.gradient < 0)
-      return Status::error("gradients are dumped where ranks keep them whole; "
-                           "compile with `--set parallel.shard=\"optimizer\"`");
-  RECIPERUN_TRY(gatherGradients());
+  RECIPERUN_TRY(gatherGradients(plan, *executor, communicator));
   checkpoint::ArenaParameters access(plan, communicator.rank(), arena.base(),
                                      device);
   return checkpoint::dumpGradients(plan, access, communicator, path);

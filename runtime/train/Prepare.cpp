@@ -20,12 +20,10 @@
 #include "runtime/plan/PlanJson.h"
 #include "runtime/train/Host.h"
 #include "runtime/train/InputPaths.h"
-#include "runtime/train/Schedule.h"
 #include "runtime/train/Settings.h"
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -36,23 +34,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// `1 step`, `2 steps`.
-std::string counted(int64_t number, const std::string& noun) {
-  return std::to_string(number) + " " + noun + (number == 1 ? "" : "s");
-}
-
-/// `1 rank`, `4 ranks (dp 2 x tp 2)`.
-std::string meshText(const plan::Mesh& mesh) {
-  if (mesh.ranks == 1)
-    return "1 rank";
-  std::string axes;
-  for (const plan::Axis& axis : mesh.axes)
-    if (axis.size > 1)
-      axes += (axes.empty() ? "" : " x ") + axis.name + " " +
-              std::to_string(axis.size);
-  return counted(mesh.ranks, "rank") + " (" + axes + ")";
-}
-
 } // namespace
 
 Training::Training(const plan::Plan& plan, Rank& rank, Options options)
@@ -60,9 +41,9 @@ Training::Training(const plan::Plan& plan, Rank& rank, Options options)
       device(*rank.device), threads(rank.threads),
       communicator(*rank.communicator, device), options(std::move(options)),
       sets(plan, stage, communicator.rank()), spikes(plan.train),
-      startTimes(rank.times), clock(stage, device, communicator) {
-  if (this->options.timesOps)
-    opTimes.emplace(device, clock);
+      startTimes(rank.times), clock(stage, device, communicator),
+      profiling(stage, device, clock, communicator.rank(),
+                this->options.profile, this->options.timesOps) {
   if (!plan.train.logNorms.empty())
     norms.emplace(plan, communicator.rank(), plan.train.logNorms);
 }
@@ -86,7 +67,7 @@ Status Training::prepare() {
   RECIPERUN_TRY(prepareKernels());
   startTimes.mark("kernels");
   if (isRoot())
-    announce();
+    print(startReport().lines());
   RECIPERUN_TRY(fillState());
   RECIPERUN_TRY(communicator.agree(openFiles()));
   start.source.reset();
@@ -102,7 +83,8 @@ Status Training::chooseStart() {
   start = std::move(*found);
   if (start.resumes())
     resumed = start.source->path().string();
-  return checkProfile();
+  return profiling.setRun({start.step, sets.train->steps()},
+                          communicator.ranks());
 }
 
 /// Holds a lock until the process ends.
@@ -157,24 +139,6 @@ Status Training::makeDirectory() {
   return plan.exchange.hf.empty() ? Status::ok()
                                   : checkpoint::checkWritable(plan.exchange.hf)
                                         .withContext("`export.hf`");
-}
-
-/// Checks the range of `--profile`. The result is the same on all ranks.
-Status Training::checkProfile() const {
-  const ProfileRange& range = options.profile;
-  if (range.first == 0)
-    return Status::ok();
-  if (range.first <= start.step || range.first > sets.train->steps())
-    return Status::error(
-        "`--profile` begins at step " + std::to_string(range.first) +
-        ", and the run goes from step " + std::to_string(start.step + 1) +
-        " to " + std::to_string(sets.train->steps()));
-  for (int rank : range.ranks)
-    if (rank >= communicator.ranks())
-      return Status::error("`--profile` names rank " + std::to_string(rank) +
-                           ", and those of the run are 0 to " +
-                           std::to_string(communicator.ranks() - 1));
-  return Status::ok();
 }
 
 /// Checks the initial weights when no checkpoint provides them.
@@ -329,6 +293,19 @@ Status Training::loadStart() {
   return checkpoint::loadState(plan, rank, *start.source, start.take, buffers);
 }
 
+StartReport Training::startReport() const {
+  return {plan,  stage.memory,  device,
+          sets,  start,         *checkpoints,
+          locks, arena.bytes(), predictedBytes(stage.memory)};
+}
+
+/// Prints the lines of a start, on rank 0.
+void Training::print(const std::vector<std::string>& lines) {
+  progress.emplace(options.style, sets.train->steps(), start.step, plan.train);
+  for (const std::string& line : lines)
+    progress->line(line);
+}
+
 /// Classifies the outcome of loading a checkpoint. After a failure, verifies
 /// the file that was read last.
 checkpoint::Condition Training::conditionAfter(const Status& loaded) const {
@@ -351,13 +328,11 @@ Status Training::passOver(const std::string& reason) {
   if (saving)
     saving->passOver(step, reason);
   if (isRoot())
-    progress->line("warning: " + damagedText(step, reason));
+    progress->line("warning: " + startReport().damagedText(step, reason));
   RECIPERUN_TRY(chooseStart());
   if (!isRoot())
     return Status::ok();
-  progress.emplace(options.style, sets.train->steps(), start.step, plan.train);
-  progress->line(weightsText());
-  announceResumed();
+  print(startReport().linesOfFallBack());
   return Status::ok();
 }
 
@@ -379,123 +354,6 @@ Status Training::fillState() {
       return all;
     RECIPERUN_TRY(passOver(all.message()));
   }
-}
-
-std::string Training::damagedText(int64_t step,
-                                  const std::string& reason) const {
-  return "checkpoint `" + checkpoints->checkpoint(step).string() +
-         "` is damaged and passed over: " + reason;
-}
-
-std::string Training::weightsText() const {
-  if (!start.source)
-    return plan.exchange.weights.empty()
-               ? "random weights"
-               : "weights from `" + plan.exchange.weights + "`";
-  std::string path = "`" + start.source->path().string() + "`";
-  if (!start.resumes())
-    return "weights from " + path;
-  return "resumed from " + path + " after step " + std::to_string(start.step) +
-         " (" + std::to_string(sets.train->samplesBefore(start.step)) +
-         " samples)";
-}
-
-/// Describes the learning rate of the next step. It depends only on the recipe
-/// of this run.
-std::string Training::scheduleText() const {
-  char text[160];
-  std::snprintf(
-      text, sizeof text,
-      "learning rate: `%s` of this recipe, from step %lld of %lld on: "
-      "%.4g",
-      plan.train.learningRate.kind.c_str(),
-      static_cast<long long>(start.step + 1),
-      static_cast<long long>(sets.train->steps()),
-      learningRate(plan.train.learningRate, start.step, sets.train->steps()));
-  return text;
-}
-
-/// Prints how the run resumes and which settings changed.
-void Training::announceResumed() {
-  if (!start.changes.empty())
-    progress->line(start.changes);
-  const int64_t steps = sets.train->steps();
-  if (start.step < steps)
-    return progress->line(scheduleText());
-  progress->line("nothing is left to do: the recipe's " +
-                 std::to_string(steps) +
-                 " steps are done; to train on, give it more `train." +
-                 (plan.train.steps > 0 ? "steps`" : "epochs`"));
-}
-
-/// Prints warnings about the folder of checkpoints.
-void Training::announceFolder() {
-  for (const checkpoint::FolderLock& lock : locks)
-    if (!lock.note().empty())
-      progress->line("warning: " + lock.note());
-  using checkpoint::Condition;
-  for (const auto& fault : checkpoints->faults())
-    progress->line("warning: " +
-                   (fault.condition == Condition::damaged
-                        ? damagedText(fault.step, fault.reason)
-                        : "checkpoint `" +
-                              checkpoints->checkpoint(fault.step).string() +
-                              "` cannot be read: " + fault.reason));
-}
-
-void Training::announce() {
-  progress.emplace(options.style, sets.train->steps(), start.step, plan.train);
-  progress->line(plan.name + ": " + plan.task + " on " + meshText(plan.mesh) +
-                 " on " + plan.device + ", " + device.name() + " a rank");
-  int64_t parameters = 0, trainable = 0;
-  for (const plan::Parameter& parameter : plan.parameters) {
-    int64_t count = plan::elementCount(parameter.globalShape);
-    parameters += count;
-    trainable += parameter.trainable ? count : 0;
-  }
-  progress->line("model: " + std::to_string(parameters) + " parameters, " +
-                 std::to_string(trainable) + " of them trained, " +
-                 weightsText());
-  progress->line("data: " + sets.train->extent() + " of " +
-                 std::to_string(plan.data.sequence) + " tokens; " +
-                 counted(sets.train->steps(), "step") + " of " +
-                 counted(plan.train.globalBatch, "row"));
-  // The compiler has already warned when the recipe states the number of steps.
-  const std::string doubt =
-      plan.train.steps > 0
-          ? std::string()
-          : scheduleDoubt(plan.train.learningRate, sets.train->steps());
-  if (!doubt.empty())
-    progress->line("warning: " + doubt);
-  for (const data::Loader* loader :
-       {&*sets.train, sets.valid ? &*sets.valid : nullptr})
-    for (const std::string& note :
-         loader ? loader->notes() : std::vector<std::string>())
-      progress->line("note: " + note);
-  for (const std::string& note : sets.tokenizerNotes())
-    progress->line("note: " + note);
-  announceFolder();
-  for (const std::string& note : device.notes())
-    progress->line("note: " + note);
-  announceMemory();
-  if (start.resumes())
-    announceResumed();
-}
-
-void Training::announceMemory() {
-  progress->line("memory: " + bytesText(predictedBytes(stage.memory)) +
-                 " predicted for a rank, " + std::to_string(arena.bytes()) +
-                 " bytes of it in the arena");
-  progress->line("memory of the data: " + bytesText(sets.bytes()) +
-                 " on the host for a rank; " + bytesText(sets.readingPeak()) +
-                 " while it was read");
-  const plan::MemoryTable& memory = stage.memory;
-  if (device.isHost() && predictedBytes(memory) > memory.capacity &&
-      memory.total <= memory.capacity)
-    progress->line("note: with the data this is more than the " +
-                   bytesText(memory.capacity) +
-                   " of a rank: `jsonl` and `text` are kept in memory as token "
-                   "ids, `tokens` are not");
 }
 
 } // namespace reciperun::train

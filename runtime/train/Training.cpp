@@ -4,7 +4,7 @@
 // 1. Set the host inputs: learning rate, step number, loss scale.
 // 2. Run the schedule `train`, which loads its micro-batches. The host waits
 //    for the device once, after it has launched everything.
-// 3. Read loss and gradient norm, which must be finite: see BadSteps.cpp.
+// 3. Read loss and gradient norm, which must be finite: see BadSteps.h.
 // 4. Share signals, peaks and times in one small all-reduce, so that all ranks
 //    stop after the same step.
 // 5. Validate if due; rank 0 reports.
@@ -14,13 +14,13 @@
 
 #include "runtime/base/StopSignal.h"
 #include "runtime/plan/Mesh.h"
+#include "runtime/train/BadSteps.h"
 #include "runtime/train/Host.h"
 #include "runtime/train/Schedule.h"
 
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <cstdio>
 #include <filesystem>
 #include <numeric>
 
@@ -28,10 +28,6 @@ namespace reciperun::train {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-/// The number of first steps that differ from later ones: they load kernels and
-/// record them.
-constexpr int64_t unlike = 3;
 
 /// How far a rank on a GPU may fall behind the others in a step, in addition to
 /// two steps: for example while it reads a batch.
@@ -61,6 +57,8 @@ Expected<Outcome> Training::runSteps() {
   if (const plan::Schedule* once = executor->findSchedule("prepare"))
     RECIPERUN_TRY(executor->run(*once, [](int) { return Status::ok(); }));
   RECIPERUN_TRY(shareState());
+  BadSteps badSteps(plan, device, communicator, *executor, *buffers,
+                    *sets.train);
   hostClock.start();
   int64_t step = start.step;
   for (; step < sets.train->steps() && !signal; ++step) {
@@ -68,7 +66,7 @@ Expected<Outcome> Training::runSteps() {
     pace.emplace(communicator.host().watch(), paceOf(step));
     Expected<StepRecord> record = trainStep(step);
     RECIPERUN_TRY(record);
-    if (step + 1 == lastProfiled()) {
+    if (profiling.endsAfter(step)) {
       pace.reset(); // some ranks write files while the others wait
       if (Status failure = writeTraces(); !failure.isOk())
         return Outcome{0, step + 1, failure, {}};
@@ -76,7 +74,7 @@ Expected<Outcome> Training::runSteps() {
     }
     if (!record->isFinite()) {
       pace.reset(); // the search takes longer on some ranks
-      Expected<std::string> complaint = complaintOf(*record);
+      Expected<std::string> complaint = badSteps.nonFinite(*record);
       RECIPERUN_TRY(complaint);
       return Outcome{0, step, giveUp(*complaint), {}};
     }
@@ -93,7 +91,8 @@ Expected<Outcome> Training::runSteps() {
         record->validLoss = (*validation)->loss;
       if (!std::isfinite(record->validLoss.value_or(0))) {
         pace.reset();
-        return Outcome{0, step, giveUp(validationComplaint(*record)), {}};
+        return Outcome{
+            0, step, giveUp(BadSteps::nonFiniteValidation(*record)), {}};
       }
     }
     tellNotes();
@@ -101,12 +100,14 @@ Expected<Outcome> Training::runSteps() {
       RECIPERUN_TRY(metrics->write(*record));
       progress->step(*record);
       if (usualLoss && !isOver)
-        progress->line("warning: " + spikeText(*record));
+        progress->line("warning: " + badSteps.spike(*record, *usualLoss));
     }
     pace.reset();
-    if (isOver)
-      return Outcome{
-          0, step + 1, giveUp(isRoot() ? spikeText(*record) : ""), {}};
+    if (isOver) {
+      const std::string complaint =
+          usualLoss ? badSteps.spike(*record, *usualLoss) : std::string();
+      return Outcome{0, step + 1, giveUp(complaint), {}};
+    }
     auto begin = Clock::now();
     hostClock.stop();
     if (Status failure = saveAfter(*record); !failure.isOk())
@@ -138,6 +139,23 @@ Status Training::waitForMetrics() {
   return communicator.agree(isRoot() ? metrics->wait() : Status::ok());
 }
 
+/// Ends the run: completes the checkpoint in progress, which holds a good step,
+/// and tells how to continue. Collective.
+Status Training::giveUp(const std::string& complaint) {
+  const Status finished = saving ? saving->finish() : Status::ok();
+  tellNews();
+  std::string last =
+      saving && !saving->published().empty() ? saving->published() : resumed;
+  return Status::error(
+      complaint +
+      "; nothing of this step is kept: lower `optimizer.lr`, raise its "
+      "warm-up, or give the step other rows with `data.seed`" +
+      (last.empty() ? "" : ", and go on from `" + last + "`") +
+      (finished.isOk()
+           ? ""
+           : "; nor is the checkpoint before: " + finished.message()));
+}
+
 void Training::tellNews() {
   if (!saving)
     return;
@@ -153,34 +171,22 @@ bool Training::savesAfter(int64_t step) const {
                     saving->isDue(step + 1, reports));
 }
 
-/// The observer of a step. With `--op-times`, every fourth step is followed op
-/// by op. The first steps are not, because they load and record kernels.
-exec::Observer& Training::observerOf(int64_t step) {
-  constexpr int64_t every = 4;
-  const bool isFollowed = opTimes && (step - start.step) % every == every - 1;
-  if (trace)
-    return *trace;
-  return isFollowed ? static_cast<exec::Observer&>(*opTimes) : clock;
-}
-
 /// The limit on how far ranks may fall behind each other. It applies on GPUs
 /// once the first steps are done. A rank computes for at most one step without
 /// communication.
 std::optional<comm::Watch::Duration> Training::paceOf(int64_t step) const {
-  if (device.isHost() || step < start.step + unlike)
+  if (device.isHost() || step < start.step + warmUpSteps)
     return std::nullopt;
   return mostBehind + std::chrono::duration_cast<comm::Watch::Duration>(
                           std::chrono::duration<double>(2 * longest.step));
 }
 
 Expected<StepRecord> Training::trainStep(int64_t step) {
-  if (step + 1 == options.profile.first)
-    beginTrace();
-  exec::Observer& observer = observerOf(step);
+  beginProfiling(step);
+  exec::Observer& observer = profiling.observerOf(step);
   const double between = hostClock.takePassed();
   clock.start();
-  if (trace)
-    trace->startStep(step + 1);
+  profiling.startStep(step);
   RECIPERUN_TRY(setInputs(step));
   clock.mark(Phase::data);
   executor->setObserver(&observer);
@@ -216,39 +222,22 @@ Expected<StepRecord> Training::trainStep(int64_t step) {
     usualLoss = spikes.take(record->loss);
   times.host = hostClock.takeComputed();
   hostClock.stop();
-  tellTimes(step, observer);
+  profiling.takeStep(step, observer, times);
+  if (profiling.timesOps() && isRoot() && step == start.step) {
+    startTimes.mark("first step");
+    progress->line(startTimes.text());
+  }
   hostClock.start();
   return record;
 }
 
-/// Passes the times of a step to the trace and the op times.
-void Training::tellTimes(int64_t step, const exec::Observer& observer) {
-  if (trace)
-    trace->takeStep();
-  else if (&observer != &clock)
-    opTimes->takeStep();
-  else if (opTimes && step >= start.step + unlike)
-    opTimes->takeUsual(times);
-  if (opTimes && isRoot() && step == start.step) {
-    startTimes.mark("first step");
-    progress->line(startTimes.text());
-  }
-}
-
-void Training::beginTrace() {
-  if (!options.profile.takes(communicator.rank()))
-    return;
+/// Begins the trace of `--profile` if it starts at this step.
+void Training::beginProfiling(int64_t step) {
   hostClock.stop();
-  trace.emplace(stage, device, clock);
-  const std::string note = trace->begin();
+  const std::string note = profiling.beginStep(step);
   hostClock.start();
   if (isRoot() && !note.empty())
     progress->line("note: " + note);
-}
-
-/// The last step to profile, from 1; 0 when none is profiled.
-int64_t Training::lastProfiled() const {
-  return std::min(options.profile.last, sets.train->steps());
 }
 
 /// Writes the traces after the last profiled step. Fails on all ranks.
@@ -256,23 +245,11 @@ Status Training::writeTraces() {
   const std::filesystem::path folder =
       std::filesystem::path(plan.train.directory) / "profile";
   hostClock.stop();
-  RECIPERUN_TRY(communicator.agree(trace ? endTrace(folder) : Status::ok()));
+  RECIPERUN_TRY(communicator.agree(profiling.write(folder)));
   hostClock.start();
   if (isRoot())
-    progress->line("traces of steps " + std::to_string(options.profile.first) +
-                   " to " + std::to_string(lastProfiled()) + " in `" +
-                   folder.string() + "`");
+    progress->line(profiling.textOfTraces(folder));
   return Status::ok();
-}
-
-Status Training::endTrace(const std::filesystem::path& folder) {
-  char name[32];
-  std::snprintf(name, sizeof name, "rank-%05d.json", communicator.rank());
-  std::error_code code; // writing the file reports the failure
-  std::filesystem::create_directories(folder, code);
-  Status written = trace->write(folder / name, communicator.rank());
-  trace.reset();
-  return written;
 }
 
 /// Sets the inputs of a step that are not per micro-batch.

@@ -24,16 +24,15 @@
 #include "runtime/train/GradientNorms.h"
 #include "runtime/train/HostClock.h"
 #include "runtime/train/LossSpikeDetector.h"
-#include "runtime/train/NonFinite.h"
-#include "runtime/train/OpTimes.h"
 #include "runtime/train/Phases.h"
+#include "runtime/train/Profiling.h"
 #include "runtime/train/RankJob.h"
 #include "runtime/train/Report.h"
 #include "runtime/train/RunData.h"
 #include "runtime/train/Saving.h"
 #include "runtime/train/Start.h"
+#include "runtime/train/StartReport.h"
 #include "runtime/train/StepBuffers.h"
-#include "runtime/train/Trace.h"
 
 #include <memory>
 #include <optional>
@@ -99,7 +98,6 @@ private:
   Status drawRun();
   Status describe();
   Status checkAnswers() const;
-  Status checkProfile() const;
   Status checkWeights() const;
   Status openCheckpoints();
   Status takeMemory();
@@ -113,25 +111,16 @@ private:
   checkpoint::Condition conditionAfter(const Status& loaded) const;
   Status passOver(const std::string& reason);
   Status fillState();
-  std::string damagedText(int64_t step, const std::string& reason) const;
   Status chooseStart();
-  void announce();
-  void announceMemory();
-  void announceFolder();
-  void announceResumed();
-  std::string weightsText() const;
-  std::string scheduleText() const;
+  StartReport startReport() const;
+  void print(const std::vector<std::string>& lines);
 
-  exec::Observer& observerOf(int64_t step);
   Expected<StepRecord> trainStep(int64_t step);
   std::optional<comm::Watch::Duration> paceOf(int64_t step) const;
   Expected<std::optional<Validation>> validateAfter(int64_t step);
   void tellNotes();
-  void tellTimes(int64_t step, const exec::Observer& observer);
-  void beginTrace();
-  int64_t lastProfiled() const;
+  void beginProfiling(int64_t step);
   Status writeTraces();
-  Status endTrace(const std::filesystem::path& folder);
   Status setInputs(int64_t step);
   void addTimes(StepRecord& record) const;
   Expected<std::optional<Validation>> validate();
@@ -141,19 +130,9 @@ private:
   Status saveAfter(const StepRecord& record);
   Status waitForMetrics();
   void tellNews();
-  Expected<std::string> complaintOf(const StepRecord& record);
-  Expected<std::string> causeOf(int64_t step);
-  static std::string validationComplaint(const StepRecord& record);
-  std::string originText(const NonFiniteSearch& search,
-                         const NonFiniteSearch::Origin& origin,
-                         int64_t step) const;
-  Expected<std::string> badGradient();
-  std::string spikeText(const StepRecord& record) const;
   Status giveUp(const std::string& complaint);
   Status shareState();
   int64_t takenBytes() const;
-  Status gatherParameters();
-  Status gatherGradients();
   Status dumpGradients(const std::string& path);
   Status reportMemory();
   void reportSources();
@@ -182,8 +161,7 @@ private:
   StartTimes startTimes;
   PhaseClock clock;
   HostClock hostClock;
-  std::optional<OpTimes> opTimes;  // when requested
-  std::optional<Trace> trace;      // while steps are profiled
+  Profiling profiling;
   StepTimes times;                 // of this rank
   StepTimes longest;               // of all ranks
   std::string resumed;             // the checkpoint that this run resumed
