@@ -241,21 +241,17 @@ private:
     if (ops::traitsOf(op.kind).finishes)
       return;
     Uses& uses = found[communicator];
-    uses.bytes = std::max(uses.bytes, largestOf(module, op));
+    uses.bytes = std::max(uses.bytes, sizeOf(module, op));
     packs |= doesPack(module, op);
     const bool isExchange =
         op.kind == OpKind::AllToAll || op.kind == OpKind::ReduceScatterStart;
     uses.exchangesAnywhere |= isExchange;
     if (&module != &stage)
       return;
-    (isExchange   ? uses.isExchange
-     : isRing(op) ? uses.isShift
-                  : uses.isCollective) = true;
-  }
-
-  static bool isRing(const ir::Op& op) {
-    return op.kind == OpKind::RingAttention ||
-           op.kind == OpKind::RingAttentionBackward;
+    const bool isShift = op.kind == OpKind::RingShiftStart;
+    (isExchange ? uses.isExchange
+     : isShift  ? uses.isShift
+                : uses.isCollective) = true;
   }
 
   static Purpose purposeOf(const ir::Module& module, const ir::Op& op) {
@@ -300,13 +296,19 @@ private:
                            std::multiplies<>());
   }
 
-  static int64_t largestOf(const ir::Module& module, const ir::Op& op) {
-    int64_t largest = 0;
+  /// The size of an op: all that a shift sends, or the largest operand or
+  /// result of another collective.
+  static int64_t sizeOf(const ir::Module& module, const ir::Op& op) {
+    const bool isShift = op.kind == OpKind::RingShiftStart;
+    int64_t sum = 0, largest = 0;
     for (const auto* list : {&op.operands, &op.results})
       for (ir::ValueId value : *list)
-        if (value != ir::ValueId::none)
-          largest = std::max(largest, ir::localBytes(module, value));
-    return largest;
+        if (value != ir::ValueId::none) {
+          const int64_t bytes = ir::localBytes(module, value);
+          sum += list == &op.operands ? bytes : 0;
+          largest = std::max(largest, bytes);
+        }
+    return isShift ? sum : largest;
   }
 
   const ir::Module& stage;

@@ -2,8 +2,8 @@
 //
 // An op takes the longer of its FLOPs at the device's peak and its traffic at
 // the memory bandwidth. A collective takes the time of a ring over the link.
-// Ops run one after another; transfers between stages, collectives that the
-// overlap pass split in two, and copies to and from the host overlap them. The
+// Ops run one after another; transfers between stages, collectives with a start
+// and a done op, and copies to and from the host overlap them. The
 // step is the simulated schedule `train` of all stages. Real kernels stay below
 // the roof, so the time is a lower bound that a good implementation approaches.
 
@@ -101,9 +101,20 @@ double trafficOf(const ir::Module& program, const ir::Op& op) {
   return bytes;
 }
 
+/// The bytes that a rank sends to the next one.
+double shiftBytes(const ir::Module& program, const ir::Op& shift) {
+  double bytes = 0;
+  for (ir::ValueId sent : shift.operands)
+    if (sent != ir::ValueId::none)
+      bytes += double(ir::localBytes(program, sent));
+  return bytes;
+}
+
 /// Seconds of a ring collective (Thakur et al. 2005) over the group.
 double collectiveSeconds(const ir::Module& program, const ir::Op& op,
                          const Device& device) {
+  if (op.kind == ir::OpKind::RingShiftStart)
+    return shiftBytes(program, op) / device.linkBandwidth;
   double ranks = double(ir::sizeOf(program, op.group));
   double whole = double(std::max(ir::localBytes(program, op.operands[0]),
                                  ir::localBytes(program, op.results[0])));
@@ -115,32 +126,10 @@ double collectiveSeconds(const ir::Module& program, const ir::Op& op,
   return rounds * (ranks - 1) / ranks * whole / device.linkBandwidth;
 }
 
-bool isRing(const ir::Op& op) {
-  return op.kind == ir::OpKind::RingAttention ||
-         op.kind == ir::OpKind::RingAttentionBackward;
-}
-
-/// What a rank sends while it attends: keys and values to all ranks but the
-/// first, and their gradients back home.
-double ringBytes(const ir::Module& program, const ir::Op& op) {
-  double ranks = double(ir::sizeOf(program, op.group));
-  bool isBackward = op.kind == ir::OpKind::RingAttentionBackward;
-  ir::ValueId k = op.operands[isBackward ? 3 : 1];
-  double bytes = 2 * (ranks - 1) * double(ir::localBytes(program, k));
-  if (isBackward)
-    bytes += 2 * ranks * double(ir::localElements(program, k)) *
-             double(ir::byteSize(ir::accumulationType(program[k].type)));
-  return bytes;
-}
-
 double secondsOf(const ir::Module& program, const ir::Op& op,
                  const Device& device) {
   if (op.kind == ir::OpKind::View || op.attributes.flag("nothing"))
     return 0;
-  if (isRing(op))
-    return std::max({localFlops(program, op) / device.flops,
-                     trafficOf(program, op) / device.bandwidth,
-                     ringBytes(program, op) / device.linkBandwidth});
   if (ops::traitsOf(op.kind).isCollective)
     return collectiveSeconds(program, op, device);
   return std::max(localFlops(program, op) /
@@ -154,7 +143,7 @@ bool runsAgain(const ir::Function& function, const ir::Op& op) {
          (op.kind == ir::OpKind::Linear || op.kind == ir::OpKind::LinearAdd ||
           op.kind == ir::OpKind::LinearJoint ||
           op.kind == ir::OpKind::Attention ||
-          op.kind == ir::OpKind::RingAttention ||
+          op.kind == ir::OpKind::AttentionBlock ||
           op.kind == ir::OpKind::ExpertLinear ||
           op.kind == ir::OpKind::CausalConv ||
           op.kind == ir::OpKind::StateScan ||
@@ -187,16 +176,6 @@ struct Run {
   double communication = 0; // seconds of it that only communicate
 };
 
-/// The part of an op's time that communication takes.
-double communicationOf(const ir::Module& program, const ir::Op& op,
-                       double seconds, const Device& device) {
-  if (isRing(op))
-    return std::max(
-        0.0, seconds - std::max(localFlops(program, op) / device.flops,
-                                trafficOf(program, op) / device.bandwidth));
-  return ops::traitsOf(op.kind).isCollective ? seconds : 0;
-}
-
 /// Collectives that have started run one after another on the link and overlap
 /// the other ops until their end op. Copies between device and host use their
 /// own link.
@@ -223,7 +202,7 @@ Run runOf(const ir::Module& stage, const ir::Function& function,
     } else {
       double taken = secondsOf(stage, op, device);
       seconds += taken;
-      communication += communicationOf(stage, op, taken, device);
+      communication += traits.isCollective ? taken : 0;
     }
   }
   return {seconds, communication};

@@ -171,6 +171,12 @@ double expertOp(const ir::Op& op, const ShapeOf& shapeOf) {
   return 0;
 }
 
+/// Over all steps a rank sees each key once: a step has the average share.
+double ranksOfRing(const ir::Module& program, const ir::Op& op) {
+  const ops::AttentionBlockAttributes attributes(op.attributes);
+  return double(ir::sizeOf(program, ir::findGroup(program, attributes.axis)));
+}
+
 template <class ShapeOf>
 double attentionOp(const ir::Module& program, const ir::Op& op,
                    const ShapeOf& shapeOf) {
@@ -182,11 +188,15 @@ double attentionOp(const ir::Module& program, const ir::Op& op,
   case ops::AttentionOp::AttentionBackward:
   case ops::AttentionOp::RingAttentionBackward:
     return 2 * attention(op, shapeOf(op.operands[2]), keysOf(op.operands[3]));
+  case ops::AttentionOp::AttentionBlock:
+    return attention(op, shapeOf(op.operands[0]), keysOf(op.operands[1])) /
+           ranksOfRing(program, op);
+  case ops::AttentionOp::AttentionBlockBackward:
+    return 2 * attention(op, shapeOf(op.operands[2]), keysOf(op.operands[3])) /
+           ranksOfRing(program, op);
   case ops::AttentionOp::AttentionCached:
     return cachedAttention(shapeOf(op.operands[0]), shapeOf(op.results[1]));
-  case ops::AttentionOp::AttentionBlock: // parts of ring attention
   case ops::AttentionOp::AttentionBlocksEnd:
-  case ops::AttentionOp::AttentionBlockBackward:
   case ops::AttentionOp::Rope:
   case ops::AttentionOp::PositionScale:
     return 0;

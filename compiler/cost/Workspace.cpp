@@ -3,14 +3,12 @@
 #include "compiler/cost/Workspace.h"
 
 #include "runtime/ops/OpKind.h"
-#include "runtime/plan/RingWorkspace.h"
 #include "runtime/sizes/AttentionWorkspace.h"
 
 namespace recipec::cost {
 
 namespace {
 
-namespace plan = reciperun::plan;
 namespace sizes = reciperun::sizes;
 
 /// The sizes of an attention op whose queries are operand `first`, followed by
@@ -23,23 +21,13 @@ sizes::AttentionSizes attentionSizes(const ir::Module& program,
                                ir::localShape(program, op.operands[first + 1]));
 }
 
-int64_t ringElements(const ir::Module& program, const ir::Op& op, size_t first,
-                     bool isBackward) {
-  return plan::ringWorkspace({attentionSizes(program, op, first),
-                              ir::sizeOf(program, op.group)},
-                             isBackward)
-      .elements();
-}
-
 } // namespace
 
 int64_t workspaceElements(const ir::Module& program, const ir::Op& op) {
-  if (op.kind == ir::OpKind::RingAttention)
-    return ringElements(program, op, 0, false);
-  if (op.kind == ir::OpKind::RingAttentionBackward)
-    return ringElements(program, op, 2, true);
   if (op.kind == ir::OpKind::AttentionBackward)
     return sizes::attentionWorkspace(attentionSizes(program, op, 2));
+  if (op.kind == ir::OpKind::AttentionBlockBackward)
+    return sizes::blockWorkspace(attentionSizes(program, op, 2));
   // An expert's gradient is accumulated in f32 before it is added to a bf16
   // one.
   if (op.kind == ir::OpKind::ExpertLinearWgrad &&

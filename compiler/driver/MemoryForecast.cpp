@@ -9,13 +9,14 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 namespace recipec::driver {
 namespace {
 
 bool isAttention(const ir::Op& op) {
   return op.kind == ir::OpKind::Attention ||
-         op.kind == ir::OpKind::RingAttention;
+         op.kind == ir::OpKind::AttentionBlock;
 }
 
 /// Whether an op's result holds every row that ranks can send.
@@ -55,10 +56,12 @@ void MemoryForecast::measureSaved(const ir::Module& stage) {
   // The last saved result of a layer is the input of the next, except expert
   // rows.
   std::map<int, double> inputOfLayers;
+  std::set<ir::ValueId> isCounted; // several ops may write one value
   for (const ir::Function& function : stage.functions)
     for (const ir::Op& op : function.ops)
       for (ir::ValueId result : op.results) {
-        if (op.layer < 0 || result == ir::ValueId::none)
+        if (op.layer < 0 || result == ir::ValueId::none ||
+            !isCounted.insert(result).second)
           continue;
         const ir::Value& value = stage[result];
         if (value.kind != ir::ValueKind::saved || value.onHost)

@@ -21,6 +21,7 @@
 #include "compiler/passes/differentiate/RecomputedModules.h"
 #include "compiler/passes/distributed/Balance.h"
 #include "compiler/passes/distributed/Bucket.h"
+#include "compiler/passes/distributed/LowerRing.h"
 #include "compiler/passes/distributed/Optimizer.h"
 #include "compiler/passes/distributed/Overlap.h"
 #include "compiler/passes/distributed/OverlapMatmuls.h"
@@ -189,6 +190,9 @@ std::vector<ir::Module> lowerTraining(ir::Module program,
   for (ir::Module& stage : stages)
     passes::offload(stage, recipe);
   verify(stages, "offload");
+  for (ir::Module& stage : stages)
+    passes::lowerRing(stage);
+  verify(stages, "lower ring");
   passes::addSchedules(stages, recipe);
   verify(stages, "schedule");
   verify.schedules(stages);

@@ -35,9 +35,13 @@ public:
       ring(2, 6);
       break;
     case ops::AttentionOp::AttentionBlock:
+      block();
+      break;
     case ops::AttentionOp::AttentionBlocksEnd:
+      sum(op.results[0], op.operands[0]);
+      break;
     case ops::AttentionOp::AttentionBlockBackward:
-      expect(false, "the executor alone runs the op");
+      blockBackward();
       break;
     case ops::AttentionOp::PositionScale:
     case ops::AttentionOp::Rope:
@@ -84,21 +88,66 @@ private:
 
   /// q, k and v from operand `first` on, segments and places from `second` on.
   void ring(size_t first, size_t second) {
+    parts(first, op.group);
+    for (size_t i : {second, second + 1})
+      expectPrefix(op.operands[first], op.operands[i]);
+    expectSame(op.operands[first], op.results[0]);
+    for (size_t i = 1; op.kind == OpKind::RingAttentionBackward && i < 3; ++i)
+      expectSame(op.operands[first + 1], op.results[i]);
+  }
+
+  /// Of q, k and v from operand `first` on, each rank of the group has a part.
+  void parts(size_t first, AxisSet group) {
     ValueId query = op.operands[first], key = op.operands[first + 1];
     Pieces q = pieces(query), k = pieces(key);
     expectSame(key, op.operands[first + 2]);
-    for (size_t i : {second, second + 1})
-      expectPrefix(query, op.operands[i]);
     expect(q.size() == 4 && k.size() == 4 && q[0] == k[0] && q[1] == k[1] &&
                q[3] == k[3] && q[2].split == k[2].split,
            "dimensions differ");
-    expect(q.size() == 4 && q[1].split == op.group && q[3].split.empty(),
+    expect(q.size() == 4 && q[1].split == group && q[3].split.empty(),
            "the group does not split what goes round");
-    expectSame(query, op.results[0]);
-    for (size_t i = 1; op.kind == OpKind::RingAttentionBackward && i < 3; ++i)
-      expectSame(key, op.results[i]);
     for (ValueId result : op.results)
-      expect(partial(result).empty(), "the result is a partial sum");
+      if (result != ValueId::none)
+        expect(partial(result).empty(), "the result is a partial sum");
+  }
+
+  void block() {
+    step(0);
+    tokens(op.operands[0], op.operands[1], 3);
+    sum(op.operands[0], op.results[0]);
+    room(op.operands[0], op.results[2]);
+  }
+
+  void blockBackward() {
+    step(2);
+    expectSame(op.operands[0], op.operands[2]);
+    expectSame(op.operands[1], op.operands[2]);
+    tokens(op.operands[2], op.operands[3], 6);
+    for (size_t i = 0; i < 3; ++i) {
+      sum(op.operands[2 + i], op.results[i]);
+      room(op.operands[2 + i], op.results[3 + i]);
+    }
+  }
+
+  /// A step of a ring whose q, k and v begin at operand `first`.
+  void step(size_t first) {
+    const ops::AttentionBlockAttributes attributes(op.attributes);
+    const AxisSet group = findGroup(module, attributes.axis);
+    parts(first, group);
+    expect(attributes.step >= 0 && attributes.step < sizeOf(module, group),
+           "the ring has no such step");
+  }
+
+  /// `of` accumulates values like `value`.
+  void sum(ValueId value, ValueId of) {
+    expectSame(value, of);
+    expect(module[of].type == accumulationType(module[value].type),
+           "the sum is not in the accumulation type");
+  }
+
+  void room(ValueId value, ValueId scratch) {
+    expectSame(value, scratch);
+    expectSameType(value, scratch);
   }
 };
 

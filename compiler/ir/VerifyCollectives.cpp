@@ -21,6 +21,15 @@ public:
       // result or the unreduced operand.
       expectAlike(op.operands[0], op.results[0]);
       break;
+    case ops::CollectiveOp::RingShiftStart:
+      shift(0);
+      break;
+    case ops::CollectiveOp::RingShiftDone:
+      shift(op.results.size());
+      for (size_t i = 0; i < op.results.size(); ++i)
+        expect(op.results[i] == op.operands[i],
+               "it completes another value than it received");
+      break;
     case ops::CollectiveOp::AllReduce:
     case ops::CollectiveOp::AllGather:
     case ops::CollectiveOp::ReduceScatter:
@@ -61,6 +70,19 @@ private:
     expectSameType(from, to);
     expect(pieces(to) == expected && partial(to) == sum,
            "the result's layout is not the collective's");
+  }
+
+  /// The results are like the operands from number `sent` on. Each rank has the
+  /// part of another rank of the group.
+  void shift(size_t sent) {
+    expect(!op.group.empty(), "the group is empty");
+    for (size_t i = 0; i < op.results.size(); ++i) {
+      const ValueId from = op.operands[sent + i], to = op.results[i];
+      if (from != ValueId::none && to != ValueId::none)
+        expectAlike(from, to);
+      expect((from == ValueId::none) == (to == ValueId::none),
+             "it sends and receives other numbers of values");
+    }
   }
 
   bool moveSplit(AxisSet group, Pieces& layout, AxisSet& sum) {

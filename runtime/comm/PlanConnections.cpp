@@ -15,16 +15,26 @@ namespace {
 
 using plan::OpKind;
 
-int64_t largestOf(const plan::Stage& stage, const plan::Op& op) {
-  int64_t largest = 0;
+int64_t bytesOf(const plan::Stage& stage, int number) {
+  if (number < 0)
+    return 0;
+  const plan::Buffer& buffer = stage.buffers[size_t(number)];
+  return plan::elementCount(buffer.shape) * plan::byteSize(buffer.dtype);
+}
+
+/// The size of an op: all that a shift sends, or the largest operand or result
+/// of another collective.
+int64_t sizeOf(const plan::Stage& stage, const plan::Op& op) {
+  int64_t size = 0;
+  if (op.kind == OpKind::RingShiftStart) {
+    for (int sent : op.inputs)
+      size += bytesOf(stage, sent);
+    return size;
+  }
   for (const auto* list : {&op.inputs, &op.outputs})
     for (int number : *list)
-      if (number >= 0) {
-        const plan::Buffer& buffer = stage.buffers[size_t(number)];
-        largest = std::max(largest, plan::elementCount(buffer.shape) *
-                                        plan::byteSize(buffer.dtype));
-      }
-  return largest;
+      size = std::max(size, bytesOf(stage, number));
+  return size;
 }
 
 /// Whether the parts of an op's collective are contiguous, so that it needs no
@@ -55,8 +65,8 @@ void add(PlanConnections& connections, const plan::Mesh& mesh,
                      ? connections.background
                  : isOfRuns ? connections.barriers
                             : connections.groups;
-  join(groups[op.group], {largestOf(stage, op),
-                          isOfAll || op.kind == OpKind::ReduceScatterStart});
+  join(groups[op.group],
+       {sizeOf(stage, op), isOfAll || op.kind == OpKind::ReduceScatterStart});
   connections.packs |=
       isOfAll ? !isOfRuns : ops::AllGatherAttributes(op.attributes).dim > 0;
 }

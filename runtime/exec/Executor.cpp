@@ -2,7 +2,6 @@
 
 #include "runtime/exec/Executor.h"
 
-#include "runtime/exec/RingAttention.h"
 #include "runtime/kernels/common/Kernels.h"
 #include "runtime/ops/CollectiveOps.h"
 #include "runtime/ops/OpTable.h"
@@ -40,7 +39,7 @@ private:
   device::Device& device;
 };
 
-/// The buffer filled by the asynchronous op that `op` completes.
+/// The first buffer filled by the asynchronous op that `op` completes.
 int filledBy(const plan::Op& op) {
   return op.kind == OpKind::CopyEnd ? op.outputs[0] : op.inputs[0];
 }
@@ -49,7 +48,7 @@ int filledBy(const plan::Op& op) {
 /// not complete, or completes one that it has not started; null when all are
 /// paired.
 const plan::Op* halfOf(const plan::Function& function) {
-  std::map<int, const plan::Op*> open; // by the buffer it fills
+  std::map<int, const plan::Op*> open; // by the first buffer it fills
   for (const plan::Op& op : function.ops) {
     if (ops::traitsOf(op.kind).starts)
       open[op.outputs[0]] = &op;
@@ -347,7 +346,7 @@ Status Executor::wait() {
   }
 }
 
-/// Stores the id of a started collective under the buffer that it fills.
+/// Stores the id of a started collective under the first buffer that it fills.
 Status Executor::start(const plan::Op& op, const Expected<int>& message) {
   RECIPERUN_TRY(message);
   bool isFirst = started.emplace(op.outputs[0], *message).second;
@@ -362,6 +361,14 @@ Status Executor::finishStarted(const plan::Op& op) {
   int message = found->second;
   started.erase(found);
   return communicator.finish(message);
+}
+
+std::vector<comm::Shift> Executor::shiftsOf(const Call& call) {
+  std::vector<comm::Shift> shifts;
+  for (size_t i = 0; i < call.inputs.size(); ++i)
+    if (call.inputs[i].present())
+      shifts.push_back({call.inputs[i], call.outputs[i]});
+  return shifts;
 }
 
 Status Executor::communicate(const Call& call) {
@@ -384,15 +391,14 @@ Status Executor::communicate(const Call& call) {
     return start(op, communicator.beginAllGather(op.group, in, out));
   case plan::OpKind::ReduceScatterStart:
     return start(op, communicator.beginExchange(op.group, in, out));
+  case plan::OpKind::RingShiftStart:
+    return start(op, communicator.beginShift(op.group, shiftsOf(call)));
   case plan::OpKind::AllGatherDone:
+  case plan::OpKind::RingShiftDone:
     return finishStarted(op);
   case plan::OpKind::ReduceScatterDone:
     RECIPERUN_TRY(finishStarted(op));
     return communicator.addTerms(op.group, call.inputs[1], in, out);
-  case plan::OpKind::RingAttention:
-    return ringAttention(described(call), communicator, runner);
-  case plan::OpKind::RingAttentionBackward:
-    return ringAttentionBackward(described(call), communicator, runner);
   case plan::OpKind::AllToAll: {
     const ops::AllToAllAttributes attributes(op.attributes);
     const comm::ShardExchange exchange{int(attributes.split),

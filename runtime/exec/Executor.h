@@ -132,6 +132,7 @@ private:
   Status communicate(const Call& call);
   Status start(const plan::Op& op, const Expected<int>& message);
   Status finishStarted(const plan::Op& op);
+  static std::vector<comm::Shift> shiftsOf(const Call& call);
 
   const plan::Plan& plan;
   const plan::Stage& stage; // of this rank
@@ -144,7 +145,8 @@ private:
   std::vector<std::string> notes; // see takeNotes
   /// The communicator's ids of messages in flight, by transfer and slot.
   std::map<std::pair<int, int>, int> underway;
-  /// The communicator's ids of collectives in flight, by the buffer they fill.
+  /// The communicator's ids of collectives in flight, by the first buffer that
+  /// they fill.
   std::map<int, int> started;
 };
 

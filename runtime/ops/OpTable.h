@@ -48,8 +48,8 @@ struct Traits {
   bool isActivation = false;
   /// The op names a slice of a buffer and does nothing. No plan contains it.
   bool isAlias = false;
-  /// The executor runs the op as part of another op. No plan contains it.
-  bool isRuntimeOnly = false;
+  /// A pass expands the op into others. No plan contains it.
+  bool isProgramOnly = false;
 };
 
 struct OpInfo {

@@ -43,7 +43,7 @@ TRAITS = {  # fields of ops::Traits
     "elementwise": "isElementwise",
     "activation": "isActivation",
     "alias": "isAlias",
-    "runtime_only": "isRuntimeOnly",
+    "program_only": "isProgramOnly",
 }
 # Any op of the compiler's may have them: in which runs of its function it takes
 # part (`first`, `later`, `last`; in all without it), and how many elements of

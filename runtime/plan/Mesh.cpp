@@ -127,6 +127,14 @@ int groupSize(const Mesh& mesh, const Group& group) {
   return size;
 }
 
+BlockOwner blockOwner(const Mesh& mesh, int rank, std::string_view axis,
+                      int64_t step) {
+  if (step == 0)
+    return BlockOwner::self;
+  return step <= coordinate(mesh, rank, axis) ? BlockOwner::earlier
+                                              : BlockOwner::later;
+}
+
 int64_t elementCount(const std::vector<int64_t>& shape) {
   int64_t count = 1;
   for (int64_t dimension : shape)

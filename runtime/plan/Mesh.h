@@ -43,6 +43,16 @@ int rankInStage(const Mesh& mesh, int rank, int stage);
 /// The number of ranks in each instance of a group.
 int groupSize(const Mesh& mesh, const Group& group);
 
+/// The owner of a block of keys, seen from the rank that attends to it: the
+/// rank itself, or one whose index in the ring is lower or higher.
+enum class BlockOwner { self, earlier, later };
+
+/// The owner of the block that `rank` attends to in a step of ring attention
+/// along `axis`. In step i it is the rank i places before, and the last rank of
+/// the ring comes before the first.
+BlockOwner blockOwner(const Mesh& mesh, int rank, std::string_view axis,
+                      int64_t step);
+
 /// The product of a shape's dimensions; 1 for a scalar.
 int64_t elementCount(const std::vector<int64_t>& shape);
 

@@ -1,9 +1,8 @@
-// Attention over a rank's own keys, around a ring, and over a KV cache. See
-// ValidateOps.cpp.
+// Attention over a rank's own keys, over blocks of keys in a ring, and over a
+// KV cache. See ValidateOps.cpp.
 
 #include "runtime/ops/AttentionOps.h"
 #include "runtime/plan/OpCheck.h"
-#include "runtime/plan/RingWorkspace.h"
 #include "runtime/sizes/AttentionWorkspace.h"
 
 #include <algorithm>
@@ -85,36 +84,49 @@ bool checkAttentionBackward(OpCheck& c) {
          hasRoom(c, sizes::attentionWorkspace(sizesOf(c, q, k)));
 }
 
-/// Checks a ring: the rank's own queries and keys, and the workspace for the
-/// keys of other ranks.
-bool checkRing(OpCheck& c, size_t first, size_t tokens, bool isBackward) {
-  const Buffer &q = c.in(first), &k = c.in(first + 1);
-  if (!checkHeads(c, q, k, c.in(first + 2)) || !c.grouped() ||
-      !c.shaped(k, {q.shape[0], q.shape[1], k.shape[2], q.shape[3]}))
-    return false;
-  // Keeps workspace sizes far below 2^63.
-  if (elementCount(q.shape) + elementCount(k.shape) > int64_t(1) << 56)
-    return c.fail("wants more than 2^56 elements to go round");
-  int64_t count = q.shape[0] * q.shape[1];
-  for (size_t i : {tokens, tokens + 1})
-    if (!c.is(c.in(i), {DType::i32}) || !c.counts(c.in(i), count))
-      return false;
-  if (!isMeasurable(c, q))
-    return false;
-  const RingSizes sizes{sizesOf(c, q, k), c.ranksOfGroup()};
-  return c.workspace(ringWorkspace(sizes, isBackward).elements());
+/// Checks that the op's step is one of its ring.
+bool checkStep(OpCheck& c) {
+  const ops::AttentionBlockAttributes attributes(c.op.attributes);
+  const int64_t ranks = axisSize(c.plan.mesh, attributes.axis);
+  return c.axis(attributes.axis) &&
+         ((attributes.step >= 0 && attributes.step < ranks) ||
+          c.fail("is step " + std::to_string(attributes.step) +
+                 " of a ring of " + std::to_string(ranks)));
 }
 
-bool checkRingAttention(OpCheck& c) {
-  return checkRing(c, 0, 3, false) && c.same(c.in(0), c.out(0)) &&
-         checkLse(c, c.out(1), c.in(0));
+/// Checks the sum of an output or gradient that is like `operand`.
+bool isSum(OpCheck& c, const Buffer& sum, const Buffer& operand) {
+  return c.isMath(sum, operand) && c.counts(sum, elementCount(operand.shape));
 }
 
-bool checkRingAttentionBackward(OpCheck& c) {
-  return checkRing(c, 2, 6, true) && c.same(c.in(2), c.in(0)) &&
-         c.same(c.in(2), c.in(1)) && checkLse(c, c.in(5), c.in(2)) &&
-         c.same(c.in(2), c.out(0)) && c.same(c.in(3), c.out(1)) &&
-         c.same(c.in(3), c.out(2));
+/// Checks scratch memory, which may be absent, in the type and size of
+/// `operand`.
+bool isRoom(OpCheck& c, size_t result, const Buffer& operand) {
+  return !c.hasOut(result) || c.same(operand, c.out(result));
+}
+
+bool checkAttentionBlock(OpCheck& c) {
+  if (!checkStep(c) || !checkHeads(c, c.in(0), c.in(1), c.in(2)))
+    return false;
+  const Buffer& q = c.in(0);
+  return checkTokens(c, q, c.in(1), 3) && isSum(c, c.out(0), q) &&
+         checkLse(c, c.out(1), q) && isRoom(c, 2, q);
+}
+
+bool checkAttentionBlocksEnd(OpCheck& c) {
+  const Buffer& out = c.out(0);
+  return c.is(out, real) && isSum(c, c.in(0), out) && c.isMath(c.out(1), out);
+}
+
+bool checkAttentionBlockBackward(OpCheck& c) {
+  if (!checkStep(c) || !checkHeads(c, c.in(2), c.in(3), c.in(4)))
+    return false;
+  const Buffer &q = c.in(2), &k = c.in(3);
+  return c.same(q, c.in(0)) && c.same(q, c.in(1)) && checkLse(c, c.in(5), q) &&
+         checkTokens(c, q, k, 6) && isSum(c, c.out(0), q) &&
+         isSum(c, c.out(1), k) && isSum(c, c.out(2), k) && isRoom(c, 3, q) &&
+         isRoom(c, 4, k) && isRoom(c, 5, k) && isMeasurable(c, q) &&
+         hasRoom(c, sizes::blockWorkspace(sizesOf(c, q, k)));
 }
 
 bool checkAttentionCached(OpCheck& c) {
@@ -168,13 +180,14 @@ bool checkAttentionOp(OpCheck& c) {
   case ops::AttentionOp::AttentionBackward:
     return checkAttentionBackward(c);
   case ops::AttentionOp::RingAttention:
-    return checkRingAttention(c);
   case ops::AttentionOp::RingAttentionBackward:
-    return checkRingAttentionBackward(c);
-  case ops::AttentionOp::AttentionBlock:
-  case ops::AttentionOp::AttentionBlocksEnd:
-  case ops::AttentionOp::AttentionBlockBackward:
     return c.fail("is no op of a plan");
+  case ops::AttentionOp::AttentionBlock:
+    return checkAttentionBlock(c);
+  case ops::AttentionOp::AttentionBlocksEnd:
+    return checkAttentionBlocksEnd(c);
+  case ops::AttentionOp::AttentionBlockBackward:
+    return checkAttentionBlockBackward(c);
   case ops::AttentionOp::AttentionCached:
     return checkAttentionCached(c);
   }

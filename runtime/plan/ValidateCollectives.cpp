@@ -59,6 +59,28 @@ bool checkAllToAll(OpCheck& c) {
   return c.is(c.out(0), {c.in(0).dtype}) && c.shaped(c.out(0), out);
 }
 
+/// Checks the tensors of a ring shift. Those that are sent are inputs from
+/// number `sent` on; the received ones are the results.
+bool checkShift(OpCheck& c, size_t sent) {
+  if (!c.grouped())
+    return false;
+  for (size_t i = 0; i < c.op.outputs.size(); ++i) {
+    if (c.hasIn(sent + i) != c.hasOut(i))
+      return c.fail("sends and receives other numbers of tensors");
+    if (c.hasOut(i) && !c.same(c.in(sent + i), c.out(i)))
+      return false;
+  }
+  return true;
+}
+
+/// The received tensors are the first inputs of a done op, and its results.
+bool checkShiftDone(OpCheck& c) {
+  const std::vector<int>&in = c.op.inputs, &out = c.op.outputs;
+  return checkShift(c, out.size()) &&
+         (std::equal(out.begin(), out.end(), in.begin()) ||
+          c.fail("completes into other buffers than it received"));
+}
+
 } // namespace
 
 bool checkCollectiveOp(OpCheck& c) {
@@ -80,6 +102,10 @@ bool checkCollectiveOp(OpCheck& c) {
   case ops::CollectiveOp::ReduceScatter:
     return c.grouped() && isSummed(c, c.in(0)) &&
            checkSplit(c, c.out(0), c.in(0), c.ranksOfGroup());
+  case ops::CollectiveOp::RingShiftStart:
+    return checkShift(c, 0);
+  case ops::CollectiveOp::RingShiftDone:
+    return checkShiftDone(c);
   case ops::CollectiveOp::Slice:
     return checkSlice(c, ops::SliceAttributes(c.op.attributes).axis);
   case ops::CollectiveOp::AllToAll:

@@ -71,7 +71,7 @@ bool checkAttributes(OpCheck& c) {
 
 bool isInPlans(OpCheck& c) {
   const ops::Traits& traits = ops::traitsOf(c.op.kind);
-  return !(traits.isAlias || traits.isRuntimeOnly) ||
+  return !(traits.isAlias || traits.isProgramOnly) ||
          c.fail("is no op of a plan");
 }
 

@@ -70,6 +70,14 @@ int64_t attentionWorkspace(const AttentionSizes& sizes) {
   return std::max({ours, deltaElements(sizes), libraryWorkspace(sizes) / 4});
 }
 
+int64_t blockWorkspace(const AttentionSizes& sizes) {
+  const int64_t deltas =
+      deltaElements(sizes) * ops::byteSize(ops::accumulationType(sizes.type));
+  const int64_t bytes =
+      std::max(sizes.window ? 0 : libraryWorkspace(sizes), deltas);
+  return bytes / 4;
+}
+
 int64_t libraryWorkspace(const AttentionSizes& sizes) {
   const bool isOfParts =
       isOfDocuments(sizes) || (sizes.window && sizes.window < sizes.keys);

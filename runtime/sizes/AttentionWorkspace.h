@@ -52,6 +52,9 @@ inline constexpr int64_t mostDeltasInScratch = int64_t(4) << 20;
 /// The workspace of `attention_backward` in f32 elements; 0 when it needs none.
 int64_t attentionWorkspace(const AttentionSizes& sizes);
 
+/// The workspace of `attention_block_backward` in f32 elements.
+int64_t blockWorkspace(const AttentionSizes& sizes);
+
 /// The size in bytes of cuDNN's workspace for the gradient; 0 when cuDNN is not
 /// used or would need more than our limit. A deterministic gradient of
 /// documents or of a window returns 0: cuDNN would need a score matrix of the

@@ -281,7 +281,7 @@ Status attentionBlockKernel(const KernelArgs& args) {
     Forward<T, Math<T>> forward(args, queries, keys, args.outputs[0],
                                 args.outputs[1]);
     forward.markUnseen(nothingSeen<Math<T>>);
-    if (!ops::AttentionBlockAttributes(args.op.attributes).isFirst)
+    if (ops::AttentionBlockAttributes(args.op.attributes).step > 0)
       forward.resume();
     forward.run();
   });

@@ -128,7 +128,7 @@ Status attentionBlockCudaKernel(const CudaKernelArgs& args) {
       shape,
       {in[0].data, in[1].data, in[2].data, args.outputs[0].data,
        args.outputs[1].as<float>(), in[0].type == DType::bf16,
-       ops::AttentionBlockAttributes(args.op.attributes).isFirst
+       ops::AttentionBlockAttributes(args.op.attributes).step == 0
            ? KeyBlock::first
            : KeyBlock::later},
       args.context);

@@ -1,12 +1,12 @@
 // Ring attention blocks by cuDNN.
 //
 // Forward:
-// 1. Write the block's own output, in bf16, to the op's extra buffer, and its
-//    lse to the scratch.
+// 1. Write the block's own output, in bf16, to the op's `room`, and its lse to
+//    the scratch.
 // 2. Merge both with the sums so far, in f32, one warp per row.
 // Backward:
 // 1. Pack the lse of the queries in the block.
-// 2. Write the block's gradients, in bf16, to the op's extra buffers. The lse
+// 2. Write the block's gradients, in bf16, to the op's rooms. The lse
 //    and the output are those of all blocks, so that the weights are those of
 //    the whole softmax.
 // 3. Add the gradients to the sums.
@@ -146,9 +146,9 @@ bool hasRoom(const CudaKernelArgs& args, size_t first) {
 
 std::optional<Status> libraryBlockForward(const CudaKernelArgs& args) {
   const auto &in = args.inputs, &out = args.outputs;
-  const auto block = libraryBlock(args.op, in[0], in[1]);
+  const auto block = libraryBlock(args.op, args.mesh, args.rank, in[0], in[1]);
   const bool isFirst =
-      ops::AttentionBlockAttributes(args.op.attributes).isFirst;
+      ops::AttentionBlockAttributes(args.op.attributes).step == 0;
   // The first block initialises the sum of every query, so it needs all
   // queries.
   if (!block || !hasRoom(args, 2) || (isFirst && block->firstQuery != 0))
@@ -177,13 +177,13 @@ std::optional<Status> libraryBlockForward(const CudaKernelArgs& args) {
 
 std::optional<Status> libraryBlockBackward(const CudaKernelArgs& args) {
   const auto &in = args.inputs, &out = args.outputs;
-  const auto block = libraryBlock(args.op, in[2], in[3]);
+  const auto block = libraryBlock(args.op, args.mesh, args.rank, in[2], in[3]);
   if (!block || !hasRoom(args, 3) || !args.workspace.present())
     return std::nullopt;
   device::AttentionPlans& plans = args.context.attentionPlans();
   const Part queries = queriesOf(*block, in[2]), keys = keysOf(*block, in[3]);
   const bool isFirst =
-      ops::AttentionBlockAttributes(args.op.attributes).isFirst;
+      ops::AttentionBlockAttributes(args.op.attributes).step == 0;
   Scratch room(args.context);
   float* const lse = room.take<float>(queries.rows());
   const int64_t bytes = plans.backwardBytes(block->shape);

@@ -1,15 +1,12 @@
 // Ring attention blocks by cuDNN. AttentionBlockLibrary.cu merges each block's
 // result into that of the blocks before.
 //
-// In addition to the operands of the op descriptions, the executor passes the
-// block's position in the ring and buffers that other kernels do not use:
-//   - attr `keys`: "own", "earlier" or "later", the owner of the keys, where
-//     each rank has an early and a late piece of each row (plan::Inputs);
-//   - outputs after the sums: uninitialised tensors of T like out, or like dq,
-//     dk and dv; absent when T is f32;
-//   - in the backward, zeroed sums for a block's keys and, if `is_first` is
-//     set, for the queries;
-//   - in the backward, a workspace: plan/RingWorkspace.h.
+// Other kernels do not use these parts of the ops:
+//   - `step` and `axis` state whether the keys are the rank's own or those of
+//     an earlier or later rank, where each rank has an early and a late piece
+//     of each row (plan::Inputs);
+//   - the rooms are uninitialised tensors of T, absent when T is f32;
+//   - the backward has a workspace (sizes/AttentionWorkspace.h).
 
 #ifndef RECIPERUN_KERNELS_ATTENTION_ATTENTIONBLOCKLIBRARY_H
 #define RECIPERUN_KERNELS_ATTENTION_ATTENTIONBLOCKLIBRARY_H

@@ -12,11 +12,11 @@
 #include "runtime/device/Tensor.h"
 #include "runtime/device/cuda/AttentionPlans.h"
 #include "runtime/ops/AttentionOps.h"
+#include "runtime/plan/Mesh.h"
 #include "runtime/sizes/AttentionWorkspace.h"
 
 #include <cmath>
 #include <optional>
-#include <string>
 
 namespace reciperun::kernels {
 
@@ -72,20 +72,21 @@ struct LibraryBlock {
 /// whole block. Otherwise all queries see the early piece of an earlier rank,
 /// and the late queries see both pieces of a later rank. nullopt with a window,
 /// which may end inside a piece.
-inline std::optional<LibraryBlock> libraryBlock(const plan::Op& op,
-                                                const device::Tensor& q,
-                                                const device::Tensor& k) {
+inline std::optional<LibraryBlock>
+libraryBlock(const plan::Op& op, const plan::Mesh& mesh, int rank,
+             const device::Tensor& q, const device::Tensor& k) {
   const auto whole = libraryAttention(op, q, k);
   const ops::AttentionBlockAttributes attributes(op.attributes);
-  const std::string& owner = attributes.keys;
-  if (!whole || attributes.window || owner.empty() || whole->queries % 2 != 0)
+  if (!whole || attributes.window || whole->queries % 2 != 0)
     return std::nullopt;
+  const plan::BlockOwner owner =
+      plan::blockOwner(mesh, rank, attributes.axis, attributes.step);
   LibraryBlock block{*whole};
-  if (!whole->isCausal || owner == "own")
+  if (!whole->isCausal || owner == plan::BlockOwner::self)
     return block;
   block.shape.isCausal = false;
   const int64_t piece = whole->queries / 2;
-  if (owner == "earlier") {
+  if (owner == plan::BlockOwner::earlier) {
     block.shape.keys = piece;
     block.shape.keyRows = 2 * piece;
   } else {

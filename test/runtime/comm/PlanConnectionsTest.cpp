@@ -105,6 +105,20 @@ TEST(PlanConnections, kernelsMeetWhereMemoryIsMapped) {
   EXPECT_EQ(connectionsOf(plan).barriers.size(), 1u);
 }
 
+TEST(PlanConnections, aShiftRunsBesideKernelsAndHasTheSizeOfAllThatItSends) {
+  plan::Plan plan = testPlan();
+  plan::Op shift{
+      OpKind::RingShiftStart, "op", {1, 1, 0, -1}, {1, 1, 0, -1}, 0, -1, {}};
+  plan.stages[0].functions[0].ops.push_back(shift);
+  const PlanConnections found = connectionsOf(plan);
+  EXPECT_TRUE(found.groups.empty());
+  EXPECT_TRUE(found.barriers.empty());
+  ASSERT_EQ(found.background.size(), 1u);
+  EXPECT_EQ(found.background.at(0).bytes, 16 * mebibyte + 4000);
+  EXPECT_FALSE(found.background.at(0).isExchange);
+  EXPECT_FALSE(found.packs);
+}
+
 TEST(PlanConnections, sharedRegionsHaveGroupsToo) {
   plan::Plan plan = testPlan();
   plan.stages[1].regions.resize(1);

@@ -11,6 +11,8 @@
 #include "runtime/plan/PlanJson.h"
 #include "test/runtime/plan/SamplePlan.h"
 
+#include <tuple>
+
 #include <gtest/gtest.h>
 
 namespace reciperun::exec {
@@ -127,6 +129,8 @@ class Echo : public comm::LocalCommunicator {
 public:
   using comm::LocalCommunicator::begin;
   Expected<int> begin(const comm::Collective& collective) override {
+    if (collective.kind == comm::Collective::Kind::shift)
+      return beginShift(collective.shifts);
     Tensor in = collective.in;
     const Tensor out = collective.out;
     if (collective.kind == comm::Collective::Kind::reduceScatter)
@@ -147,6 +151,15 @@ public:
   std::vector<int64_t> halfShape;
 
 private:
+  Expected<int> beginShift(std::span<const comm::Shift> shifts) {
+    pending = [all = std::vector(shifts.begin(), shifts.end())] {
+      for (const comm::Shift& shift : all)
+        std::copy_n(shift.out.as<float>(), shift.out.elements(),
+                    shift.in.as<float>());
+    };
+    return 7;
+  }
+
   std::function<void()> pending;
 };
 
@@ -190,6 +203,35 @@ TEST_F(ExecutorTest, aCollectiveEndsWhereItIsDone) {
   EXPECT_NE(made->run(2).message().find("is being filled already"),
             std::string::npos);
   EXPECT_NE(made->run(3).message().find("nothing has begun to fill"),
+            std::string::npos);
+}
+
+TEST_F(ExecutorTest, aShiftFillsAllItsBuffersWhereItIsDone) {
+  std::vector<int> numbers;
+  for (const char* name : {"k", "v", "next k", "next v"})
+    numbers.push_back(plan::addBuffer(plan, name, DType::f32, {3}));
+  const auto [k, v, nextK, nextV] =
+      std::tuple(numbers[0], numbers[1], numbers[2], numbers[3]);
+  plan::Op start = plan::makeOp(OpKind::RingShiftStart, "shift", {k, v, -1, -1},
+                                {nextK, nextV, -1, -1});
+  plan::Op done = plan::makeOp(OpKind::RingShiftDone, "shift",
+                               {nextK, nextV, -1, -1, k, v, -1, -1},
+                               {nextK, nextV, -1, -1});
+  start.group = done.group = 0;
+  plan.stages[0].functions = {{"start", {start}}, {"done", {done}}};
+  plan.stages[0].schedules = {{"train", {call(0, 0), call(1, 0)}}};
+  make();
+  Echo echo;
+  auto made = Executor::make(plan, arena, echo, device);
+  ASSERT_TRUE(made);
+  std::fill_n(made->tensor(k).as<float>(), 3, 4.f);
+  std::fill_n(made->tensor(v).as<float>(), 3, 5.f);
+  ASSERT_TRUE(made->run(0).isOk());
+  EXPECT_EQ(made->tensor(nextK).as<float>()[2], 0);
+  ASSERT_TRUE(made->run(1).isOk());
+  EXPECT_EQ(made->tensor(nextK).as<float>()[2], 4);
+  EXPECT_EQ(made->tensor(nextV).as<float>()[2], 5);
+  EXPECT_NE(made->run(1).message().find("nothing has begun to fill"),
             std::string::npos);
 }
 

@@ -238,5 +238,26 @@ TEST_F(RecordingTest, bothHalvesOfACopyAreInOneFunction) {
                       "function");
 }
 
+TEST_F(RecordingTest, aShiftWithinAFunctionIsRecorded) {
+  const int k = plan::addBuffer(plan, "k", DType::f32, {16});
+  const int v = plan::addBuffer(plan, "v", DType::f32, {16});
+  plan::Op start = plan::makeOp(OpKind::RingShiftStart, "shift", {x, t, -1, -1},
+                                {k, v, -1, -1});
+  plan::Op done = plan::makeOp(OpKind::RingShiftDone, "shift",
+                               {k, v, -1, -1, x, t, -1, -1}, {k, v, -1, -1});
+  start.group = done.group = 0;
+  plan.stages[0].functions[1].ops.push_back(start);
+  plan.stages[0].functions[1].ops.push_back(done);
+  make();
+  EXPECT_TRUE(executor->takeNotes().empty());
+  plan.stages[0].functions[1].ops.pop_back();
+  make();
+  const std::vector<std::string> notes = executor->takeNotes();
+  ASSERT_EQ(notes.size(), 1u);
+  EXPECT_EQ(notes[0], "`collect` is not launched as one graph, but op by op: "
+                      "op `shift` (ring_shift_start) has its other half in "
+                      "another function");
+}
+
 } // namespace
 } // namespace reciperun::exec

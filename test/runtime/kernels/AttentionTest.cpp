@@ -372,7 +372,7 @@ void checkBlocks(const Problem& p, int ranks, DType type, double tolerance) {
     for (size_t step = 0; step < parts.size(); ++step) {
       Part& other = all[(rank + parts.size() - step) % parts.size()];
       Attributes attributes = p.attributes();
-      attributes.add("is_first", step == 0);
+      attributes.add("step", int64_t(step));
       call(OpKind::AttentionBlock,
            {&own.q, &other.k, &other.v, &own.segments, &own.places,
             &other.segments, &other.places},

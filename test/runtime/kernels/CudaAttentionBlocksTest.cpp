@@ -76,7 +76,7 @@ TEST_F(CudaAttentionBlocks, CarryTheSoftmaxOn) {
           k.push_back(numbers(type, keys, 3 + unsigned(step)));
           v.push_back(numbers(type, keys, 5 + unsigned(step)));
           Attributes attributes = s.attributes;
-          attributes.add("is_first", step == 0);
+          attributes.add("step", int64_t(step));
           compare({OpKind::AttentionBlock,
                    {&q, &k[size_t(step)], &v[size_t(step)], &own.segments,
                     &own.places, &other.segments, &other.places},

@@ -39,7 +39,7 @@ DeviceBytes::~DeviceBytes() {
 
 void callOnGpu(plan::OpKind kind, std::vector<Array*> inputs,
                std::vector<Array*> outputs, const Attributes& attributes,
-               int64_t workspaceBytes) {
+               int64_t workspaceBytes, const Place& place) {
   device::CudaContext* gpu = testGpu();
   ASSERT_NE(gpu, nullptr);
   plan::Op op;
@@ -70,8 +70,8 @@ void callOnGpu(plan::OpKind kind, std::vector<Array*> inputs,
     workspace = {buffers.back().data(), plan::DType::f32, workspaceShape};
   }
   ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);
-  const plan::Mesh mesh;
-  const device::CudaKernelArgs args{op, in, out, workspace, mesh, 0, *gpu};
+  const device::CudaKernelArgs args{op,         in,         out, workspace,
+                                    place.mesh, place.rank, *gpu};
   const device::CudaKernel kernel = findCudaKernel(kind);
   ASSERT_NE(kernel, nullptr) << ops::opName(kind) << " has no kernel on GPUs";
   const Status status = kernel(args);

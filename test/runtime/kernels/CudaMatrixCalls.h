@@ -36,10 +36,11 @@ private:
 };
 
 /// Runs an op on the GPU and expects success. Outputs are copied there first,
-/// since some accumulate. The workspace has `workspaceBytes` bytes of noise.
+/// since some accumulate. The workspace has `workspaceBytes` bytes of noise. Of
+/// the place only the rank and its mesh matter.
 void callOnGpu(plan::OpKind kind, std::vector<Array*> inputs,
                std::vector<Array*> outputs, const Attributes& attributes = {},
-               int64_t workspaceBytes = 0);
+               int64_t workspaceBytes = 0, const Place& place = {});
 
 /// Matmul tolerance relative to the largest element. f32: a sum of some hundred
 /// terms, rounded at 6e-8, also for bf16 operands, whose products are exact.

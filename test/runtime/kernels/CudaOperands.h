@@ -70,14 +70,6 @@ inline Array one(plan::DType type, double value) {
   return result;
 }
 
-/// A mesh with one axis.
-inline plan::Mesh meshOf(const char* axis, int size) {
-  plan::Mesh mesh;
-  mesh.axes = {{axis, size}};
-  mesh.ranks = size;
-  return mesh;
-}
-
 } // namespace reciperun::kernels
 
 #endif // RECIPERUN_TEST_KERNELS_CUDAOPERANDS_H

@@ -59,19 +59,18 @@ void checkRing(const std::string& name, int64_t ranks, int64_t rank,
   AttentionResults got(c, type);
   Array sum(DType::f32, in.q.shape()), dq(DType::f32, in.q.shape());
   Array room = in.q, dqRoom = in.q;
-  std::vector<std::string> owners;
   std::vector<Array> k, v, places;
+  const Place place{meshOf("cp", int(ranks)), int(rank)};
   auto withStep = [&](size_t step) {
     Attributes all = attributes;
-    all.add("is_first", step == 0);
-    all.add("keys", owners[step]);
+    all.add("step", int64_t(step));
+    all.add("axis", std::string("cp"));
     return all;
   };
   Array zeros(DType::i32, {c.batch, c.queries});
   for (int64_t step = 0; step < ranks; ++step) {
     const int64_t from = (rank - step + ranks) % ranks;
     const std::vector<int64_t> tokens = tokensOf(from, ranks, piece);
-    owners.push_back(from == rank ? "own" : from < rank ? "earlier" : "later");
     k.push_back(rowsOf(in.k, tokens));
     v.push_back(rowsOf(in.v, tokens));
     places.emplace_back(DType::i32, zeros.shape());
@@ -80,7 +79,7 @@ void checkRing(const std::string& name, int64_t ranks, int64_t rank,
     callOnGpu(OpKind::AttentionBlock,
               {&in.q, &k.back(), &v.back(), &zeros, &places[0], &zeros,
                &places.back()},
-              {&sum, &got.lse, &room}, withStep(size_t(step)));
+              {&sum, &got.lse, &room}, withStep(size_t(step)), 0, place);
   }
   callOnGpu(OpKind::AttentionBlocksEnd, {&sum}, {&got.out, &got.lse});
   const std::string what = name + " " + ops::dtypeName(type) + " rank " +
@@ -99,7 +98,7 @@ void checkRing(const std::string& name, int64_t ranks, int64_t rank,
               {&in.dout, &got.out, &in.q, &k[step], &v[step], &got.lse, &zeros,
                &places[0], &zeros, &places[step]},
               {&dq, &dk, &dv, &dqRoom, &dkRoom, &dvRoom}, withStep(step),
-              8 << 20);
+              8 << 20, place);
     const std::vector<int64_t> tokens = tokensOf(from, ranks, piece);
     expectClose(what + " dk of " + std::to_string(from), dk,
                 rowsOf(wanted.dk, tokens), backward);
@@ -132,13 +131,16 @@ TEST_F(CudaRing, BlocksFitTheWorkspaceOfThePlan) {
                              keys = {1, 4096, 8, 128};
   const device::Tensor q{nullptr, DType::bf16, queries},
       k{nullptr, DType::bf16, keys};
+  // The second rank of three attends to its own block, an earlier and a later
+  // one.
   for (bool isDeterministic : {true, false})
-    for (const char* owner : {"own", "earlier", "later"}) {
+    for (int64_t step : {0, 1, 2}) {
       plan::Op op;
       op.attributes = {{"documents", false},
                        {"deterministic", isDeterministic},
-                       {"keys", std::string(owner)}};
-      const auto block = libraryBlock(op, q, k);
+                       {"step", step},
+                       {"axis", std::string("cp")}};
+      const auto block = libraryBlock(op, meshOf("cp", 3), 1, q, k);
       ASSERT_TRUE(block);
       device::AttentionPlans& plans = testGpu()->attentionPlans();
       const int64_t forward = plans.forwardBytes(block->shape),
@@ -146,9 +148,10 @@ TEST_F(CudaRing, BlocksFitTheWorkspaceOfThePlan) {
       const int64_t given = sizes::libraryWorkspace(sizes::attentionSizes(
           ops::AttentionAttributes(op.attributes), DType::bf16, queries, keys));
       std::printf(
-          "  %s%s: workspace %lld bytes forward, %lld backward of %lld\n",
-          owner, isDeterministic ? " in order" : "", (long long)(forward),
-          (long long)(backward), (long long)(given));
+          "  step %lld%s: workspace %lld bytes forward, %lld backward of "
+          "%lld\n",
+          (long long)(step), isDeterministic ? " in order" : "",
+          (long long)(forward), (long long)(backward), (long long)(given));
       EXPECT_GE(forward, 0) << plans.notice();
       EXPECT_GE(backward, 0) << plans.notice();
       EXPECT_LE(backward, given);

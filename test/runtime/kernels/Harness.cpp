@@ -103,6 +103,13 @@ void Array::set(int64_t i, double value) {
   }
 }
 
+plan::Mesh meshOf(const char* axis, int size) {
+  plan::Mesh mesh;
+  mesh.axes = {{axis, size}};
+  mesh.ranks = size;
+  return mesh;
+}
+
 void call(plan::OpKind kind, std::vector<Array*> inputs,
           std::vector<Array*> outputs, const Attributes& attributes,
           const Place& place, Array* workspace) {

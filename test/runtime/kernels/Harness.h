@@ -54,6 +54,9 @@ struct Place {
   int threads = 2;
 };
 
+/// A mesh with one axis.
+plan::Mesh meshOf(const char* axis, int size);
+
 /// Runs an op and expects success.
 void call(plan::OpKind kind, std::vector<Array*> inputs,
           std::vector<Array*> outputs, const Attributes& attributes = {},

@@ -31,5 +31,15 @@ TEST(Mesh, groups) {
   EXPECT_EQ(groupSize(mesh, {"dp tp", {"tp", "dp"}}), 4);
 }
 
+TEST(Mesh, blocksOfARingComeFromTheRanksBefore) {
+  // Rank 8 is the second of three along `pp`.
+  EXPECT_EQ(coordinate(mesh, 8, "pp"), 1);
+  EXPECT_EQ(blockOwner(mesh, 8, "pp", 0), BlockOwner::self);
+  EXPECT_EQ(blockOwner(mesh, 8, "pp", 1), BlockOwner::earlier);
+  EXPECT_EQ(blockOwner(mesh, 8, "pp", 2), BlockOwner::later);
+  // The first rank receives the block of the last one.
+  EXPECT_EQ(blockOwner(mesh, 0, "pp", 1), BlockOwner::later);
+}
+
 } // namespace
 } // namespace reciperun::plan
