@@ -68,10 +68,10 @@ Training::Training(const plan::Plan& plan, Rank& rank, Options options)
 }
 
 Status Training::prepare() {
+  RECIPERUN_TRY(communicator.agree(checkInputPaths(plan, /*trains=*/true)));
   RECIPERUN_TRY(communicator.agree(makeDirectory()));
   RECIPERUN_TRY(drawRun());
   RECIPERUN_TRY(communicator.agree(checkAnswers()));
-  RECIPERUN_TRY(communicator.agree(checkInputPaths(plan, /*trains=*/true)));
   RECIPERUN_TRY(unlessStopped(sets.open()));
   RECIPERUN_TRY(sets.compare(communicator));
   sets.closeTokenizer();
@@ -425,7 +425,9 @@ void Training::announceResumed() {
   progress->line("nothing is left to do: the recipe's " +
                  std::to_string(steps) +
                  " steps are done; to train on, give it more `train." +
-                 (plan.train.steps > 0 ? "steps`" : "epochs`"));
+                 (plan.train.steps > 0 ? "steps`" : "epochs`") +
+                 "; to train anew, another `train.dir` or "
+                 "`checkpoint.resume = \"never\"`");
 }
 
 /// Prints warnings about the folder of checkpoints.
