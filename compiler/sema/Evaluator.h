@@ -215,6 +215,9 @@ public:
   parametersOf(const std::vector<ast::Parameter>& parameters, const Env* env);
 
   recipe::Origin writtenAt(SourceRange range) const;
+  /// Where the model under evaluation makes the parameter of this name by a
+  /// call of `parameter`; not valid when it does not. Defined in Trace.cpp.
+  SourceRange parameterMade(std::string_view name) const;
 
   // LibraryNames.cpp
   /// Finds a declaration of the library by its name or by a similar spelling,

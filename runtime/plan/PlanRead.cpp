@@ -323,7 +323,7 @@ Expected<Plan> readPlan(const std::string& path, const std::string& folder) {
   const Expected<std::string> text = readTextFile(path, largestPlan);
   RECIPERUN_TRY(text);
   const size_t first = text->find_first_not_of(" \t\r\n");
-  if (first == text->npos || (*text)[first] != '{')
+  if (first != text->npos && (*text)[first] != '{')
     return noPlan(path);
   Expected<Plan> plan = fromJson(*text);
   if (!plan)

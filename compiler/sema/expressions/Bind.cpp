@@ -6,11 +6,11 @@
 // 3. Use the default of a parameter without an argument, or report it.
 
 #include "compiler/sema/Evaluator.h"
-#include "compiler/sema/models/OpArguments.h"
 #include "compiler/sema/models/Trace.h"
 #include "compiler/sema/types/Convert.h"
 #include "compiler/sema/types/Examples.h"
 #include "compiler/sema/types/Mismatch.h"
+#include "compiler/sema/types/OpArguments.h"
 
 #include <algorithm>
 

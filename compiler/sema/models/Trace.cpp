@@ -457,6 +457,10 @@ SourceRange Tracer::parameterMade(std::string_view name) const {
   return {};
 }
 
+SourceRange Evaluator::parameterMade(std::string_view name) const {
+  return tracer ? tracer->parameterMade(name) : SourceRange{};
+}
+
 /// The innermost call that a loop repeats, of those under execution.
 const Tracer::CallPlace* Tracer::repeatedCall() const {
   const CallPlace* found = nullptr;

@@ -306,7 +306,7 @@ TEST_F(LoaderTest, failIdsBeyondTheVocabulary) {
   EXPECT_EQ(
       failure(),
       "`data.train`: line 1 of `" + file->path() +
-          "` has the token 300 (`<s>`) of the 301 that the tokenizer has, "
+          "` has the token 300 (`<s>`) of the 302 that the tokenizer has, "
           "but the model's `vocab` is 259; use the tokenizer that the "
           "recipe was compiled with, or compile it again with a larger "
           "`vocab`");

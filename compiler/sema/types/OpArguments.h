@@ -1,7 +1,7 @@
 // Helps about the arguments of ops: tensors, and names of other tools.
 
-#ifndef RECIPEC_SEMA_MODELS_OPARGUMENTS_H
-#define RECIPEC_SEMA_MODELS_OPARGUMENTS_H
+#ifndef RECIPEC_SEMA_TYPES_OPARGUMENTS_H
+#define RECIPEC_SEMA_TYPES_OPARGUMENTS_H
 
 #include "compiler/diag/Diagnostic.h"
 #include "compiler/sema/values/Value.h"
@@ -32,4 +32,4 @@ bool helpWithOpArgument(Evaluator& evaluator, diag::Builder& builder,
 
 } // namespace recipec::sema
 
-#endif // RECIPEC_SEMA_MODELS_OPARGUMENTS_H
+#endif // RECIPEC_SEMA_TYPES_OPARGUMENTS_H

@@ -1,9 +1,8 @@
 // See OpArguments.h.
 
-#include "compiler/sema/models/OpArguments.h"
+#include "compiler/sema/types/OpArguments.h"
 
 #include "compiler/sema/Evaluator.h"
-#include "compiler/sema/models/Trace.h"
 #include "compiler/sema/values/Comments.h"
 
 #include <algorithm>
@@ -31,9 +30,8 @@ bool helpWithTensor(Evaluator& evaluator, diag::Builder& builder,
   if (!takesTensor(type))
     return false;
   const std::string* name = value.get<std::string>();
-  const SourceRange made = name && evaluator.tracer
-                               ? evaluator.tracer->parameterMade(*name)
-                               : SourceRange{};
+  const SourceRange made =
+      name ? evaluator.parameterMade(*name) : SourceRange{};
   const std::string call(evaluator.sources.text(made));
   if (made.isValid() && call.find('\n') == call.npos) {
     builder.label(made, "the parameter `" + *name + "` is made here")
