@@ -35,8 +35,8 @@ bool helpWithTensor(Evaluator& evaluator, diag::Builder& builder,
   const std::string call(evaluator.sources.text(made));
   if (made.isValid() && call.find('\n') == call.npos) {
     builder.label(made, "the parameter `" + *name + "` is made here")
-        .help("give it a name of the block, `table = " + call +
-              "`, and write `table` here");
+        .help("bind it before, `table = " + call +
+              "`, and write `table` in its place and here");
     return true;
   }
   const std::string written(evaluator.sources.text(range));
