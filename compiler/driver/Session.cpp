@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <cctype>
 #include <filesystem>
+#include <fstream>
 #include <ostream>
 
 namespace recipec::driver {
@@ -64,13 +65,25 @@ std::string folderOf(const Target& target) {
   return parent.empty() || isStandard ? "." : parent;
 }
 
+/// Whether a file begins as the plans that `recipec plan` writes.
+static bool holdsPlan(const std::string& path) {
+  std::string head(32, '\0');
+  std::ifstream(path).read(head.data(), std::streamsize(head.size()));
+  return head.starts_with("{\n\"major\":");
+}
+
 bool Session::open(const std::vector<std::string>& arguments) {
   sets = arguments;
   if (parse::isDataFile(target.file)) {
+    const bool isPlan = holdsPlan(target.file);
     engine
         .report(diag::Kind::FileNotReadable, {},
-                "`" + target.file + "` is a data file, not a recipe")
-        .help("import it in a recipe: `import \"" + target.file + "\" as run`");
+                "`" + target.file + "` is a " +
+                    (isPlan ? "plan" : "data file") + ", not a recipe")
+        .help(isPlan ? "carry it out with `mpirun -np N reciperun train " +
+                           target.file + "`"
+                     : "import it in a recipe: `import \"" + target.file +
+                           "\" as run`");
     return false;
   }
   sema::Loaded loaded = loader.load(target.file);

@@ -5,8 +5,10 @@
 #include "compiler/files/ModelOfWeights.h"
 #include "runtime/base/InputFile.h"
 #include "runtime/base/ParseJson.h"
+#include "runtime/checkpoint/FolderKind.h"
 #include "runtime/checkpoint/HuggingFaceCheck.h"
 #include "runtime/data/FileHead.h"
+#include "runtime/plan/Paths.h"
 
 #include <nlohmann/json.hpp>
 
@@ -44,6 +46,28 @@ void reportUnfit(const Place& place, diag::Engine& engine,
     builder.help(help);
 }
 
+/// What is at a place, with paths in the spelling of the user.
+reciperun::checkpoint::Folder folderAt(const Place& place) {
+  reciperun::checkpoint::Folder found =
+      reciperun::checkpoint::lookAt(place.resolved);
+  if (!found.newest.empty())
+    found.newest = fs::path(place.written) /
+                   found.newest.lexically_relative(place.resolved);
+  return found;
+}
+
+/// Reports the folder of a run or of its checkpoints in place of one of these.
+bool reportRun(const Place& place, diag::Engine& engine) {
+  const reciperun::checkpoint::Folder found = folderAt(place);
+  if (found.newest.empty())
+    return false;
+  const std::string key = place.setting.substr(place.setting.rfind('.') + 1);
+  reportUnfit(place, engine,
+              reciperun::checkpoint::describe(place.written, found),
+              "write `" + key + " = \"" + found.newest.string() + "\"`");
+  return true;
+}
+
 /// A help for a directory without safetensors files, from what else it
 /// contains.
 std::string otherContents(const fs::path& folder) {
@@ -52,15 +76,11 @@ std::string otherContents(const fs::path& folder) {
       fs::exists(folder / "pytorch_model.bin.index.json", code))
     return "its `pytorch_model.bin` becomes `model.safetensors` by "
            "transformers' `save_pretrained`";
-  std::string last;
-  for (fs::directory_iterator at(folder, code), end; !code && at != end;
-       at.increment(code)) {
-    std::string name = at->path().filename().string();
-    if (name.starts_with("step-") &&
-        fs::exists(at->path() / manifestName, code))
-      last = std::max(last, name);
-  }
-  return last.empty() ? "" : "its last checkpoint is `" + last + "`";
+  // Adapters alone start no run, and their model is a folder above.
+  if (fs::exists(folder / "adapter_config.json", code))
+    return "it is an adapter: name the folder of the model that the export "
+           "wrote beside it";
+  return {};
 }
 
 bool checkIndex(const Place& place, const fs::path& folder,
@@ -154,11 +174,14 @@ void checkWeights(const Place& place, const recipe::Recipe& recipe,
   if (fs::exists(folder / manifestName, code))
     return;
   bool isSingle = fs::exists(folder / singleName, code);
-  if (!isSingle && !fs::exists(folder / indexName, code))
-    return reportUnfit(place, engine,
-                       "`" + place.written + "` holds neither `" + singleName +
-                           "` nor `" + indexName + "`, nor is it a checkpoint",
-                       otherContents(folder));
+  if (!isSingle && !fs::exists(folder / indexName, code)) {
+    if (!reportRun(place, engine))
+      reportUnfit(place, engine,
+                  "`" + place.written + "` holds neither `" + singleName +
+                      "` nor `" + indexName + "`, nor is it a checkpoint",
+                  otherContents(folder));
+    return;
+  }
   if (!isSingle && !checkIndex(place, folder, engine))
     return;
   auto files = reciperun::checkpoint::ModelFiles::open(folder);
@@ -181,14 +204,25 @@ void checkWeights(const Place& place, const recipe::Recipe& recipe,
 void checkCheckpoint(const Place& place, const reciperun::plan::Plan& plan,
                      diag::Engine& engine) {
   std::string cause = reciperun::data::whyNoFolder(place.resolved);
+  std::error_code code;
+  // The name alone, as `reciperun checkpoint list` prints it.
+  const fs::path own = fs::path(plan.checkpoint.directory) / place.written;
+  if (!cause.empty() &&
+      fs::exists(reciperun::plan::resolvePath(place.folder, own.string()) +
+                     "/" + manifestName,
+                 code))
+    return reportUnfit(place, engine, "there is no `" + place.written + "`",
+                       "the run's checkpoint of this name is `" + own.string() +
+                           "`: write `resume = \"" + own.string() + "\"`");
   if (!cause.empty())
     return reportMissing(engine, place, cause);
   fs::path folder = place.resolved;
-  std::error_code code;
   if (fs::exists(folder / manifestName, code))
     return checkAdapter(place, plan, engine);
   bool isModel = fs::exists(folder / singleName, code) ||
                  fs::exists(folder / indexName, code);
+  if (!isModel && reportRun(place, engine))
+    return;
   reportUnfit(place, engine,
               "`" + place.written + "` is no checkpoint: it holds no `" +
                   manifestName + "`",

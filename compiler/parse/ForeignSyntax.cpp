@@ -39,10 +39,11 @@ public:
     return wholeDivision() || comment() || forgottenReturn() || equality() ||
            doubleSign() || typedValue() || assignment() || percent() ||
            power() || orSign() || prefix() || quotedName() || elseIf() ||
-           fromImport() || extends() || quotedDeclaration() || hyphens() ||
-           slashes() || table() || thousands() || fatArrow() || method() ||
-           dashedList() || continuation() || dataFile() || valueOfFile() ||
-           settingOfFile() || word();
+           fromImport() || amendedModel() || unpacking() || extends() ||
+           quotedDeclaration() || hyphens() || slashes() || table() ||
+           thousands() || fatArrow() || method() || dashedList() ||
+           continuation() || dataFile() || valueOfFile() || settingOfFile() ||
+           word();
   }
 
 private:
@@ -366,6 +367,47 @@ private:
     if (path == "std" || path == "std.models" || path == "std.schema")
       import = "import " + path + "." + names;
     return fix("write `" + import + "`", rangeOf(from, last), import);
+  }
+
+  /// `model mine amends llama.llama {`: models are declared or given values,
+  /// and do not inherit.
+  bool amendedModel() {
+    const std::string word = textOf(error.token);
+    const bool isWord = found() == TokenType::AMENDS || word == "extends" ||
+                        word == ":" || word == "(" || word == "from" ||
+                        word == "inherits";
+    if (previous(2) != TokenType::MODEL || !isWord || !isName(previous()) ||
+        !isName(next()))
+      return false;
+    size_t last = error.token + 1;
+    while (type(last + 1) == TokenType::DOT && isName(type(last + 2)))
+      last += 2;
+    const std::string name = textOf(error.token - 1);
+    const std::string parent(sources.text(rangeOf(error.token + 1, last)));
+    return help("a model inherits from none: for other sizes write `let " +
+                name + " = " + parent +
+                " { ... }`, for other blocks a model of its own, `model " +
+                name + " { ... }`");
+  }
+
+  /// `[q, k, v] = linear(...)`, `q, k, v = linear(...)` in a block.
+  bool unpacking() {
+    const bool isList = found() == TokenType::SEPARATOR && isComma(error.token);
+    if ((!isList && !isComma(error.token)) || !isName(previous()) ||
+        !isInFunction())
+      return false;
+    size_t last = error.token;
+    while (isComma(last) && isName(type(last + 1)))
+      last += 2;
+    const bool isBracketed = type(last) == TokenType::RBRACKET;
+    if (type(last + isBracketed) != TokenType::ASSIGN)
+      return false;
+    return help("a statement binds one name: write a statement for each, as in "
+                "`" +
+                textOf(error.token - 1) +
+                " = linear(x, hidden -> [heads, "
+                "head_dim], name = \"" +
+                textOf(error.token - 1) + "\")`");
   }
 
   /// `recipe b extends a`, `recipe b : a`, `recipe b(a)`

@@ -12,6 +12,7 @@
 //   Elements.cpp     `in`, indices and slices
 //   Operators.cpp    arithmetic and comparison
 //   Quantities.cpp   numbers with units
+//   Mappings.cpp     mappings of dimensions, `from -> to`
 //   Calls.cpp        functions, schemas called as functions
 //   Bind.cpp         arguments to parameters
 //   Builtins.cpp     the built-in functions
@@ -214,6 +215,9 @@ public:
   parametersOf(const std::vector<ast::Parameter>& parameters, const Env* env);
 
   recipe::Origin writtenAt(SourceRange range) const;
+  /// Where the model under evaluation makes the parameter of this name by a
+  /// call of `parameter`; not valid when it does not. Defined in Trace.cpp.
+  SourceRange parameterMade(std::string_view name) const;
 
   // LibraryNames.cpp
   /// Finds a declaration of the library by its name or by a similar spelling,
@@ -275,9 +279,6 @@ private:
   Value contains(const Value& element, const Value& container,
                  SourceRange range);
   Value makeRange(const Value& left, const Value& right, SourceRange range);
-  Value makeMapping(const Value& left, const Value& right, SourceRange range);
-  bool appendDims(const Value& value, std::vector<DimRef>& dims,
-                  SourceRange range);
   /// Arithmetic with a quantity on one side or both; nullopt when the units
   /// forbid the operation.
   std::optional<Value> quantityArithmetic(ast::BinaryOp op, const Value& left,
@@ -288,10 +289,19 @@ private:
   std::optional<Value> concatenation(const Value& left, const Value& right,
                                      SourceRange range);
 
+  // Mappings.cpp
+  Value makeMapping(const ast::Binary& node, const Value& left,
+                    const Value& right, SourceRange range, const Env& env);
+  /// Appends the dimensions of one side. `id` is its expression, or that of an
+  /// element of it.
+  bool appendDims(ast::ExprId id, const Value& value, std::vector<DimRef>& dims,
+                  const Env& env, bool isInList);
+
   // Calls.cpp
   Value callFunction(const Function& function, const ast::Call& node,
                      SourceRange range, const Env& env);
 
+  bool reportQualifiedOp(const ast::Expr& callee, const Env& env);
   bool keepArguments(const Function& function,
                      std::vector<BoundArgument>& arguments);
   Value functionResult(const ast::FunDecl& declaration, const Env& env);

@@ -30,6 +30,9 @@ Status checkpointToHuggingFace(const std::filesystem::path& checkpoint,
                                const std::filesystem::path& directory,
                                const GoesOn& goesOn = {});
 
+/// Whether a checkpoint is of a run that trained an adapter.
+Expected<bool> hasAdapter(const std::filesystem::path& checkpoint);
+
 /// Writes the adapter of a checkpoint in peft's layout.
 Status checkpointToAdapter(const std::filesystem::path& checkpoint,
                            const std::filesystem::path& directory,

@@ -12,6 +12,8 @@
 #include "runtime/plan/Mesh.h"
 #include "runtime/plan/TensorRows.h"
 
+#include <algorithm>
+
 namespace reciperun::checkpoint {
 namespace {
 
@@ -101,6 +103,13 @@ Status checkpointToHuggingFace(const fs::path& checkpoint,
   CheckpointParameters access(*reader, plan);
   comm::LocalCommunicator alone;
   return exportHuggingFace(plan, access, alone, directory, {.goesOn = goesOn});
+}
+
+Expected<bool> hasAdapter(const fs::path& checkpoint) {
+  Expected<StateReader> reader = StateReader::open(checkpoint);
+  RECIPERUN_TRY(reader);
+  return std::ranges::any_of(reader->manifest().parameters,
+                             &SavedParameter::adapter);
 }
 
 Status checkpointToAdapter(const fs::path& checkpoint,

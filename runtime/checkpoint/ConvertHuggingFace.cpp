@@ -6,6 +6,7 @@
 
 #include "runtime/checkpoint/ExportDirectory.h"
 #include "runtime/checkpoint/FiniteCheck.h"
+#include "runtime/checkpoint/FolderKind.h"
 #include "runtime/checkpoint/HuggingFaceCheck.h"
 #include "runtime/checkpoint/Manifest.h"
 #include "runtime/checkpoint/ModelConfig.h"
@@ -213,12 +214,18 @@ Expected<Form> formOf(const fs::path& path) {
   for (const char* name : {"model.safetensors", "model.safetensors.index.json"})
     if (fs::exists(path / name, code))
       return Form::huggingFace;
-  if (!fs::exists(path, code))
-    return Status::error("there is no `" + path.string() + "`");
-  return Status::error("`" + path.string() +
-                       "` is neither a checkpoint, with a `manifest.json`, nor "
-                       "a Hugging Face directory, with a `model.safetensors` "
-                       "or its index");
+  const Folder folder = lookAt(path);
+  std::string message = describe(path, folder);
+  if (folder.kind == FolderKind::adapter)
+    message += ": convert the model that the export wrote beside it";
+  else if (folder.kind == FolderKind::model)
+    message += ", which has no `model.safetensors` and no index of such files";
+  else if (!folder.newest.empty())
+    message += ": convert that";
+  else if (folder.kind != FolderKind::missing)
+    message += ": name a checkpoint, which has a `manifest.json`, or a Hugging "
+               "Face directory, which has a `model.safetensors` or its index";
+  return Status::error(message);
 }
 
 Status huggingFaceToCheckpoint(const fs::path& directory,

@@ -3,6 +3,7 @@
 #include "runtime/checkpoint/ModelFiles.h"
 
 #include "runtime/base/ParseJson.h"
+#include "runtime/checkpoint/FolderKind.h"
 
 #include <nlohmann/json.hpp>
 
@@ -64,8 +65,9 @@ Status checkIndexed(const SafetensorsFile& file,
 
 Status noSafetensors(const std::filesystem::path& directory) {
   std::error_code code;
-  if (!std::filesystem::is_directory(directory, code))
-    return Status::error("`" + directory.string() + "` is no directory");
+  const Folder folder = lookAt(directory);
+  if (folder.kind != FolderKind::model && folder.kind != FolderKind::other)
+    return Status::error(describe(directory, folder));
   std::string message = "`" + directory.string() + "` holds neither `" +
                         singleName + "` nor `" + indexName + "`";
   if (std::filesystem::exists(directory / "pytorch_model.bin", code) ||

@@ -16,6 +16,9 @@
 namespace reciperun::cli {
 namespace {
 
+/// `--k` is no clear beginning of a name, `--ke` is one.
+constexpr size_t shortestBeginning = 3;
+
 std::string seeHelp(const std::string& path) {
   return "see `" + path + " --help`";
 }
@@ -74,12 +77,22 @@ UsageError unknownOption(const Program& program, const Split& split) {
   const auto owners = ownersOf(name, program.commands, program.name);
   if (!owners.empty())
     return {message, "that is an option of " + quotedList(owners, "and")};
-  std::vector<std::string> names = {"--help"};
+  std::vector<std::string> names;
   if (!split.command)
     names.push_back("--version");
   else
     for (const Option& option : split.command->options)
       names.push_back(option.name);
+  // Only a misspelt `--help` asks for help; `--keep` does not.
+  if (name.starts_with("--h"))
+    names.push_back("--help");
+  // `--keep` for `--keep-last`: what was written is the beginning of a name.
+  std::vector<std::string> longer;
+  for (const std::string& each : names)
+    if (each.starts_with(name) && name.size() > shortestBeginning)
+      longer.push_back(each);
+  if (!longer.empty())
+    return {message, "did you mean " + quotedList(longer, "or") + "?"};
   const auto near = nearest(name, names);
   return {message, near ? "did you mean `" + *near + "`?" : ""};
 }

@@ -104,12 +104,9 @@ private:
   Status checkIds(const Sample& sample) const {
     for (int32_t id : ids)
       if (data.vocab > 0 && id >= data.vocab)
-        return Status::error(
-            "line " + std::to_string(sample.line) + " of `" + source.path +
-            "` has the token " + std::to_string(id) + " (`" +
-            tokenizer.bytesOf(id) + "`), but the model's `vocab` is " +
-            std::to_string(data.vocab) +
-            "; use the model's own tokenizer or a larger `vocab`");
+        return Status::error("line " + std::to_string(sample.line) + " of `" +
+                             source.path + "` has " +
+                             tooLargeId(data, tokenizer, id));
     return {};
   }
 

@@ -45,4 +45,15 @@ Status TextEncoder::userText(std::string_view text,
   return tokenizer.encode(text, hidden, sink);
 }
 
+std::string tooLargeId(const plan::Data& data, const Tokenizer& tokenizer,
+                       int32_t id) {
+  return "the token " + std::to_string(id) + " (`" + tokenizer.bytesOf(id) +
+         "`) of the " + std::to_string(tokenizer.size()) +
+         " that the tokenizer" +
+         (data.tokenizer.empty() ? "" : " `" + data.tokenizer + "`") +
+         " has, but the model's `vocab` is " + std::to_string(data.vocab) +
+         "; use the tokenizer that the recipe was compiled with, or compile it "
+         "again with a larger `vocab`";
+}
+
 } // namespace reciperun::data

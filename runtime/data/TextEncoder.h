@@ -11,6 +11,7 @@
 #include "runtime/plan/Plan.h"
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -36,6 +37,11 @@ private:
   const Tokenizer& tokenizer;
   std::vector<bool> hidden; // by id
 };
+
+/// Describes an id that is not below the model's `vocab`, with its tokenizer:
+/// one that was replaced after the plan was compiled is a frequent cause.
+std::string tooLargeId(const plan::Data& data, const Tokenizer& tokenizer,
+                       int32_t id);
 
 } // namespace reciperun::data
 

@@ -127,12 +127,7 @@ Status TextStream::addDocument(std::string_view text) {
 Status TextStream::checkIds(std::span<const int32_t> some) const {
   for (int32_t id : some)
     if (data.vocab > 0 && id >= data.vocab)
-      return Status::error("it has the token " + std::to_string(id) + " (`" +
-                           tokenizer.bytesOf(id) +
-                           "`), but the model's `vocab` is " +
-                           std::to_string(data.vocab) +
-                           "; use the model's own tokenizer or a larger "
-                           "`vocab`");
+      return Status::error("it has " + tooLargeId(data, tokenizer, id));
   return {};
 }
 

@@ -229,7 +229,8 @@ Status checkVersion(const Json& json) {
   auto major = json.find("major"), minor = json.find("minor");
   if (major == json.end() || minor == json.end() ||
       !major->is_number_integer() || !minor->is_number_integer())
-    return Status::error("this is no plan: it has no version");
+    return Status::error("this is no plan: it has no version; `recipec plan "
+                         "FILE -o plan.json` writes one");
   int64_t foundMajor = major->get<int64_t>(),
           foundMinor = minor->get<int64_t>();
   if (foundMajor == majorVersion && foundMinor >= 0 &&
@@ -301,9 +302,29 @@ Expected<Plan> fromJson(std::string_view text) {
   return plan;
 }
 
+/// The error for a text that does not begin as a plan does. A recipe is what
+/// users name most often.
+static Status noPlan(const std::string& path) {
+  const std::string name = "`" + path + "`";
+  for (const char* ending : {".recipe", ".yaml", ".yml"})
+    if (path.ends_with(ending))
+      return Status::error(name +
+                           " is a recipe, and not a plan: run it with `recipec "
+                           "run " +
+                           path +
+                           "`, or make a plan of it first, with `recipec "
+                           "plan " +
+                           path + " -o plan.json`");
+  return Status::error(name + " is no plan: a plan is the JSON that `recipec "
+                              "plan FILE -o plan.json` writes");
+}
+
 Expected<Plan> readPlan(const std::string& path, const std::string& folder) {
   const Expected<std::string> text = readTextFile(path, largestPlan);
   RECIPERUN_TRY(text);
+  const size_t first = text->find_first_not_of(" \t\r\n");
+  if (first != text->npos && (*text)[first] != '{')
+    return noPlan(path);
   Expected<Plan> plan = fromJson(*text);
   if (!plan)
     return plan.status().withContext("`" + path + "`");

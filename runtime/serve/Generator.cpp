@@ -7,6 +7,7 @@
 #include "runtime/serve/Generator.h"
 
 #include "runtime/checkpoint/Elements.h"
+#include "runtime/checkpoint/FolderKind.h"
 #include "runtime/checkpoint/HuggingFaceImport.h"
 #include "runtime/data/Documents.h"
 #include "runtime/device/HostCopy.h"
@@ -64,24 +65,37 @@ Status checkPlan(const plan::Plan& plan, const fs::path& path) {
   return Status::ok();
 }
 
+/// The error for a path that is no exported model: says what it is, and how a
+/// model comes from it.
+Status noModel(const fs::path& path) {
+  using checkpoint::FolderKind;
+  const checkpoint::Folder folder = checkpoint::lookAt(path);
+  std::string message = checkpoint::describe(path, folder);
+  const fs::path saved =
+      folder.kind == FolderKind::checkpoint ? path : folder.newest;
+  if (folder.kind == FolderKind::adapter)
+    message += "; give the folder of the export, where it is merged into the "
+               "weights";
+  else if (folder.kind == FolderKind::model || folder.kind == FolderKind::other)
+    message = "`" + path.string() +
+              "` holds neither `generate.plan.json` nor `config.json`, so that "
+              "it is no model; give the folder that `export.hf` names";
+  else if (folder.kind == FolderKind::file)
+    message += "; give the folder of a model";
+  else if (!saved.empty())
+    message += "; write a model of it with `reciperun convert " +
+               saved.string() + " DIR`, and give DIR";
+  return Status::error(message);
+}
+
 /// The folder's own plan, or one that is compiled for it.
 Expected<plan::Plan> planOf(const fs::path& directory) {
   const fs::path path = directory / "generate.plan.json";
   std::error_code code;
   if (fs::exists(fs::symlink_status(path, code)))
     return plan::readPlan(path.string());
-  if (!fs::is_directory(directory, code))
-    return Status::error("`" + directory.string() + "` is no directory");
-  if (fs::exists(directory / "adapter_config.json", code))
-    return Status::error("`" + directory.string() +
-                         "` holds an adapter without its model; give the "
-                         "folder of the export, where it is merged into the "
-                         "weights");
-  if (!fs::exists(directory / "config.json", code))
-    return Status::error("`" + directory.string() +
-                         "` holds neither `generate.plan.json` nor "
-                         "`config.json`, so that it is no model");
-  return compilePlan(directory);
+  return fs::exists(directory / "config.json", code) ? compilePlan(directory)
+                                                     : noModel(directory);
 }
 
 } // namespace

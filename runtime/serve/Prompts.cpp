@@ -3,6 +3,7 @@
 #include "runtime/serve/Prompts.h"
 
 #include "runtime/base/ParseJson.h"
+#include "runtime/cli/Spelling.h"
 #include "runtime/data/Utf8.h"
 
 #include <nlohmann/json.hpp>
@@ -53,6 +54,29 @@ Status checkUtf8(std::string_view text) {
                              std::to_string(at + 1));
 }
 
+/// The error for a line without a prompt: says what it has.
+Status noPrompt(const nlohmann::json& json) {
+  if (!json.is_object())
+    return Status::error("the line is of type " +
+                         std::string(json.type_name()) +
+                         "; write a text, or an object with a text `prompt`");
+  if (json.contains("prompt"))
+    return Status::error("the field `prompt` is of type " +
+                         std::string(json["prompt"].type_name()) +
+                         ", and not a text");
+  constexpr size_t mostNames = 8;
+  std::vector<std::string> names;
+  for (const auto& [name, value] : json.items())
+    names.push_back(name);
+  if (names.empty() || names.size() > mostNames)
+    return Status::error("the object has no field `prompt`");
+  const std::string list = cli::quotedList(names, "and");
+  return Status::error("the field `prompt` is missing; the object has " + list +
+                       (names.size() == 1 && json.front().is_string()
+                            ? ": call it `prompt`"
+                            : ""));
+}
+
 Expected<std::string> promptOfJson(std::string_view line) {
   Expected<nlohmann::json> json = parseJson(line, {.noun = "line"});
   RECIPERUN_TRY(json);
@@ -62,8 +86,7 @@ Expected<std::string> promptOfJson(std::string_view line) {
     prompt = found == json->end() ? nullptr : &*found;
   }
   if (!prompt || !prompt->is_string())
-    return Status::error("the line is neither a text nor an object with a text "
-                         "`prompt`");
+    return noPrompt(*json);
   return prompt->get<std::string>();
 }
 

@@ -5,6 +5,7 @@
 
 #include "runtime/checkpoint/CheckpointFolder.h"
 #include "runtime/checkpoint/Files.h"
+#include "runtime/checkpoint/FolderKind.h"
 #include "runtime/checkpoint/FolderLock.h"
 #include "runtime/checkpoint/Verify.h"
 #include "runtime/cli/Options.h"
@@ -58,12 +59,11 @@ Expected<std::vector<fs::path>> stepsIn(const fs::path& folder) {
 /// Resolves a path to a folder of checkpoints: the path itself, or
 /// `checkpoints` in the folder of a run.
 Expected<fs::path> folderOf(const fs::path& path) {
+  using checkpoint::FolderKind;
+  const checkpoint::Folder looked = checkpoint::lookAt(path);
+  if (looked.kind == FolderKind::missing || looked.kind == FolderKind::file)
+    return Status::error(checkpoint::describe(path, looked));
   std::error_code code;
-  const fs::file_status status = fs::status(path, code);
-  if (status.type() == fs::file_type::not_found)
-    return Status::error("there is no `" + path.string() + "`");
-  if (!fs::is_directory(status))
-    return Status::error("`" + path.string() + "` is no folder");
   const fs::path below = path / "checkpoints";
   for (const fs::path& folder : {path, below}) {
     if (folder == below && !fs::is_directory(below, code))
@@ -73,6 +73,9 @@ Expected<fs::path> folderOf(const fs::path& path) {
     if (!steps->empty())
       return folder;
   }
+  if (looked.kind != FolderKind::other)
+    return Status::error(checkpoint::describe(path, looked) +
+                         ": name the folder of a run or of its checkpoints");
   return Status::error("`" + path.string() +
                        "` has no checkpoints: neither it nor a `checkpoints` "
                        "in it has a folder `step-...`");

@@ -13,6 +13,8 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <string>
+#include <string_view>
 
 namespace reciperun::train {
 namespace {
@@ -24,6 +26,57 @@ std::string versionText() {
          std::to_string(plan::minorVersion) + ", kernels for CPUs " +
          (gpus.empty() ? "alone" : "and GPUs of compute capability " + gpus) +
          "\n";
+}
+
+/// An option that other programs have, and what to do here.
+struct ForeignOption {
+  std::string_view command, option, help;
+};
+
+constexpr std::string_view resumes =
+    "the recipe says what a run goes on from: `recipec run FILE --set "
+    "'checkpoint.resume=\"PATH\"'`";
+constexpr std::string_view isCompiled =
+    "the settings of a plan are fixed: `recipec run FILE --set PATH=VALUE` "
+    "compiles the recipe with others";
+
+constexpr ForeignOption foreignOptions[] = {
+    {"train", "--resume", resumes},
+    {"train", "--resume-from-checkpoint", resumes},
+    {"train", "--resume_from_checkpoint", resumes},
+    {"train", "--checkpoint", resumes},
+    {"train", "--ckpt", resumes},
+    {"train", "--load", resumes},
+    {"train", "--set", isCompiled},
+    {"train", "--config", isCompiled},
+    {"train", "--lr", isCompiled},
+    {"train", "--steps", isCompiled},
+    {"train", "--max-steps", isCompiled},
+    {"train", "--epochs", isCompiled},
+    {"train", "--batch-size", isCompiled},
+    {"eval", "--set", isCompiled},
+    {"eval", "--ckpt", "that is `--checkpoint` here"},
+    {"eval", "--load", "that is `--checkpoint` here"},
+    {"eval", "--model", "that is `--checkpoint` here"},
+    {"eval", "--weights", "that is `--checkpoint` here"},
+    {"generate", "--max-length", "that is `--max-tokens` here"},
+    {"generate", "--max-new-tokens", "that is `--max-tokens` here"},
+    {"generate", "--max_new_tokens", "that is `--max-tokens` here"},
+    {"generate", "--input", "that is `--prompt` here"},
+    {"generate", "--model", "the model's folder is the first argument"},
+    {"generate", "--checkpoint",
+     "name the folder of an exported model as the first argument; `reciperun "
+     "convert CHECKPOINT DIR` writes one"},
+    {"convert", "--format", "that is `--to` here"},
+    {"convert", "--output", "the target is the second argument"},
+    {"prune", "--keep-best", "that is `--keep-top` here"},
+};
+
+std::string advise(const cli::Command& command, const std::string& option) {
+  for (const ForeignOption& each : foreignOptions)
+    if (each.command == command.name && each.option == option)
+      return std::string(each.help);
+  return {};
 }
 
 cli::Program describeProgram() {
@@ -40,7 +93,8 @@ cli::Program describeProgram() {
                               {"evaluate", "reciperun eval"},
                               {"export", "reciperun convert"},
                               {"version", "reciperun --version"}},
-          .version = versionText};
+          .version = versionText,
+          .advise = advise};
 }
 
 int dispatch(const std::vector<std::string>& arguments) {

@@ -41,6 +41,15 @@ Status convert(const ConvertArguments& line) {
     return Status::error("`" + line.source() +
                          "` is a Hugging Face directory, whose weights have no "
                          "adapter apart");
+  if (to == Form::adapter) {
+    Expected<bool> has = checkpoint::hasAdapter(line.source());
+    RECIPERUN_TRY(has);
+    if (!*has)
+      return Status::error("`--to=adapter`: `" + line.source() +
+                           "` has no adapter: its run trained the model's own "
+                           "weights; leave `--to` out to write the whole "
+                           "model");
+  }
   return to == Form::adapter
              ? checkpoint::checkpointToAdapter(line.source(), line.target(),
                                                checkStopSignal)

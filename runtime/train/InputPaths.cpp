@@ -43,6 +43,11 @@ std::string startOfRelative(const plan::Plan& plan,
     fs::path start = fs::weakly_canonical(plan.folder, code);
     text = "; relative paths of the plan start in `" +
            (code ? plan.folder : start.string()) + "`";
+    // A plan that was moved without its data.
+    const bool isHere = fs::exists(written, code);
+    text += isHere ? ", and the working folder has `" + written +
+                         "`: start them there with `--folder=.`"
+                   : ": `--folder=DIR` starts them elsewhere";
   });
   return text;
 }

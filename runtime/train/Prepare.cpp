@@ -49,10 +49,10 @@ Training::Training(const plan::Plan& plan, Rank& rank, Options options)
 }
 
 Status Training::prepare() {
+  RECIPERUN_TRY(communicator.agree(checkInputPaths(plan, /*trains=*/true)));
   RECIPERUN_TRY(communicator.agree(makeDirectory()));
   RECIPERUN_TRY(drawRun());
   RECIPERUN_TRY(communicator.agree(checkAnswers()));
-  RECIPERUN_TRY(communicator.agree(checkInputPaths(plan, /*trains=*/true)));
   RECIPERUN_TRY(unlessStopped(sets.open()));
   RECIPERUN_TRY(sets.compare(communicator));
   sets.closeTokenizer();

@@ -3,6 +3,7 @@
 #include "runtime/train/RankJob.h"
 
 #include "runtime/base/Hash.h"
+#include "runtime/checkpoint/FolderKind.h"
 #include "runtime/comm/GroupName.h"
 #include "runtime/exec/Devices.h"
 #include "runtime/plan/Mesh.h"
@@ -105,8 +106,24 @@ int runGuarded(comm::MpiSession& session, const std::function<int()>& part) {
   }
 }
 
+/// The error for a folder in place of a plan.
+static Status folderIsNoPlan(const std::string& path) {
+  const checkpoint::Folder folder = checkpoint::lookAt(path);
+  const std::filesystem::path plan = std::filesystem::path(path) / "plan.json";
+  std::error_code code;
+  return Status::error(
+      checkpoint::describe(path, folder) + ", and no plan: " +
+      (std::filesystem::exists(plan, code)
+           ? "its plan is `" + plan.string() + "`"
+           : "a plan is the file that `recipec plan FILE -o plan.json` "
+             "writes"));
+}
+
 Expected<plan::Plan> readJobPlan(const std::string& path,
                                  const std::string& folder) {
+  std::error_code code;
+  if (std::filesystem::is_directory(path, code))
+    return folderIsNoPlan(path);
   Expected<plan::Plan> plan = plan::readPlan(path, folder);
   if (plan)
     device::setEnvironment(exec::environmentOf(*plan));

@@ -7,12 +7,15 @@
 
 #include "runtime/train/Start.h"
 
+#include "runtime/checkpoint/FolderKind.h"
 #include "runtime/train/Settings.h"
 
 #include <algorithm>
 
 namespace reciperun::train {
 namespace {
+
+namespace fs = std::filesystem;
 
 using checkpoint::Setting;
 using checkpoint::StateReader;
@@ -83,28 +86,43 @@ std::string textOf(const std::vector<Change>& changes,
   return text;
 }
 
-/// Accepts `step-500` for the checkpoint `step-00000500`.
-std::string namedCheckpoint(const std::string& path) {
-  std::filesystem::path written = path;
+/// Accepts `step-500` for the checkpoint `step-00000500`, and the name alone
+/// of one of the run's own checkpoints, as `reciperun checkpoint list` prints
+/// it.
+std::string namedCheckpoint(const std::string& path, const fs::path& own) {
+  const fs::path written = path;
   std::optional<int64_t> step =
       checkpoint::stepOfName(written.filename().string());
   if (!step || checkpoint::isCheckpoint(written))
     return path;
-  return checkpoint::CheckpointFolder(written.parent_path())
-      .checkpoint(*step)
-      .string();
+  const bool isName = !written.has_parent_path();
+  for (const fs::path& folder : {written.parent_path(), own}) {
+    const fs::path found =
+        checkpoint::CheckpointFolder(folder).checkpoint(*step);
+    if (checkpoint::isCheckpoint(found))
+      return found.string();
+    if (!isName)
+      break;
+  }
+  return path;
 }
 
-/// The error for a path that is no checkpoint. When it is a folder of
-/// checkpoints, names the last one.
-Status noCheckpoint(const std::string& setting, const std::string& path) {
-  std::string message = backticked(setting) + ": " + backticked(path) +
-                        " is no checkpoint: it has no " +
-                        backticked(checkpoint::manifestName);
-  checkpoint::CheckpointFolder folder(path);
-  if (folder.open().isOk() && folder.newest())
-    message += "; its last checkpoint is " +
-               backticked(folder.checkpoint(*folder.newest()).string());
+/// The error for a path that is no checkpoint: says what it is, and names the
+/// last checkpoint in it, or the run's own.
+Status noCheckpoint(const std::string& setting, const std::string& path,
+                    const fs::path& own) {
+  using checkpoint::FolderKind;
+  const checkpoint::Folder folder = checkpoint::lookAt(path);
+  std::string message =
+      backticked(setting) + ": " + checkpoint::describe(path, folder);
+  if (folder.kind == FolderKind::model || folder.kind == FolderKind::adapter)
+    message += ", and no checkpoint";
+  else if (folder.newest.empty() && folder.kind != FolderKind::missing)
+    message += "; a checkpoint has a " + backticked(checkpoint::manifestName);
+  const checkpoint::Folder ours = checkpoint::lookAt(own);
+  if (folder.newest.empty() && !ours.newest.empty())
+    message +=
+        "; the run's last checkpoint is " + backticked(ours.newest.string());
   return Status::error(message);
 }
 
@@ -142,14 +160,26 @@ Expected<Start> open(const plan::Plan& plan, const std::string& path,
   return start;
 }
 
+/// What a run may do whose recipe no longer fits the checkpoint that it finds
+/// in its own folder. Users do not ask for `"auto"`: it is the default.
+std::string wayOutOf(const std::string& resume) {
+  if (resume != "auto")
+    return {};
+  return "; the run goes on from its last checkpoint as `checkpoint.resume` is "
+         "`\"auto\"`: to begin anew, give it another `train.dir` or "
+         "`checkpoint.resume = \"never\"`";
+}
+
 /// Opens a checkpoint to resume. Only rank 0 has the settings.
 Expected<Start> resume(const plan::Plan& plan, const data::Loader& data,
                        const std::string& path, bool isRoot,
                        const std::vector<Setting>& settings) {
   Expected<Start> start = open(plan, path, Take::all);
-  RECIPERUN_TRY(start);
+  if (!start)
+    return Status::error(start.message() + wayOutOf(plan.checkpoint.resume));
   Expected<int64_t> step = checkPosition(plan, data, *start->source);
-  RECIPERUN_TRY(step);
+  if (!step)
+    return Status::error(step.message() + wayOutOf(plan.checkpoint.resume));
   start->step = *step;
   start->mayFallBack = plan.checkpoint.resume == "auto";
   if (!isRoot)
@@ -161,14 +191,16 @@ Expected<Start> resume(const plan::Plan& plan, const data::Loader& data,
   return start;
 }
 
-/// Returns the path of the checkpoint that the user named.
+/// Returns the path of the checkpoint that the user named. `own` has the
+/// checkpoints of the run.
 Expected<std::string> namedPath(comm::Communicator& communicator,
+                                const checkpoint::CheckpointFolder& own,
                                 const std::string& setting,
                                 const std::string& name) {
-  std::string path = namedCheckpoint(name);
+  std::string path = namedCheckpoint(name, own.path());
   bool isThere = checkpoint::isCheckpoint(path);
-  RECIPERUN_TRY(
-      communicator.agree(isThere ? Status::ok() : noCheckpoint(setting, name)));
+  RECIPERUN_TRY(communicator.agree(
+      isThere ? Status::ok() : noCheckpoint(setting, name, own.path())));
   return path;
 }
 
@@ -198,7 +230,7 @@ Expected<std::string> resumedPath(const plan::Plan& plan,
     return std::string();
   return resume == "auto"
              ? newestPath(communicator, folder, unreadableWayOut)
-             : namedPath(communicator, "checkpoint.resume", resume);
+             : namedPath(communicator, folder, "checkpoint.resume", resume);
 }
 
 /// Fails when a checkpoint newer than the newest complete one is damaged: the
@@ -252,7 +284,7 @@ Expected<Start> findWeights(const plan::Plan& plan,
                             const std::string& wanted) {
   bool isNamed = !wanted.empty() && wanted != "latest";
   Expected<std::string> path =
-      isNamed ? namedPath(communicator, "--checkpoint", wanted)
+      isNamed ? namedPath(communicator, folder, "--checkpoint", wanted)
               : newestPath(communicator, folder, nameOne);
   RECIPERUN_TRY(path);
   if (!isNamed)

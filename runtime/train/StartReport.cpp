@@ -155,7 +155,9 @@ void StartReport::addResumed(Lines& lines) const {
   lines.push_back("nothing is left to do: the recipe's " +
                   std::to_string(steps) +
                   " steps are done; to train on, give it more `train." +
-                  (plan.train.steps > 0 ? "steps`" : "epochs`"));
+                  (plan.train.steps > 0 ? "steps`" : "epochs`") +
+                  "; to train anew, another `train.dir` or "
+                  "`checkpoint.resume = \"never\"`");
 }
 
 } // namespace reciperun::train

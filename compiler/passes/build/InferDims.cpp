@@ -6,6 +6,7 @@
 
 #include "compiler/passes/build/InferDims.h"
 
+#include "compiler/passes/build/DimMessages.h"
 #include "compiler/passes/common/ExpertRouting.h"
 #include "compiler/passes/common/StateSpaceDims.h"
 #include "compiler/passes/common/ValueNames.h"
@@ -311,7 +312,7 @@ private:
     if (from.size() != to.size() || from.empty() ||
         !same(from.first(from.size() - 1), to.first(to.size() - 1)))
       return {};
-    return "bring one to the shape of the other: `linear(x, " +
+    return "bring one to the shape of the other: `linear(..., " +
            std::string(dimName(from.back())) + " -> " +
            std::string(dimName(to.back())) + ", name = \"...\")`";
   }
@@ -360,6 +361,10 @@ private:
                                  : "contract what the operand has: write " +
                                        mapped(meant) + " before the `->`");
     }
+    if (isExpertRows(x) && w.size() > contracted)
+      warnOfSharedWeight(op, mapped(from),
+                         mapped(std::span(w).first(w.size() - contracted)),
+                         engine);
     Dims result(x.begin(), x.end() - long(contracted));
     result.insert(result.end(), w.begin(), w.end() - long(contracted));
     set(0, std::move(result));
@@ -471,7 +476,7 @@ private:
                     "`attention` takes queries and keys of one width, here " +
                         describe(std::span(q).last(1)));
     if (module[q[2]].size % module[k[2]].size != 0)
-      return headsDiffer(q[2], k[2]);
+      return reportHeads(module, op, q[2], k[2], engine);
     set(0, q);
     set(1, {q[0], q[2], q[1]}, ir::accumulationType(module.compute));
     return true;
@@ -485,21 +490,20 @@ private:
                             " takes [batch, sequence, heads, width of a head] "
                             "as `" +
                             name + "`, and not " + describe(value.dims));
-    if (value.range.isValid())
-      builder.label(value.range, "`" + name + "` is made here");
     std::string last =
         value.dims.empty() ? "hidden" : std::string(dimName(value.dims.back()));
-    builder.help("split it into heads: `linear(x, " + last +
+    if (const ir::Op* linear = linearBehind(module, op.operands[operand])) {
+      builder.label(linear->range, "its [.., `" + last + "`] is made here")
+          .help("make heads there: write `-> [heads, head_dim]` in place of "
+                "`-> " +
+                last + "`");
+      return false;
+    }
+    if (value.range.isValid())
+      builder.label(value.range, "`" + name + "` is made here");
+    builder.help("split it into heads: `linear(..., " + last +
                  " -> [heads, head_dim], name = \"" + std::string(made) +
                  "\")`");
-    return false;
-  }
-
-  bool headsDiffer(DimId queries, DimId keys) {
-    mismatch(sized(keys) + " does not divide " + sized(queries))
-        .label("each key head serves as many query heads")
-        .label(module[queries].range, sized(queries))
-        .label(module[keys].range, sized(keys));
     return false;
   }
 

@@ -8,7 +8,9 @@
 #include "compiler/sema/Evaluator.h"
 #include "compiler/sema/models/Trace.h"
 #include "compiler/sema/types/Convert.h"
+#include "compiler/sema/types/Examples.h"
 #include "compiler/sema/types/Mismatch.h"
+#include "compiler/sema/types/OpArguments.h"
 
 #include <algorithm>
 
@@ -28,7 +30,9 @@ public:
     for (const ast::Argument& argument : node.arguments)
       values.push_back(evaluator.evaluate(argument.value, env));
     size_t next = 0;
-    for (size_t i = 0; i < values.size() && !lacksBrackets(i, next); ++i) {
+    for (size_t i = 0;
+         i < values.size() && !lacksBrackets(i, next) && !isShape(i, next);
+         ++i) {
       const ast::Argument& argument = node.arguments[i];
       bindGiven(i, argument.name ? indexOf(argument.name->text) : next++);
     }
@@ -116,6 +120,103 @@ private:
     return true;
   }
 
+  bool isDim(size_t argument) const {
+    return isPositional(argument) && values[argument].is<DimRef>();
+  }
+
+  /// Reports dimensions where an op takes a tensor of them, as other tools do:
+  /// `embedding(tokens, vocab, hidden)`, `linear(hidden, ffn)`. Without this
+  /// report, each dimension would be reported by itself.
+  bool isShape(size_t first, size_t parameter) {
+    size_t end = first;
+    while (isDim(end))
+      ++end;
+    if (!scope || end == first || parameter >= parameters.size() ||
+        !takesTensor(typeOf(parameters[parameter])))
+      return false;
+    isGood = false;
+    hasUnknown = true;
+    const bool isOne = end - first == 1;
+    const SourceRange place =
+        cover(placeOf(node.arguments[first]), placeOf(node.arguments[end - 1]));
+    auto builder = evaluator.messages.report(
+        diag::Kind::WrongType, place,
+        "`" + parameters[parameter].declaration->name.text + "` of `" + callee +
+            "` is of type `tensor`, and " +
+            (isOne ? "this is a dimension" : "these are dimensions"));
+    const std::string call = callWithTensor(first, end, parameter);
+    if (!call.empty())
+      builder.help((parameter == 0 && isOne
+                        ? "an op has its sizes from its operand: write `"
+                        : "write `") +
+                   call + "`");
+    else if (parameter == 0)
+      builder.help("the tensor comes first: `" + callee + "(" +
+                   onlyTensor(env, parameters.front().declaration->name.text) +
+                   ", ...)`");
+    return true;
+  }
+
+  /// The call with a tensor in place of the dimensions `first` to `end`.
+  std::string callWithTensor(size_t first, size_t end, size_t parameter) const {
+    const std::string dims = textOf(first, end);
+    const std::string x =
+        onlyTensor(env, parameters.front().declaration->name.text);
+    const bool isFollowed = parameter + 1 < parameters.size();
+    const Type* next =
+        isFollowed ? &typeOf(parameters[parameter + 1]) : nullptr;
+    std::string text = parameter > 0 ? textOf(0, first) : x;
+    bool makesTable = parameter > 0;
+    if (parameter == 0 && next && next->kind == Type::Kind::mapping) {
+      if (end - first != 2)
+        return {};
+      text += ", " + textOf(first, first + 1) + " -> " + textOf(first + 1, end);
+    } else if (parameter == 0 && next && next->kind == Type::Kind::tensor) {
+      makesTable = true;
+    } else if (parameter == 0 && end - first > 1) {
+      return {};
+    }
+    std::string name, others;
+    for (size_t i = end; i < node.arguments.size(); ++i) {
+      const ast::Argument& each = node.arguments[i];
+      const std::string written =
+          (each.name ? each.name->text + " = " : "") + textOf(i, i + 1);
+      const bool isScope =
+          each.name && (each.name->text == "name" || each.name->text == "hf");
+      (makesTable && isScope ? name : others) += ", " + written;
+    }
+    if (makesTable)
+      text += ", parameter([" + dims + "]" +
+              (name.empty() ? ", name = \"...\"" : name) + ")";
+    text = callee + "(" + text + others + ")";
+    return text.find('\n') == text.npos ? text : std::string();
+  }
+
+  /// Reports a dimension as an argument of an op that is a number by itself:
+  /// `rmsnorm(x, hidden)` has no width, but an `eps`. With the name of the
+  /// argument, and as the factor of `scale`, it is meant as a number.
+  bool isDimForNumber(size_t given, const std::string& name, const Type& type) {
+    const bool isNumber =
+        type.kind == Type::Kind::real ||
+        std::ranges::any_of(type.members, [](const Type* member) {
+          return member->kind == Type::Kind::real;
+        });
+    if (!scope || !isDim(given) || !isNumber || callee == "scale" ||
+        !evaluator.modules.ops() || !evaluator.modules.ops()->find(callee))
+      return false;
+    const ast::Argument& argument = node.arguments[given];
+    evaluator.messages
+        .report(diag::Kind::WrongType, placeOf(argument),
+                "`" + name + "` of `" + callee + "` is of type `" +
+                    nameOf(type) + "`, and this is the dimension `" +
+                    textOf(given, given + 1) + "`")
+        .help("leave it out: `" + callee +
+              "` has its sizes from its operand; a number is given by name, "
+              "`" +
+              name + " = ...`");
+    return true;
+  }
+
   /// Reports `f(a, b)` for `f(a -> b)`.
   bool lacksArrow(size_t first, size_t parameter) {
     reportSeveral(first, first + 2, parameter,
@@ -186,7 +287,7 @@ private:
       return;
     }
     target.range = argument.name ? cover(argument.name->range, place) : place;
-    if (lacksSource(given, name, type)) {
+    if (lacksSource(given, name, type) || isDimForNumber(given, name, type)) {
       isGood = false;
       target.value.emplace();
       return;
@@ -240,10 +341,16 @@ private:
     std::vector<std::string> names;
     for (const ParameterRef& parameter : parameters)
       names.push_back(parameter.declaration->name.text);
+    if (scope) {
+      names.emplace_back("name");
+      names.emplace_back("hf");
+    }
     auto builder = evaluator.messages.report(
         diag::Kind::UnknownArgument, argument.name->range,
         "`" + callee + "` has no argument `" + argument.name->text + "`");
-    if (builder.suggest(argument.name->range, argument.name->text, names) ||
+    if ((scope &&
+         helpWithOpArgument(evaluator, builder, callee, *argument.name)) ||
+        builder.suggest(argument.name->range, argument.name->text, names) ||
         names.empty())
       return;
     std::string list;
@@ -267,8 +374,7 @@ private:
           .help(parameters.front().declaration->name.text == "self"
                     ? "blocks and functions have no `self`: remove it from the "
                       "declaration"
-                    : "give it: `" + callee + "(" + parameter.name.text +
-                          " = ...)`");
+                    : helpWithMissing(parameter, typeOf(parameters[index])));
       return;
     }
     Value value = evaluator.evaluate(parameter.defaultValue, outside);
@@ -280,6 +386,29 @@ private:
     value.origin.kind = recipe::Origin::Kind::defaultValue;
     isGood = isGood && !value.isPoison();
     bound[index] = {std::move(value), range};
+  }
+
+  /// `add `top_k = 4`, an `int`, to the arguments`
+  std::string helpWithMissing(const ast::Parameter& parameter,
+                              const Type& type) const {
+    std::string example = exampleOf(evaluator, type);
+    const std::string name = type.kind == Type::Kind::any ? "" : nameOf(type);
+    if (takesTensor(type))
+      return "add a tensor to the arguments, `" + parameter.name.text +
+             " = ...`: what an op or a block returns";
+    // A dimension of this name is certainly meant.
+    if (type.kind == Type::Kind::dim) {
+      const std::optional<Value> own =
+          evaluator.lookUp(parameter.name.text, env);
+      return "add `" + parameter.name.text + " = " +
+             (own && own->is<DimRef>() ? parameter.name.text : "...") +
+             "` to the arguments, a dimension of the model";
+    }
+    if (example.empty() || name.empty())
+      return "add `" + parameter.name.text + " = ...` to the arguments";
+    return "add `" + parameter.name.text +
+           " = ...` to the arguments, of type `" + name + "`, such as `" +
+           parameter.name.text + " = " + example + "`";
   }
 
   Evaluator& evaluator;

@@ -3,6 +3,7 @@
 #include "compiler/sema/Evaluator.h"
 #include "compiler/sema/models/Trace.h"
 #include "compiler/sema/names/ForeignWords.h"
+#include "compiler/sema/names/OpNames.h"
 #include "compiler/sema/types/Mismatch.h"
 
 #include <algorithm>
@@ -83,6 +84,16 @@ Value Evaluator::functionResult(const ast::FunDecl& declaration,
   return poison(); // the parser has reported the missing `return`
 }
 
+/// Reports an op or a block that is called as a member of an unknown name.
+bool Evaluator::reportQualifiedOp(const ast::Expr& callee, const Env& env) {
+  const ast::Name* root = env.inBlock ? rootOf(*env.file, callee) : nullptr;
+  if (!root || lookUp(root->text, env))
+    return false;
+  const ast::Name& member = std::get<ast::Member>(callee.node).member;
+  reportQualified(*this, callee, *root, lookUp(member.text, env).has_value());
+  return true;
+}
+
 Value Evaluator::call(const ast::Call& node, SourceRange range,
                       const Env& env) {
   const ast::Expr& calleeExpr = (*env.file)[node.callee];
@@ -95,12 +106,15 @@ Value Evaluator::call(const ast::Call& node, SourceRange range,
           messages.report(diag::Kind::UnknownName, name->name.range,
                           "there is no op or block `" + name->name.text + "`");
       if (!helpWithForeignWord(builder, name->name) &&
+          !helpWithOp(*this, builder, name->name, name->name.range) &&
           !builder.suggest(name->name.range, name->name.text,
                            visibleNames(env)))
         builder.help("`recipec doc std.ops` lists the ops");
       return poison();
     }
     callee = *found;
+  } else if (reportQualifiedOp(calleeExpr, env)) {
+    return poison();
   } else {
     callee = evaluate(node.callee, env);
   }

@@ -1,10 +1,11 @@
-// Operators: arithmetic of numbers, comparison, ranges and mappings.
+// Operators: arithmetic of numbers, comparison and ranges.
 //
 // Integers stay exact: an overflow is an error, and `/` gives a `float` only
 // when the division leaves a remainder. A result that is no finite `float` is
 // also an error. Comparing a number with a quantity, or quantities of different
 // units, is an error. Comparing with another type is allowed (`steps == none`).
 
+#include "compiler/ast/Operators.h"
 #include "compiler/sema/Evaluator.h"
 #include "compiler/sema/models/Trace.h"
 #include "compiler/sema/values/Arithmetic.h"
@@ -13,44 +14,6 @@
 
 namespace recipec::sema {
 namespace {
-
-std::string_view spellingOf(ast::BinaryOp op) {
-  switch (op) {
-  case ast::BinaryOp::add:
-    return "+";
-  case ast::BinaryOp::subtract:
-    return "-";
-  case ast::BinaryOp::multiply:
-    return "*";
-  case ast::BinaryOp::divide:
-    return "/";
-  case ast::BinaryOp::remainder:
-    return "%";
-  case ast::BinaryOp::equal:
-    return "==";
-  case ast::BinaryOp::notEqual:
-    return "!=";
-  case ast::BinaryOp::less:
-    return "<";
-  case ast::BinaryOp::lessEqual:
-    return "<=";
-  case ast::BinaryOp::greater:
-    return ">";
-  case ast::BinaryOp::greaterEqual:
-    return ">=";
-  case ast::BinaryOp::logicalAnd:
-    return "and";
-  case ast::BinaryOp::logicalOr:
-    return "or";
-  case ast::BinaryOp::range:
-    return "..";
-  case ast::BinaryOp::maps:
-    return "->";
-  case ast::BinaryOp::in:
-    return "in";
-  }
-  return {};
-}
 
 std::optional<int64_t> wholeOf(const Value& value) {
   if (const int64_t* whole = value.get<int64_t>())
@@ -157,7 +120,7 @@ Value Evaluator::binary(const ast::Binary& node, SourceRange range,
   using Op = ast::BinaryOp;
   if (node.op == Op::logicalAnd || node.op == Op::logicalOr) {
     std::string what =
-        "an operand of `" + std::string(spellingOf(node.op)) + "`";
+        "an operand of `" + std::string(ast::spelling(node.op)) + "`";
     std::optional<bool> left = condition(node.left, env, what);
     if (!left)
       return poison();
@@ -174,21 +137,25 @@ Value Evaluator::binary(const ast::Binary& node, SourceRange range,
   case Op::equal:
   case Op::notEqual:
     if (mixesUnits(left, right))
-      return reportOperands(spellingOf(node.op), left, right, range);
+      return reportOperands(ast::spelling(node.op), left, right, range);
     return {isEqual(left, right) == (node.op == Op::equal), writtenAt(range)};
   case Op::in:
     return contains(left, right, range);
   case Op::range:
     return makeRange(left, right, range);
   case Op::maps:
-    return makeMapping(left, right, range);
+    return makeMapping(node, left, right, range, env);
   default:
     break;
   }
   if (isComparison(node.op))
     return compare(node.op, left, right, range);
   if (left.is<Tensor>() || right.is<Tensor>())
-    return tracer ? tracer->arithmetic(node.op, left, right, range) : poison();
+    return tracer
+               ? tracer->arithmetic(
+                     node.op, left, right, range,
+                     std::string(sources.text((*env.file)[node.right].range)))
+               : poison();
   return arithmetic(node.op, left, right, range);
 }
 
@@ -227,7 +194,7 @@ Value Evaluator::arithmetic(ast::BinaryOp op, const Value& left,
       return *result;
   if (op == ast::BinaryOp::multiply && left.is<const ListValue*>() && b)
     return repeated(*this, **left.get<const ListValue*>(), *b, range);
-  return reportOperands(spellingOf(op), left, right, range);
+  return reportOperands(ast::spelling(op), left, right, range);
 }
 
 std::optional<Value> Evaluator::concatenation(const Value& left,
@@ -258,7 +225,7 @@ Value Evaluator::negate(const Value& operand, SourceRange range) {
     return poison();
   if (operand.is<Tensor>() && tracer)
     return tracer->arithmetic(ast::BinaryOp::multiply, operand,
-                              {int64_t(-1), {}}, range);
+                              {int64_t(-1), {}}, range, "-1");
   if (auto* quantity = operand.get<recipe::Quantity>())
     return {
         recipe::Quantity{-quantity->amount, quantity->unit, quantity->written},
@@ -292,7 +259,7 @@ Value Evaluator::compare(ast::BinaryOp op, const Value& left,
   const std::string* t = right.get<std::string>();
   if (s && t)
     return {ordered(op, *s, *t), origin};
-  return reportOperands(spellingOf(op), left, right, range);
+  return reportOperands(ast::spelling(op), left, right, range);
 }
 
 bool Evaluator::isEqual(const Value& left, const Value& right) {
@@ -354,39 +321,6 @@ Value Evaluator::makeRange(const Value& left, const Value& right,
   if (begin && end)
     return {Range{*begin, *end}, writtenAt(range)};
   return reportOperands("..", left, right, range);
-}
-
-bool Evaluator::appendDims(const Value& value, std::vector<DimRef>& dims,
-                           SourceRange range) {
-  if (const DimRef* dim = value.get<DimRef>()) {
-    dims.push_back(*dim);
-    return true;
-  }
-  if (const ListValue* const* list = value.get<const ListValue*>()) {
-    for (const Value& element : (*list)->elements)
-      if (!appendDims(element, dims, element.origin.range))
-        return false;
-    if (dims.empty())
-      messages.report(diag::Kind::InvalidValue, range,
-                      "`->` maps at least one dimension to at least one");
-    return !dims.empty();
-  }
-  messages
-      .report(diag::Kind::WrongType, range,
-              "`->` maps named dimensions, and this is of type `" +
-                  typeNameOf(value) + "`")
-      .help("declare a field of type `dim` in the model");
-  return false;
-}
-
-Value Evaluator::makeMapping(const Value& left, const Value& right,
-                             SourceRange range) {
-  Mapping mapping;
-  if (!appendDims(left, mapping.from, range) ||
-      !appendDims(right, mapping.to, range))
-    return poison();
-  return {&std::as_const(store.make<Mapping>(std::move(mapping))),
-          writtenAt(range)};
 }
 
 // ---- results

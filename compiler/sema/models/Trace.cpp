@@ -2,6 +2,7 @@
 
 #include "compiler/sema/models/Trace.h"
 
+#include "compiler/ast/Operators.h"
 #include "compiler/sema/types/Convert.h"
 #include "compiler/sema/values/Loops.h"
 #include "compiler/sema/values/Lower.h"
@@ -31,6 +32,23 @@ void declareLocal(std::string_view name, Value value, const Env& env) {
     *local = std::move(value);
   else
     env.locals->names.emplace_back(name, std::move(value));
+}
+
+/// How to compute with tensors what `op` does not.
+std::string wayOutOf(ast::BinaryOp op, const Value& left, const Value& right,
+                     const std::string& rightText) {
+  const bool isSum = rightText.find_first_of("+-*/%") != rightText.npos &&
+                     rightText.find('(') == rightText.npos;
+  const std::string operand = isSum ? "(" + rightText + ")" : rightText;
+  const bool isLine = operand.find('\n') == operand.npos;
+  if (op == ast::BinaryOp::divide && left.is<Tensor>() && right.isNumber() &&
+      isLine)
+    return "multiply by the inverse: write `* (1 / " + operand + ")`";
+  if (op == ast::BinaryOp::subtract && left.is<Tensor>() &&
+      right.is<Tensor>() && isLine)
+    return "add the negative: write `+ -" + operand + "`";
+  return "tensors are added and multiplied with one another, and multiplied by "
+         "a number";
 }
 
 } // namespace
@@ -277,7 +295,8 @@ Value Tracer::callOp(const Block& op, const ast::Call& node, SourceRange range,
 }
 
 Value Tracer::arithmetic(ast::BinaryOp op, const Value& left,
-                         const Value& right, SourceRange range) {
+                         const Value& right, SourceRange range,
+                         const std::string& rightText) {
   bool isPair = left.is<Tensor>() && right.is<Tensor>();
   std::string_view name;
   if (op == ast::BinaryOp::add && isPair)
@@ -292,10 +311,9 @@ Value Tracer::arithmetic(ast::BinaryOp op, const Value& left,
   if (!entry || (!isPair && !factor)) {
     evaluator.messages
         .report(diag::Kind::WrongType, range,
-                "this operator does not take `" + typeNameOf(left) + "` and `" +
-                    typeNameOf(right) + "`")
-        .help("tensors are added and multiplied with one another, and "
-              "multiplied by a number");
+                "`" + std::string(ast::spelling(op)) + "` does not take `" +
+                    typeNameOf(left) + "` and `" + typeNameOf(right) + "`")
+        .help(wayOutOf(op, left, right, rightText));
     return {};
   }
   const Block& block =
@@ -429,6 +447,18 @@ std::string Tracer::lastDims(recipe::TensorId tensor) const {
     tensor = call.op == "add" ? call.operands.back() : call.operands.front();
   }
   return {};
+}
+
+SourceRange Tracer::parameterMade(std::string_view name) const {
+  for (const recipe::Call& call : dataflow.calls)
+    if (call.op == "parameter" &&
+        (call.name == name || call.name.ends_with("." + std::string(name))))
+      return call.range;
+  return {};
+}
+
+SourceRange Evaluator::parameterMade(std::string_view name) const {
+  return tracer ? tracer->parameterMade(name) : SourceRange{};
 }
 
 /// The innermost call that a loop repeats, of those under execution.

@@ -32,13 +32,18 @@ public:
   /// Evaluates a call of a block or op inside a block.
   Value call(const Block& block, const ast::Call& node, SourceRange range,
              const Env& env);
-  /// Evaluates `+` and `*` with a tensor operand.
+  /// Evaluates `+` and `*` with a tensor operand. `rightText` is how the right
+  /// operand is written, for messages.
   Value arithmetic(ast::BinaryOp op, const Value& left, const Value& right,
-                   SourceRange range);
+                   SourceRange range, const std::string& rightText);
 
   /// What a tensor's last dimensions are, as a mapping writes them, where the
   /// calls that made it tell: `ffn`, `[heads, head_dim]`. Else empty.
   std::string lastDims(recipe::TensorId tensor) const;
+
+  /// The call of the op `parameter` that made the parameter of this name,
+  /// within any scope; not valid when there is none.
+  SourceRange parameterMade(std::string_view name) const;
 
 private:
   /// The joined names of the enclosing calls.

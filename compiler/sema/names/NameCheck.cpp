@@ -5,6 +5,7 @@
 #include "compiler/sema/names/NameCheck.h"
 
 #include "compiler/sema/names/ForeignWords.h"
+#include "compiler/sema/names/OpNames.h"
 
 #include <algorithm>
 
@@ -52,6 +53,8 @@ void NameCheck::name(const ast::Name& name, bool isCalled) {
   auto builder = evaluator.messages.report(diag::Kind::UnknownName, name.range,
                                            std::move(message));
   if (helpWithForeignWord(builder, name) ||
+      (isCalled && isInBlock &&
+       helpWithOp(evaluator, builder, name, name.range)) ||
       builder.suggest(name.range, name.text, candidates))
     return;
   if (isCalled && isInBlock)
@@ -65,6 +68,16 @@ void NameCheck::name(const ast::Name& name, bool isCalled) {
                                        : ", ") +
              ("`" + std::string(locals[i]) + "`");
   builder.help("the block has " + known);
+}
+
+/// Reports a call of a member of an unknown name, `F.silu(x)`, in a block.
+bool NameCheck::qualified(const ast::Expr& callee) {
+  const ast::Name* root = isInBlock ? rootOf(file, callee) : nullptr;
+  if (!root || isKnown(root->text))
+    return false;
+  reportQualified(evaluator, callee, *root,
+                  isKnown(std::get<ast::Member>(callee.node).member.text));
+  return true;
 }
 
 // ---- expressions
@@ -91,7 +104,7 @@ struct NameCheck::Walk {
   void operator()(const ast::Call& node) const {
     if (auto* callee = std::get_if<ast::NameRef>(&self.file[node.callee].node))
       self.name(callee->name, true);
-    else
+    else if (!self.qualified(self.file[node.callee]))
       self.check(node.callee);
     for (const ast::Argument& argument : node.arguments)
       self.check(argument.value);

@@ -38,6 +38,7 @@ private:
   void entry(const ast::Item& item);
   void loop(const ast::For& node, void (NameCheck::*inner)(ast::BodyId));
   void name(const ast::Name& name, bool isCalled);
+  bool qualified(const ast::Expr& callee);
   bool isKnown(std::string_view name) const;
 
   Evaluator& evaluator;

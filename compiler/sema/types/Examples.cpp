@@ -107,6 +107,29 @@ std::string exampleOf(Evaluator& evaluator, const Schema& schema,
   return name + "(" + arguments + form + ")";
 }
 
+std::string madeOfNumber(Evaluator& evaluator, const Value& value,
+                         const Type& type, SourceRange range) {
+  if (!value.isNumber() || type.kind != Type::Kind::schema)
+    return {};
+  const ast::FieldDecl* only = nullptr;
+  for (const Field& field : type.schema->fields) {
+    if (field.declaration->isFixed ||
+        field.declaration->defaultValue != ast::ExprId::none)
+      continue;
+    if (only)
+      return {};
+    only = field.declaration;
+  }
+  if (!only ||
+      !convert(evaluator, value,
+               *evaluator.types.resolve(*type.schema->layer.env, only->type)))
+    return {};
+  const std::string written(evaluator.sources.text(range));
+  if (written.empty() || written.find('\n') != written.npos)
+    return {};
+  return nameOf(type) + "(" + only->name.text + " = " + written + ")";
+}
+
 /// A record without required fields is shown with its optional fields.
 static std::string fieldsOf(Evaluator& evaluator, const Schema& schema,
                             const std::string& name) {

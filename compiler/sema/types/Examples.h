@@ -28,6 +28,12 @@ std::string exampleFor(const Object& object, const Slot& slot);
 /// line by line behind "Written with"; one empty form where nothing has to.
 std::vector<std::string> formsOf(const Schema& schema);
 
+/// The record of `type` whose one required field is the number that the user
+/// wrote at `range`: `normal(std = 0.02)` for `0.02`. Empty where the type is
+/// none of such records.
+std::string madeOfNumber(Evaluator& evaluator, const Value& value,
+                         const Type& type, SourceRange range);
+
 } // namespace recipec::sema
 
 #endif // RECIPEC_SEMA_TYPES_EXAMPLES_H

@@ -13,6 +13,7 @@
 #include "compiler/sema/types/Convert.h"
 #include "compiler/sema/types/Examples.h"
 #include "compiler/sema/types/Intent.h"
+#include "compiler/sema/types/OpArguments.h"
 #include "compiler/sema/types/Quotation.h"
 #include "compiler/sema/values/BuiltinFunction.h"
 #include "compiler/sema/values/Comments.h"
@@ -510,6 +511,17 @@ void helpWithType(Evaluator& evaluator, diag::Builder& builder,
       return;
     }
   }
+  if (helpWithTensor(evaluator, builder, value, type, range))
+    return;
+  // `bias = 0`: the example `true` would say the contrary.
+  const int64_t* bit = value.get<int64_t>();
+  const bool isSwitch = findAlternative(
+      type, [](const Type& each) { return each.kind == Type::Kind::boolean; });
+  if (isSwitch && bit && (*bit == 0 || *bit == 1)) {
+    const std::string word = *bit ? "true" : "false";
+    builder.help("write `" + word + "`").fixIt(range, word);
+    return;
+  }
   std::vector<std::string> examples;
   if (type.kind == Type::Kind::schema)
     examples = evaluator.namesOf(*type.schema);
@@ -525,7 +537,15 @@ void helpWithType(Evaluator& evaluator, diag::Builder& builder,
     if (!example.empty())
       examples.push_back(std::move(example));
   }
-  if (!examples.empty() && examples.size() <= listedAlternatives)
+  // `init = 0.02`: the records that one number makes, with the user's.
+  std::vector<std::string> made;
+  for (const Type* member : alternatives(type))
+    if (std::string text = madeOfNumber(evaluator, value, *member, range);
+        !text.empty())
+      made.push_back(std::move(text));
+  if (!made.empty())
+    builder.help("write " + joinAlternatives(made));
+  else if (!examples.empty() && examples.size() <= listedAlternatives)
     builder.help("write, for example, " + joinAlternatives(examples));
 }
 

@@ -7,6 +7,8 @@ namespace {
 
 constexpr std::string_view beginning = "Also known as ";
 constexpr std::string_view valuesBeginning = "Values of other tools: ";
+constexpr std::string_view absentArgument = "No argument for ";
+constexpr std::string_view argumentsBeginning = "Arguments of other tools: ";
 constexpr std::string_view absentBeginning = "No field for ";
 
 /// The list of names at the end of a comment, on one line.
@@ -60,6 +62,8 @@ std::optional<std::string> listedAs(const ast::Comments& comments,
 
 std::string whyAbsent(const ast::Comments& comments, std::string_view name) {
   std::string list = sentenceOf(comments, absentBeginning);
+  if (list.empty())
+    list = sentenceOf(comments, absentArgument);
   size_t reason = list.find(" (");
   if (reason == list.npos ||
       list.substr(0, reason).find("`" + std::string(name) + "`") == list.npos)
@@ -67,15 +71,27 @@ std::string whyAbsent(const ast::Comments& comments, std::string_view name) {
   return list.substr(reason + 2, list.rfind(')') - reason - 2);
 }
 
-std::optional<std::string> valueListedAs(const ast::Comments& comments,
+/// What "`written` is `ours`" says in the sentence behind `start`.
+static std::optional<std::string> oursOf(const ast::Comments& comments,
+                                         std::string_view start,
                                          std::string_view written) {
-  std::string list = sentenceOf(comments, valuesBeginning);
+  std::string list = sentenceOf(comments, start);
   std::string entry = "`" + std::string(written) + "` is `";
   size_t at = list.find(entry);
   if (at == list.npos)
     return std::nullopt;
   at += entry.size();
   return list.substr(at, list.find('`', at) - at);
+}
+
+std::optional<std::string> valueListedAs(const ast::Comments& comments,
+                                         std::string_view written) {
+  return oursOf(comments, valuesBeginning, written);
+}
+
+std::optional<std::string> argumentListedAs(const ast::Comments& comments,
+                                            std::string_view name) {
+  return oursOf(comments, argumentsBeginning, name);
 }
 
 std::string exampleIn(const ast::Comments& comments) {

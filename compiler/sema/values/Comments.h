@@ -14,6 +14,11 @@
 //
 //   ## Values of other tools: `"zero3"` is `"parameters"`.
 //   ## No field for `load_in_4bit`, `quantization` (there is no QLoRA).
+//
+// The comment of an op says the same of its arguments, which have no comments:
+//
+//   ## Arguments of other tools: `base` is `theta`, `rope_theta` is `theta`.
+//   ## No argument for `dim` (the operand has the width).
 
 #ifndef RECIPEC_SEMA_VALUES_COMMENTS_H
 #define RECIPEC_SEMA_VALUES_COMMENTS_H
@@ -37,6 +42,10 @@ std::string whyAbsent(const ast::Comments& comments, std::string_view name);
 /// What a comment says that a value of another tool, as it is written, is here.
 std::optional<std::string> valueListedAs(const ast::Comments& comments,
                                          std::string_view written);
+
+/// The argument of an op that other tools call `name`, as its comment says.
+std::optional<std::string> argumentListedAs(const ast::Comments& comments,
+                                            std::string_view name);
 
 /// The first value that a comment writes behind "say": `say "out/model"`.
 std::string exampleIn(const ast::Comments& comments);

@@ -91,7 +91,7 @@ TEST(ModelFiles, WritesNoTwoTensorsOfOneName) {
 
 TEST(ModelFiles, SaysWhatIsMissing) {
   TestFolder folder;
-  EXPECT_NE(ModelFiles::open(folder / "none").message().find("no directory"),
+  EXPECT_NE(ModelFiles::open(folder / "none").message().find("there is no"),
             std::string::npos);
   folder.write("pytorch_model.bin", "");
   EXPECT_NE(ModelFiles::open(folder.path()).message().find("save_pretrained"),

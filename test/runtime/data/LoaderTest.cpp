@@ -303,10 +303,13 @@ TEST_F(LoaderTest, failWhereNothingFits) {
 TEST_F(LoaderTest, failIdsBeyondTheVocabulary) {
   write(R"({"p": "hello", "c": "b"})");
   data.vocab = 259;
-  EXPECT_EQ(failure(),
-            "`data.train`: line 1 of `" + file->path() +
-                "` has the token 300 (`<s>`), but the model's `vocab` is 259; "
-                "use the model's own tokenizer or a larger `vocab`");
+  EXPECT_EQ(
+      failure(),
+      "`data.train`: line 1 of `" + file->path() +
+          "` has the token 300 (`<s>`) of the 302 that the tokenizer has, "
+          "but the model's `vocab` is 259; use the tokenizer that the "
+          "recipe was compiled with, or compile it again with a larger "
+          "`vocab`");
 }
 
 TEST_F(LoaderTest, failSources) {

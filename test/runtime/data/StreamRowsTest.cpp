@@ -197,8 +197,10 @@ TEST_F(StreamRowsTest, failText) {
       failure(),
       "`data.train`: the document that begins in line 1 of `" +
           greeting.path() +
-          "`: it has the token 259 (`hello`), but the model's `vocab` is 259; "
-          "use the model's own tokenizer or a larger `vocab`");
+          "`: it has the token 259 (`hello`) of the 302 that the tokenizer "
+          "has, but the model's `vocab` is 259; use the tokenizer that the "
+          "recipe was compiled with, or compile it again with a larger "
+          "`vocab`");
 }
 
 TEST_F(StreamRowsTest, failDocumentsWithoutAnEnd) {

@@ -122,7 +122,9 @@ TEST(PlanJson, tellsThePlaceOfDamage) {
   EXPECT_EQ(message(replaced(text, "\"task\":", "\"task\"")),
             "the plan is damaged: line 5, column 11: no JSON from here on");
   EXPECT_EQ(message("[1]"), "a plan is a JSON object, this is a list");
-  EXPECT_EQ(message("{}"), "this is no plan: it has no version");
+  EXPECT_EQ(message("{}"),
+            "this is no plan: it has no version; `recipec plan FILE -o "
+            "plan.json` writes one");
   EXPECT_EQ(message(std::string(200000, '[')),
             "the plan is damaged: line 1, column 129: lists and objects are "
             "nested more than 128 deep");

@@ -50,9 +50,13 @@ TEST(Prompts, AreUtf8) {
 
 TEST(Prompts, SayWhereALineIsNone) {
   EXPECT_NE(refusal("a.jsonl", "\"x\"\n{\"text\": \"y\"}\n")
-                .find("line 2: the line is neither a text nor"),
+                .find("line 2: the field `prompt` is missing; the object has "
+                      "`text`: call it `prompt`"),
             std::string::npos);
-  EXPECT_NE(refusal("a.jsonl", "{\"prompt\": 3}").find("line 1: the line is"),
+  EXPECT_NE(refusal("a.jsonl", "{\"prompt\": 3}")
+                .find("line 1: the field `prompt` is of type number"),
+            std::string::npos);
+  EXPECT_NE(refusal("a.jsonl", "[1]").find("line 1: the line is of type array"),
             std::string::npos);
   EXPECT_NE(refusal("a.jsonl", std::string(100000, '[')).find("128 deep"),
             std::string::npos);

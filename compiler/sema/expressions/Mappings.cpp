@@ -1,0 +1,203 @@
+// Mappings of dimensions, `from -> to`, and messages about sides that are none.
+//
+// A side is a dimension or a list of dimensions. What is written there instead
+// tells what was meant: a product of dimensions is a list of them, a field of
+// type `int` lacks the type `dim`, a size is a dimension not declared yet.
+
+#include "compiler/sema/Evaluator.h"
+#include "compiler/sema/values/Lower.h"
+
+#include <algorithm>
+
+namespace recipec::sema {
+namespace {
+
+/// A side of a mapping, or an element of one, that is no dimension.
+class NoDimension {
+public:
+  NoDimension(Evaluator& evaluator, ast::ExprId id, const Value& value,
+              const Env& env, bool isInList)
+      : evaluator(evaluator), file(*env.file), id(id), value(value), env(env),
+        isInList(isInList) {}
+
+  void report() {
+    if (reportField())
+      return;
+    auto builder = evaluator.messages.report(
+        diag::Kind::WrongType, file[id].range,
+        "`->` maps named dimensions, and this is of type `" +
+            typeNameOf(value) + "`");
+    if (!helpWithProduct(builder) && !helpWithName(builder) &&
+        !helpWithSize(builder))
+      builder.help("declare a field of type `dim` in the model");
+  }
+
+private:
+  std::string textOf(SourceRange range) const {
+    return std::string(evaluator.sources.text(range));
+  }
+
+  /// `ffn : int` in the model, where `dim` is due: the declaration is wrong,
+  /// however often the field is used.
+  bool reportField() {
+    auto* name = std::get_if<ast::NameRef>(&file[id].node);
+    const Binding binding =
+        name ? evaluator.findBinding(name->name.text, env) : Binding{};
+    if (!binding.slot || !binding.slot->field || !binding.env->object->schema ||
+        !value.get<int64_t>())
+      return false;
+    const Schema& schema = *binding.env->object->schema;
+    const ast::TypeId type = binding.slot->field->declaration->type;
+    const SourceRange place = (*schema.layer.env->file)[type].range;
+    if (evaluator.isLibrary(place))
+      return false;
+    const std::string& field = name->name.text;
+    evaluator.messages
+        .report(diag::Kind::WrongType, place,
+                "`" + field + "` is of type `" + textOf(place) +
+                    "`, and `->` maps dimensions, which are of type `dim`")
+        .label(file[id].range, "it is mapped here")
+        .help("write `" + field + " : dim`")
+        .fixIt(place, "dim");
+    return true;
+  }
+
+  /// `heads * head_dim -> hidden`
+  bool helpWithProduct(diag::Builder& builder) {
+    std::string dims;
+    if (!factors(id, dims) || dims.find(',') == dims.npos)
+      return false;
+    const std::string text = isInList ? dims : "[" + dims + "]";
+    builder.help("several dimensions are a list: write `" + text + "`")
+        .fixIt(file[id].range, text);
+    return true;
+  }
+
+  /// Appends the factors of a product, and whether all of them are dimensions.
+  bool factors(ast::ExprId expr, std::string& dims) {
+    auto* product = std::get_if<ast::Binary>(&file[expr].node);
+    if (product && product->op == ast::BinaryOp::multiply)
+      return factors(product->left, dims) && factors(product->right, dims);
+    if (!std::holds_alternative<ast::NameRef>(file[expr].node) ||
+        !evaluator.evaluate(expr, env).is<DimRef>())
+      return false;
+    dims += (dims.empty() ? "" : ", ") + textOf(file[expr].range);
+    return true;
+  }
+
+  /// `"hidden" -> "ffn"`
+  bool helpWithName(diag::Builder& builder) {
+    const std::string* name = value.get<std::string>();
+    const Binding binding =
+        name ? evaluator.findBinding(*name, env) : Binding{};
+    if (!binding.slot)
+      return false;
+    builder
+        .help("write `" + *name +
+              "`, without the quotation marks: a dimension is a field of type "
+              "`dim`")
+        .fixIt(file[id].range, *name);
+    return true;
+  }
+
+  /// `hidden -> 384`, `hidden -> 3 * hidden`
+  bool helpWithSize(diag::Builder& builder) {
+    const int64_t* size = value.get<int64_t>();
+    if (!size || *size < 1)
+      return false;
+    const std::string same = dimOf(*size);
+    if (!same.empty() &&
+        std::holds_alternative<ast::IntLiteral>(file[id].node)) {
+      builder.help("write `" + same + "`, the dimension of this size")
+          .fixIt(file[id].range, same);
+      return true;
+    }
+    std::string text = textOf(file[id].range);
+    std::string name = freeName();
+    // A variable of the block has the name and the size of the new field.
+    if (std::holds_alternative<ast::NameRef>(file[id].node)) {
+      name = text;
+      text = textOf(value.origin.range);
+    }
+    if (text.empty() || text == name || text.find('\n') != text.npos)
+      return false;
+    builder.help("declare it in the model, `" + name + " : dim = " + text +
+                 "`, and write `" + name + "`");
+    return true;
+  }
+
+  /// The name of the model's only dimension of a size; empty where there are
+  /// several or none.
+  std::string dimOf(int64_t size) const {
+    std::string found;
+    for (const Env* at = &env; at; at = at->outer) {
+      if (!at->object || !at->object->schema || !at->object->schema->isModel)
+        continue;
+      for (const Slot& slot : at->object->slots) {
+        const DimRef* dim = slot.value.get<DimRef>();
+        if (!dim || dim->size != size)
+          continue;
+        if (!found.empty())
+          return {};
+        found = slot.name;
+      }
+      return found;
+    }
+    return found;
+  }
+
+  std::string freeName() const {
+    for (const char* name : {"width", "inner", "features"})
+      if (!evaluator.findBinding(name, env))
+        return name;
+    return "size";
+  }
+
+  Evaluator& evaluator;
+  const ast::File& file;
+  ast::ExprId id;
+  const Value& value;
+  const Env& env;
+  bool isInList;
+};
+
+} // namespace
+
+bool Evaluator::appendDims(ast::ExprId id, const Value& value,
+                           std::vector<DimRef>& dims, const Env& env,
+                           bool isInList) {
+  if (const DimRef* dim = value.get<DimRef>()) {
+    dims.push_back(*dim);
+    return true;
+  }
+  const ListValue* const* list = value.get<const ListValue*>();
+  if (!list) {
+    NoDimension(*this, id, value, env, isInList).report();
+    return false;
+  }
+  auto* written = std::get_if<ast::ListExpr>(&(*env.file)[id].node);
+  const std::vector<Value>& elements = (*list)->elements;
+  for (size_t i = 0; i < elements.size(); ++i)
+    if (!appendDims(written ? written->elements[i] : id, elements[i], dims, env,
+                    written != nullptr))
+      return false;
+  if (dims.empty())
+    messages
+        .report(diag::Kind::InvalidValue, (*env.file)[id].range,
+                "`->` maps at least one dimension to at least one")
+        .help("write a dimension of the model, as in `hidden -> ffn`");
+  return !dims.empty();
+}
+
+Value Evaluator::makeMapping(const ast::Binary& node, const Value& left,
+                             const Value& right, SourceRange range,
+                             const Env& env) {
+  Mapping mapping;
+  if (!appendDims(node.left, left, mapping.from, env, false) ||
+      !appendDims(node.right, right, mapping.to, env, false))
+    return poison();
+  return {&std::as_const(store.make<Mapping>(std::move(mapping))),
+          writtenAt(range)};
+}
+
+} // namespace recipec::sema

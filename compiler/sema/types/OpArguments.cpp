@@ -1,0 +1,96 @@
+// See OpArguments.h.
+
+#include "compiler/sema/types/OpArguments.h"
+
+#include "compiler/sema/Evaluator.h"
+#include "compiler/sema/values/Comments.h"
+
+#include <algorithm>
+
+namespace recipec::sema {
+
+bool takesTensor(const Type& type) {
+  return type.kind == Type::Kind::tensor ||
+         std::ranges::any_of(type.members, [](const Type* member) {
+           return member->kind == Type::Kind::tensor;
+         });
+}
+
+/// The dimensions of a mapping as a shape: `[vocab, hidden]`.
+static std::string shapeOf(const Mapping& mapping) {
+  std::string shape;
+  for (const std::vector<DimRef>* side : {&mapping.from, &mapping.to})
+    for (const DimRef& dim : *side)
+      shape += (shape.empty() ? "[" : ", ") + std::string(dim.name);
+  return shape + "]";
+}
+
+bool helpWithTensor(Evaluator& evaluator, diag::Builder& builder,
+                    const Value& value, const Type& type, SourceRange range) {
+  if (!takesTensor(type))
+    return false;
+  const std::string* name = value.get<std::string>();
+  const SourceRange made =
+      name ? evaluator.parameterMade(*name) : SourceRange{};
+  const std::string call(evaluator.sources.text(made));
+  if (made.isValid() && call.find('\n') == call.npos) {
+    builder.label(made, "the parameter `" + *name + "` is made here")
+        .help("bind it before, `table = " + call +
+              "`, and write `table` in its place and here");
+    return true;
+  }
+  const std::string written(evaluator.sources.text(range));
+  const ListValue* const* list = value.get<const ListValue*>();
+  const bool isShape =
+      value.is<DimRef>() || (list && !(*list)->elements.empty() &&
+                             (*list)->elements.front().is<DimRef>());
+  std::string shape = list ? written : "[" + written + ", ...]";
+  if (const Mapping* const* mapping = value.get<const Mapping*>())
+    shape = shapeOf(**mapping);
+  else if (!isShape)
+    shape.clear();
+  const std::string as = name ? *name : "...";
+  if (shape.empty())
+    builder.help("give a tensor: what an op or a block returns, or "
+                 "`parameter([vocab, hidden], name = \"" +
+                 as + "\")`");
+  else
+    builder.help("a tensor of this shape is `parameter(" + shape +
+                 ", name = \"...\")`");
+  return true;
+}
+
+std::string onlyTensor(const Env& env, const std::string& otherwise) {
+  std::string only;
+  for (const Env* at = &env; at && !at->object; at = at->outer) {
+    if (!at->locals)
+      continue;
+    for (const auto& [name, value] : at->locals->names) {
+      if (!value.is<Tensor>())
+        continue;
+      if (!only.empty())
+        return otherwise;
+      only = name;
+    }
+  }
+  return only.empty() ? otherwise : only;
+}
+
+bool helpWithOpArgument(Evaluator& evaluator, diag::Builder& builder,
+                        const std::string& op, const ast::Name& name) {
+  const ModuleEntry* entry =
+      evaluator.modules.ops() ? evaluator.modules.ops()->find(op) : nullptr;
+  if (!entry)
+    return false;
+  const ast::Comments& comments = entry->declaration->comments;
+  if (auto own = argumentListedAs(comments, name.text)) {
+    builder.help("that is `" + *own + "` here").fixIt(name.range, *own);
+    return true;
+  }
+  const std::string why = whyAbsent(comments, name.text);
+  if (!why.empty())
+    builder.help(why + ": leave it out");
+  return !why.empty();
+}
+
+} // namespace recipec::sema

@@ -1,0 +1,35 @@
+// Helps about the arguments of ops: tensors, and names of other tools.
+
+#ifndef RECIPEC_SEMA_TYPES_OPARGUMENTS_H
+#define RECIPEC_SEMA_TYPES_OPARGUMENTS_H
+
+#include "compiler/diag/Diagnostic.h"
+#include "compiler/sema/values/Value.h"
+
+#include <string>
+#include <string_view>
+
+namespace recipec::sema {
+
+class Evaluator;
+
+/// Whether an argument of the type is an operand.
+bool takesTensor(const Type& type);
+
+/// Helps with a value in place of a tensor; false where none is due. Proposes
+/// no `none`, which would compile and mean another model.
+bool helpWithTensor(Evaluator& evaluator, diag::Builder& builder,
+                    const Value& value, const Type& type, SourceRange range);
+
+/// A tensor of the block around `env`, for an example; `otherwise` where it has
+/// several or none.
+std::string onlyTensor(const Env& env, const std::string& otherwise);
+
+/// Helps with an argument of an op that other tools call `name`, by the comment
+/// of the op; false where the comment does not have the name.
+bool helpWithOpArgument(Evaluator& evaluator, diag::Builder& builder,
+                        const std::string& op, const ast::Name& name);
+
+} // namespace recipec::sema
+
+#endif // RECIPEC_SEMA_TYPES_OPARGUMENTS_H

@@ -1,0 +1,122 @@
+// See FolderKind.h. Reads names, and of manifests the serial number alone.
+
+#include "runtime/checkpoint/FolderKind.h"
+
+#include "runtime/base/InputFile.h"
+#include "runtime/base/ParseJson.h"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <initializer_list>
+#include <system_error>
+#include <vector>
+
+namespace reciperun::checkpoint {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* manifestFile = "manifest.json";
+
+bool has(const fs::path& folder, const char* name) {
+  std::error_code code;
+  return fs::exists(folder / name, code);
+}
+
+bool hasOneOf(const fs::path& folder,
+              std::initializer_list<const char*> names) {
+  return std::ranges::any_of(
+      names, [&](const char* name) { return has(folder, name); });
+}
+
+/// The place of a checkpoint in the order in which a run saved them; -1 when
+/// its manifest is damaged.
+int64_t serialOf(const fs::path& checkpoint) {
+  auto text = readTextFile(checkpoint / manifestFile);
+  auto json = parseJson(text ? *text : "");
+  if (!json || !json->is_object())
+    return -1;
+  auto serial = json->find("serial");
+  return serial != json->end() && serial->is_number_integer()
+             ? serial->get<int64_t>()
+             : 0;
+}
+
+/// The checkpoint in a folder that was saved last, of equal serial numbers the
+/// one of the highest step; empty when there is none.
+fs::path newestIn(const fs::path& folder) {
+  std::vector<fs::path> paths;
+  std::error_code code;
+  for (fs::directory_iterator at(folder, code), end; !code && at != end;
+       at.increment(code)) {
+    const std::string name = at->path().filename().string();
+    const bool isStep = name.starts_with("step-") &&
+                        name.find_first_not_of("0123456789", 5) == name.npos;
+    if (isStep && has(at->path(), manifestFile))
+      paths.push_back(at->path());
+  }
+  std::ranges::sort(paths);
+  fs::path newest;
+  int64_t highest = -1;
+  for (const fs::path& path : paths)
+    if (int64_t serial = serialOf(path); serial >= highest) {
+      newest = path;
+      highest = serial;
+    }
+  return newest;
+}
+
+} // namespace
+
+Folder lookAt(const fs::path& path) {
+  std::error_code code;
+  const fs::file_status status = fs::status(path, code);
+  if (status.type() == fs::file_type::not_found)
+    return {FolderKind::missing, {}};
+  if (!fs::is_directory(status))
+    return {FolderKind::file, {}};
+  if (has(path, manifestFile))
+    return {FolderKind::checkpoint, {}};
+  if (fs::path newest = newestIn(path); !newest.empty())
+    return {FolderKind::checkpoints, newest};
+  const fs::path newest = newestIn(path / "checkpoints");
+  const bool hasFilesOfRun =
+      has(path, "plan.json") && has(path, "metrics.jsonl");
+  if (!newest.empty() || hasFilesOfRun)
+    return {FolderKind::run, newest};
+  if (has(path, "adapter_config.json"))
+    return {FolderKind::adapter, {}};
+  if (hasOneOf(path, {"generate.plan.json", "config.json", "model.safetensors",
+                      "model.safetensors.index.json"}))
+    return {FolderKind::model, {}};
+  return {FolderKind::other, {}};
+}
+
+std::string describe(const fs::path& path, const Folder& folder) {
+  const std::string name = "`" + path.string() + "`";
+  const std::string newest = "`" + folder.newest.string() + "`";
+  switch (folder.kind) {
+  case FolderKind::missing:
+    return "there is no " + name;
+  case FolderKind::file:
+    return name + " is a file";
+  case FolderKind::checkpoint:
+    return name + " is a checkpoint";
+  case FolderKind::checkpoints:
+    return name + " is a folder of checkpoints, the last of which is " + newest;
+  case FolderKind::run:
+    return name + " is the folder of a run" +
+           (folder.newest.empty() ? ", which has no checkpoint"
+                                  : ", whose last checkpoint is " + newest);
+  case FolderKind::adapter:
+    return name + " is an adapter without its model";
+  case FolderKind::model:
+    return name + " is the folder of a model";
+  case FolderKind::other:
+    return name + " is a folder without checkpoints and without a model";
+  }
+  return name;
+}
+
+} // namespace reciperun::checkpoint
