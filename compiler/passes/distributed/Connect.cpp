@@ -266,7 +266,13 @@ private:
 
   ir::LinkConnection linkOf(int number, int from, int to) const {
     const int width = sizes::blocksOfLine(areNear(from, to));
-    return {number, from, to, width, senderBytes(width), receiverBytes(width)};
+    const int64_t made = madeBytes(width);
+    return {number,
+            from,
+            to,
+            width,
+            made + senderBytes(width),
+            made + receiverBytes(width)};
   }
 
   /// Whether some rank of a stage has its counterpart in another stage on its

@@ -127,6 +127,15 @@ TEST(Verify, Collectives) {
   program.expectFound("slice %y over", "slice %down over", "is sliced");
 }
 
+TEST(Verify, GroupsOfRanks) {
+  program.expectFound("silu %up :", "silu %up over tp :", "has no group");
+  program.expectFound(
+      "over tp {dim = 1} : f32[batch/dp, sequence/tp, hidden]\n}",
+      "over tp {axis = \"tp\", dim = 1} : f32[batch/dp, "
+      "sequence/tp, hidden]\n}",
+      "the attribute `axis` is unknown");
+}
+
 TEST(Verify, RowsElsewhere) {
   EXPECT_EQ(program.findingsWith("[32, 16]", "[32, 16] from 8 of 40"),
             std::vector<std::string>());
