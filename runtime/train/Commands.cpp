@@ -72,9 +72,10 @@ constexpr ForeignOption foreignOptions[] = {
     {"prune", "--keep-best", "that is `--keep-top` here"},
 };
 
-std::string advise(const cli::Command& command, const std::string& option) {
+std::string advise(const cli::Command& command,
+                   const cli::UnknownOption& option) {
   for (const ForeignOption& each : foreignOptions)
-    if (each.command == command.name && each.option == option)
+    if (each.command == command.name && each.option == option.name)
       return std::string(each.help);
   return {};
 }
