@@ -25,7 +25,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 /// A longer argument is not rewritten.
-constexpr size_t longest = 2000;
+constexpr size_t longest = 500;
 
 struct Parts {
   std::string path, value;
@@ -144,6 +144,26 @@ std::vector<std::string> several(const std::string& argument) {
   return isWhole && settings.size() > 1 ? settings : std::vector<std::string>();
 }
 
+/// The settings that a wrong argument most likely means, each for a `--set` of
+/// its own. They can be parsed. Empty when nothing is known.
+std::vector<std::string> repairedSettings(const std::string& argument,
+                                          FileLoader& loader) {
+  if (std::vector<std::string> settings = several(argument);
+      std::all_of(settings.begin(), settings.end(), isParsed) &&
+      !settings.empty())
+    return settings;
+  const Parts parts = partsOf(argument);
+  if (parts.path.empty() || parts.value.empty())
+    return {};
+  const LibraryIndex index(loader);
+  const std::string path = repairedPath(parts.path, index);
+  for (const std::string& value : {parts.value, repairedValue(parts.value)})
+    if (std::string text = path + "=" + value;
+        text != argument && text.find('\'') == text.npos && isParsed(text))
+      return {text};
+  return {};
+}
+
 std::string listed(const std::vector<std::string>& settings) {
   std::string text;
   for (const std::string& each : settings)
@@ -176,32 +196,16 @@ std::string quotedForShell(const std::string& argument) {
   return isPlain ? argument : "'" + argument + "'";
 }
 
-std::vector<std::string> repairedSettings(const std::string& argument,
-                                          FileLoader& loader) {
-  const bool isShort = argument.size() <= longest &&
-                       argument.find_first_of("\n\r") == argument.npos;
-  if (!isShort)
-    return {};
-  if (std::vector<std::string> settings = several(argument);
-      std::all_of(settings.begin(), settings.end(), isParsed) &&
-      !settings.empty())
-    return settings;
-  const Parts parts = partsOf(argument);
-  if (parts.path.empty() || parts.value.empty())
-    return {};
-  const LibraryIndex index(loader);
-  const std::string path = repairedPath(parts.path, index);
-  for (const std::string& value : {parts.value, repairedValue(parts.value)})
-    if (std::string text = path + "=" + value;
-        text != argument && text.find('\'') == text.npos && isParsed(text))
-      return {text};
-  return {};
-}
-
 void reportWrongSetting(SourceMap& sources, SourceId source,
                         const diag::Engine& found, FileLoader& loader,
                         diag::Engine& engine) {
   const std::string argument(sources.text(source));
+  const bool isShort = argument.size() <= longest &&
+                       argument.find_first_of("\n\r") == argument.npos;
+  if (!isShort) {
+    engine.append(found);
+    return;
+  }
   const std::vector<std::string> meant = repairedSettings(argument, loader);
   std::string help = meant.empty() ? helpWithoutValue(partsOf(argument))
                                    : "write `" + listed(meant) + "`";

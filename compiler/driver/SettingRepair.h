@@ -7,17 +7,11 @@
 #include "compiler/driver/Loader.h"
 
 #include <string>
-#include <vector>
 
 namespace recipec::driver {
 
 /// The argument as a shell takes it: in single quotes where it needs them.
 std::string quotedForShell(const std::string& argument);
-
-/// The settings that a wrong argument most likely means, each for a `--set` of
-/// its own. They can be parsed. Empty when nothing is known.
-std::vector<std::string> repairedSettings(const std::string& argument,
-                                          FileLoader& loader);
 
 /// Reports the errors `found` in a wrong argument, the source `source`, with a
 /// help that writes it as it is meant.

@@ -315,7 +315,8 @@ void Evaluator::reportUnknownName(const ast::Name& name, const Env& env) {
     std::erase_if(names, [](const std::string& each) {
       return findBuiltin(each) != nullptr;
     });
-  if (builder.suggest(name.range, name.text, names) ||
+  if ((isValue && helpWithNamedRecord(builder, name)) ||
+      builder.suggest(name.range, name.text, names) ||
       helpWithLibrary(builder, name, env))
     return;
   if (std::optional<KnownDeclaration> own = declarationKnownAs(name.text)) {
