@@ -208,6 +208,10 @@ cli::Check refuseSetting(const cli::Command& command,
       !isPath(std::string_view(setting).substr(0, equals)) ||
       std::filesystem::exists(operand, ignored))
     return std::nullopt;
+  if (command.name == "explain")
+    return cli::UsageError{"`" + operand + "` is a setting, not a path",
+                           "name it without a value: `recipec explain FILE " +
+                               setting.substr(0, equals) + "`"};
   const std::string message = "`" + operand + "` is a setting, not a file";
   const auto known =
       settingFor(setting.substr(0, equals), setting.substr(equals + 1));

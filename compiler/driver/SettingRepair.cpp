@@ -153,7 +153,9 @@ std::vector<std::string> repairedSettings(const std::string& argument,
       !settings.empty())
     return settings;
   const Parts parts = partsOf(argument);
-  if (parts.path.empty() || parts.value.empty())
+  const bool isElement = !parts.path.empty() && parts.path.ends_with(']') &&
+                         std::isdigit((unsigned char)parts.path.rbegin()[1]);
+  if (parts.path.empty() || parts.value.empty() || isElement)
     return {};
   const LibraryIndex index(loader);
   const std::string path = repairedPath(parts.path, index);
@@ -176,6 +178,10 @@ std::string helpWithoutValue(const Parts& parts) {
   if (parts.path.empty())
     return "a setting is written `--set PATH=VALUE`, as in `--set "
            "parallel.tp=2`";
+  static const std::regex element(R"(^([\w.]+)\[\d+\]$)");
+  if (std::smatch match; std::regex_match(parts.path, match, element))
+    return "an element is not set alone: write the whole list, `--set '" +
+           match[1].str() + "=[...]'`";
   if (parts.value.empty())
     return "write a value behind `=`, `--set " + parts.path +
            "=VALUE`; a shell variable that is not set leaves none";

@@ -13,6 +13,7 @@
 
 #include "compiler/base/Utf8.h"
 #include "compiler/recipe/Format.h"
+#include "compiler/sema/recipes/AxisHelp.h"
 #include "compiler/sema/types/Mismatch.h"
 
 #include <algorithm>
@@ -245,7 +246,7 @@ void SweepReader::readAxis(const Written& axis) {
     fail(diag::Kind::WrongType, range,
          "an axis of a sweep is a list of values, and this is of type `" +
              typeNameOf(value) + "`")
-        .help("write `[" + std::string(evaluator.sources.text(range)) + "]`");
+        .help(helpWithAxis(evaluator.sources.text(range)));
     return;
   }
   std::optional<std::vector<Value>> elements =

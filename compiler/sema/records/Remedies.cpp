@@ -220,6 +220,18 @@ std::vector<Value> Remedies::scaledValues(const Operand& operand,
   return {};
 }
 
+/// A quantity with a bound: twice as much, and twice that, till it is enough.
+std::vector<Value> Remedies::doubledValues(const Operand& operand,
+                                           recipe::Quantity current) {
+  constexpr int mostDoublings = 20;
+  for (int i = 0; i < mostDoublings && current.amount > 0; ++i) {
+    current.amount *= 2;
+    if (holdsWith(operand, {current, {}}))
+      return {{current, {}}};
+  }
+  return {};
+}
+
 /// Lists of whole numbers that are as even as may be, the larger ones first: as
 /// long, and of such a sum, as other operands or the list itself.
 std::vector<Value> Remedies::evenLists(const Operand& operand) {
@@ -333,6 +345,9 @@ std::vector<Value> Remedies::helpfulValues(const Operand& operand) {
   for (Value& value : otherValues(operand))
     if (!evaluator.isEqual(value, operand.value) && holdsWith(operand, value))
       values.push_back(std::move(value));
+  if (auto* quantity = operand.value.get<recipe::Quantity>();
+      quantity && values.empty())
+    values = doubledValues(operand, *quantity);
   const bool hasOthers = !values.empty();
   const double* number = operand.value.get<double>();
   if (!hasOthers && number)

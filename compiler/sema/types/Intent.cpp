@@ -118,6 +118,30 @@ bool helpWithWhole(Evaluator& evaluator, diag::Builder& builder,
   return true;
 }
 
+bool helpWithoutAuto(Evaluator& evaluator, diag::Builder& builder,
+                     const Value& value) {
+  const std::string* text = value.get<std::string>();
+  auto [object, slot] = evaluator.typing;
+  const bool isAuto = value.is<recipe::Auto>() || (text && *text == "auto");
+  if (!isAuto || !object || !object->schema || !slot || !slot->field)
+    return false;
+  const ast::ExprId id = slot->field->declaration->defaultValue;
+  const std::string name(slot->name);
+  if (id != ast::ExprId::none) {
+    const ast::Expr& expr = (*object->schema->layer.env->file)[id];
+    builder.help("`" + name +
+                 "` is not derived: leave it out for its default, `" +
+                 std::string(evaluator.sources.text(expr.range)) +
+                 "`, or write a value");
+    return true;
+  }
+  const std::string summary = summaryOf(*object->schema, slot->name);
+  builder.help("`" + name +
+               "` is not derived and has no default: write a value" +
+               (summary.empty() ? "" : " (" + summary + ")"));
+  return true;
+}
+
 bool helpWithBlend(Evaluator& evaluator, diag::Builder& builder,
                    const Value& list, const Type& type) {
   const ListValue* const* all = list.get<const ListValue*>();
