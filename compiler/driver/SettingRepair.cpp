@@ -69,7 +69,14 @@ std::string repairedPath(const std::string& path, const LibraryIndex& index) {
     joined += isPoint ? '.' : c == '-' ? '_' : c;
   }
   const std::string known = index.settingOf(dotted);
-  return known == dotted ? dotted : joined;
+  if (known == dotted)
+    return dotted;
+  // `base:parallel.tp`: the name of the recipe stands before the path.
+  const std::string rest = joined.substr(joined.find('.') + 1);
+  const bool hasName = index.settingOf(joined).empty() && rest != joined &&
+                       rest.find('.') != rest.npos &&
+                       index.settingOf(rest) == rest;
+  return hasName ? rest : joined;
 }
 
 // ---- values

@@ -137,6 +137,10 @@ std::string adviseCommand(const std::string& word) {
 /// Refuses `parallel.tp=2` behind a plan.
 cli::Check refuseSetting(const cli::Command& command,
                          const std::string& operand) {
+  const size_t colon = operand.find(".recipe:");
+  if (colon != operand.npos && command.name == "train")
+    return cli::UsageError{"`" + operand + "` is a recipe, and not a plan",
+                           "run it with `recipec run " + operand + "`"};
   const size_t equals = operand.find('=');
   const bool isSetting = equals != operand.npos && equals > 0 &&
                          operand.find('/') == operand.npos &&

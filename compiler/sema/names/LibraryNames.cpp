@@ -180,10 +180,12 @@ bool Evaluator::helpWithNamedRecord(diag::Builder& builder,
   if (isSlip)
     return false;
   constexpr size_t mostListed = 12;
-  builder.help("the library has " + diag::quotedList(names, mostListed) +
-               "; another one is described by amending one of them: `" +
-               near.value_or(names.front()) + " { name = \"" + name.text +
-               "\", ... }`");
+  std::string help = "the library has " + diag::quotedList(names, mostListed);
+  if (!digitsOf(name.text).empty()) // a product, which `gpu` is not
+    help += "; another one is described by amending one of them: `" +
+            near.value_or(names.front()) + " { name = \"" + name.text +
+            "\", ... }`";
+  builder.help(help);
   return true;
 }
 

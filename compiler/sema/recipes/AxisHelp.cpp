@@ -5,6 +5,16 @@
 namespace recipec::sema {
 
 std::string helpWithAxis(std::string_view written) {
+  // `"none, optimizer"`
+  if (written.starts_with('"') && written.find(',') != written.npos) {
+    std::string list;
+    for (char c : written)
+      if (c == ',')
+        list += "\", \"";
+      else if (c != ' ')
+        list += c;
+    return "write `[" + list + "]`";
+  }
   std::string values;
   if (written.starts_with('{'))
     for (size_t at = written.find('='); at != written.npos;

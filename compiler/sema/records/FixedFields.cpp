@@ -4,6 +4,7 @@
 
 #include "compiler/sema/Evaluator.h"
 #include "compiler/sema/records/Operands.h"
+#include "compiler/sema/types/Mismatch.h"
 #include "compiler/sema/values/Comments.h"
 
 #include <algorithm>
@@ -38,6 +39,17 @@ bool helpWithSource(Evaluator& evaluator, diag::Builder& builder,
                                       *evaluator.scopeOf(object, given));
     operands = directOperands(evaluator, slot.field->declaration->defaultValue,
                               *evaluator.schemaScope(object, slot.name));
+  }
+  // What a record inside says is set there.
+  if (operands.size() == 1 && operands[0].object &&
+      operands[0].object->container == &object && operands[0].slot &&
+      evaluator.sources.text(given.member->range).find('\n') ==
+          std::string_view::npos) {
+    const std::string inner(operands[0].object->key);
+    builder.help("it follows `" + inner + "`: write `" + inner + " { " +
+                 std::string(operands[0].slot->name) + " = " +
+                 describe(evaluator, wanted) + " }` instead");
+    return true;
   }
   const int64_t* count = wanted.get<int64_t>();
   if (!count || *count < 1 || *count > int64_t(1) << 32)

@@ -152,6 +152,12 @@ std::vector<Value> Remedies::nearestValues(const Operand& operand,
       found.push_back(value);
     }
   }
+  // A sign too many: the number without it is nearer to what was meant.
+  if (current < 0 && holdsWith(operand, {-current, {}})) {
+    std::erase(found, -current);
+    found.insert(found.begin(), -current);
+    return {{found.front(), {}}};
+  }
   const bool hasNear = !found.empty();
   // When no value nearby helps, try the other operands as bounds.
   if (found.empty())

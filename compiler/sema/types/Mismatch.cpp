@@ -527,7 +527,8 @@ void helpWithType(Evaluator& evaluator, diag::Builder& builder,
     builder.help("write `" + word + "`").fixIt(range, word);
     return;
   }
-  if (helpWithoutAuto(evaluator, builder, value))
+  if (helpWithoutAuto(evaluator, builder, value) ||
+      helpWithSweep(evaluator, builder, value, type, range))
     return;
   std::vector<std::string> examples;
   if (type.kind == Type::Kind::schema)
