@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <iterator>
 
 namespace recipec::sema {
 namespace {
@@ -152,6 +153,40 @@ std::vector<std::string> Evaluator::namesOf(const Schema& schema) {
   }
   std::sort(names.begin(), names.end());
   return names;
+}
+
+/// The digits of a name, which tell `v100` from `h200`.
+static std::string digitsOf(std::string_view name) {
+  std::string digits;
+  std::copy_if(name.begin(), name.end(), std::back_inserter(digits),
+               [](unsigned char c) { return std::isdigit(c); });
+  return digits;
+}
+
+/// `v100` where a device is due, which is no misspelt `a100`: lists the records
+/// of the type that have names, and how another one is described.
+bool Evaluator::helpWithNamedRecord(diag::Builder& builder,
+                                    const ast::Name& name) {
+  const Type* type = typeOf(*running.back().first, *running.back().second);
+  if (type->kind != Type::Kind::schema)
+    return false;
+  const std::vector<std::string> names = namesOf(*type->schema);
+  if (names.size() < 2)
+    return false;
+  const auto near = diag::didYouMean(name.text, names);
+  const bool isSlip =
+      near && digitsOf(*near) == digitsOf(name.text) &&
+      (plain(*near) == plain(name.text) || plain(name.text)[0] == (*near)[0]);
+  if (isSlip)
+    return false;
+  constexpr size_t mostListed = 12;
+  std::string help = "the library has " + diag::quotedList(names, mostListed);
+  if (!digitsOf(name.text).empty()) // a product, which `gpu` is not
+    help += "; another one is described by amending one of them: `" +
+            near.value_or(names.front()) + " { name = \"" + name.text +
+            "\", ... }`";
+  builder.help(help);
+  return true;
 }
 
 std::optional<Suggestion>

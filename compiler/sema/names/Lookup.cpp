@@ -285,6 +285,10 @@ void Evaluator::reportUnknownName(const ast::Name& name, const Env& env) {
       diag::Kind::UnknownName, name.range,
       "there is nothing called `" + name.text + "` here" +
           (text.empty() ? "" : ", which `" + std::string(text) + "` reads"));
+  const bool isWhole =
+      !running.empty() && isWholeValue(*running.back().second, name.range);
+  if (isWhole && helpWithNamedRecord(builder, name))
+    return;
   if (helpWithForeignWord(builder, name) || helpWithHole(builder, name) ||
       helpWithImported(*this, builder, name, env) ||
       helpWithSection(builder, name, env))
@@ -308,10 +312,8 @@ void Evaluator::reportUnknownName(const ast::Name& name, const Env& env) {
     return;
   if (helpWithLiteral(builder, name))
     return;
-  bool isValue =
-      !running.empty() && isWholeValue(*running.back().second, name.range);
   std::vector<std::string> names = visibleNames(env);
-  if (isValue) // a function is no value
+  if (isWhole) // a function is no value
     std::erase_if(names, [](const std::string& each) {
       return findBuiltin(each) != nullptr;
     });
@@ -323,7 +325,7 @@ void Evaluator::reportUnknownName(const ast::Name& name, const Env& env) {
                  (own->values.empty() ? "" : ": " + own->values));
     if (own->values.empty())
       builder.fixIt(name.range, own->name);
-  } else if (isValue)
+  } else if (isWhole)
     helpWithType(*this, builder, {},
                  *typeOf(*running.back().first, *running.back().second),
                  name.range);
@@ -407,6 +409,13 @@ bool Evaluator::helpWithSection(diag::Builder& builder, const ast::Name& name,
     return true;
   }
   auto known = fieldKnownAs(*this, *recipes.loadedSchema(), name.text);
+  // `[bf16, fp32]`, the flags of other tools, as the values of an axis.
+  const std::string quoted = "\"" + name.text + "\"";
+  if (known && known->values.find("`" + quoted + "`") != std::string::npos) {
+    builder.help(quotedAs(sources, name.range, quoted))
+        .fixIt(name.range, quoted);
+    return true;
+  }
   if (known)
     builder.help(helpFor(*known));
   if (known && !known->path.empty())

@@ -8,6 +8,7 @@
 #include "compiler/sema/names/Sections.h"
 
 #include <algorithm>
+#include <cctype>
 
 namespace recipec::sema {
 namespace {
@@ -197,6 +198,70 @@ bool helpWithModelField(Evaluator& evaluator, diag::Builder& builder,
   return false;
 }
 
+/// Whether a path leads to a field of the recipe. Below the model any name may
+/// be a field.
+bool isPathOfRecipe(Evaluator& evaluator, std::string_view path) {
+  const Schema* schema = evaluator.recipes.loadedSchema();
+  for (std::string_view part : partsOf(path)) {
+    const Field* field = schema ? schema->find(part) : nullptr;
+    if (!field)
+      return false;
+    const Type& type =
+        *evaluator.types.resolve(*schema->layer.env, field->declaration->type);
+    if (type.kind == Type::Kind::model)
+      return true;
+    schema = onlySchema(type);
+  }
+  return true;
+}
+
+/// `--set tp=2` for `parallel.tp=2`, `base.parallel.tp=2`, `parallel_tp=2` or
+/// `Parallel.TP=2`: the path that was meant, with the value that was given.
+bool helpWithArgument(Evaluator& evaluator, diag::Builder& builder,
+                      const Object& object, const Member& member) {
+  const SourceRange first = member.path.front().range;
+  if (evaluator.sources.kind(first.source) != SourceKind::commandLine ||
+      object.schema != evaluator.recipes.loadedSchema() || member.given ||
+      member.range.source != first.source)
+    return false;
+  std::string path, rest;
+  for (const ast::Name& name : member.path) {
+    path += (path.empty() ? "" : ".") + name.text;
+    if (&name != &member.path.front())
+      rest += (rest.empty() ? "" : ".") + name.text;
+  }
+  std::string lower = path;
+  std::transform(lower.begin(), lower.end(), lower.begin(),
+                 [](unsigned char c) { return char(std::tolower(c)); });
+  std::vector<std::string> candidates = {lower, rest};
+  for (size_t at = lower.find('_'); at != lower.npos;
+       at = lower.find('_', at + 1)) {
+    candidates.push_back(lower);
+    candidates.back()[at] = '.';
+  }
+  for (const std::string& section :
+       sectionsWith(evaluator, *object.schema, path))
+    candidates.push_back(section + "." + path);
+  const SourceRange whole = cover(first, member.path.back().range);
+  for (const std::string& meant : candidates) {
+    if (meant.empty() || meant == path || !isPathOfRecipe(evaluator, meant))
+      continue;
+    std::string argument(evaluator.sources.text(member.range));
+    argument.replace(0, whole.end - whole.begin, meant);
+    const bool isPlain = argument.find_first_of(" \"'{}[]()$") == argument.npos;
+    const bool isQuotable = argument.find('\'') == argument.npos;
+    builder
+        .help("write `--set " +
+              (isPlain      ? argument
+               : isQuotable ? "'" + argument + "'"
+                            : meant + "=...") +
+              "`")
+        .fixIt(whole, meant);
+    return true;
+  }
+  return false;
+}
+
 } // namespace
 
 void reportUnknownKey(Evaluator& evaluator, const Object& object,
@@ -211,7 +276,8 @@ void reportUnknownKey(Evaluator& evaluator, const Object& object,
   constexpr int mostHelped = 200;
   if (evaluator.messages.errors() > mostHelped)
     return;
-  if (helpWithOtherPath(evaluator, builder, object, member) ||
+  if (helpWithArgument(evaluator, builder, object, member) ||
+      helpWithOtherPath(evaluator, builder, object, member) ||
       helpWithOtherName(evaluator, builder, object, name))
     return;
   std::vector<std::string> names;

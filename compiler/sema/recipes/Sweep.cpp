@@ -13,6 +13,7 @@
 
 #include "compiler/base/Utf8.h"
 #include "compiler/recipe/Format.h"
+#include "compiler/sema/recipes/AxisHelp.h"
 #include "compiler/sema/types/Mismatch.h"
 
 #include <algorithm>
@@ -245,7 +246,7 @@ void SweepReader::readAxis(const Written& axis) {
     fail(diag::Kind::WrongType, range,
          "an axis of a sweep is a list of values, and this is of type `" +
              typeNameOf(value) + "`")
-        .help("write `[" + std::string(evaluator.sources.text(range)) + "]`");
+        .help(helpWithAxis(evaluator.sources.text(range)));
     return;
   }
   std::optional<std::vector<Value>> elements =
@@ -468,7 +469,9 @@ void SweepReader::reportOverlap(const Axis& first, const Axis& second,
       .report(diag::Kind::DuplicateName, second.range,
               "the axes `" + first.path + "` and `" + second.path +
                   "` both set `" + field + "`")
-      .label(first.range, "the other axis");
+      .label(first.range, "the other axis")
+      .help("leave one out: a record as value sets several fields together, "
+            "`parallel = [{ tp = 1 }, { tp = 2, pp = 2 }]`");
 }
 
 void SweepReader::checkCount() {
@@ -512,12 +515,18 @@ void SweepReader::checkNames() {
            &sweep.at(axis, i) == &sweep.at(axis, known->second))
       ++axis;
     isGood = false;
+    const SourceRange again = sweep.at(axis, i).range;
+    const SourceRange first = sweep.at(axis, known->second).range;
+    const std::string text(evaluator.sources.text(again));
+    const bool isSame = text == evaluator.sources.text(first);
     evaluator.messages
-        .report(diag::Kind::DuplicateName, sweep.at(axis, i).range,
+        .report(diag::Kind::DuplicateName, again,
                 "two points of this sweep are called `" + known->first + "`")
-        .label(sweep.at(axis, known->second).range, "the first of them")
-        .help("a point is called by what it sets: give the values names of "
-              "their own, or sweep over the field that differs");
+        .label(first, "the first of them")
+        .help(isSame ? "leave the second `" + text + "` out"
+                     : "a point is called by what it sets: give the values "
+                       "names of their own, or sweep over the field that "
+                       "differs");
     return;
   }
 }

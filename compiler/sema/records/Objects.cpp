@@ -378,8 +378,10 @@ void Evaluator::reportMissing(Object& object, Slot& slot) {
       messages.report(diag::Kind::MissingField, object.range,
                       "`" + path + "` is not set, and it has no default");
   builder.note("it is of type `" + nameOf(*type) + "`", slot.field->range);
-  if (helpWithReplaced(builder, object))
+  if (helpWithReplaced(builder, object)) {
+    object.hasUnknownKey = true; // the other fields are missing for this cause
     return;
+  }
   bool isSection = object.container && object.container->container == nullptr;
   std::string choices;
   if (type->kind == Type::Kind::schema)

@@ -152,6 +152,12 @@ std::vector<Value> Remedies::nearestValues(const Operand& operand,
       found.push_back(value);
     }
   }
+  // A sign too many: the number without it is nearer to what was meant.
+  if (current < 0 && holdsWith(operand, {-current, {}})) {
+    std::erase(found, -current);
+    found.insert(found.begin(), -current);
+    return {{found.front(), {}}};
+  }
   const bool hasNear = !found.empty();
   // When no value nearby helps, try the other operands as bounds.
   if (found.empty())
@@ -216,6 +222,18 @@ std::vector<Value> Remedies::scaledValues(const Operand& operand,
     value = std::strtod(text.data(), nullptr);
     if (holdsWith(operand, {value, {}}))
       return {{value, {}}};
+  }
+  return {};
+}
+
+/// A quantity with a bound: twice as much, and twice that, till it is enough.
+std::vector<Value> Remedies::doubledValues(const Operand& operand,
+                                           recipe::Quantity current) {
+  constexpr int mostDoublings = 20;
+  for (int i = 0; i < mostDoublings && current.amount > 0; ++i) {
+    current.amount *= 2;
+    if (holdsWith(operand, {current, {}}))
+      return {{current, {}}};
   }
   return {};
 }
@@ -333,6 +351,9 @@ std::vector<Value> Remedies::helpfulValues(const Operand& operand) {
   for (Value& value : otherValues(operand))
     if (!evaluator.isEqual(value, operand.value) && holdsWith(operand, value))
       values.push_back(std::move(value));
+  if (auto* quantity = operand.value.get<recipe::Quantity>();
+      quantity && values.empty())
+    values = doubledValues(operand, *quantity);
   const bool hasOthers = !values.empty();
   const double* number = operand.value.get<double>();
   if (!hasOthers && number)

@@ -5,6 +5,7 @@
 
 #include "compiler/recipe/Units.h"
 #include "compiler/sema/Evaluator.h"
+#include "compiler/sema/types/Convert.h"
 #include "compiler/sema/types/Examples.h"
 #include "compiler/sema/types/Mismatch.h"
 #include "compiler/sema/values/Comments.h"
@@ -115,6 +116,58 @@ bool helpWithWhole(Evaluator& evaluator, diag::Builder& builder,
   builder.help("write " +
                (below > 0 ? "`" + std::to_string(below) + unit + "` or " : "") +
                "`" + std::to_string(below + 1) + unit + "`");
+  return true;
+}
+
+bool helpWithSweep(Evaluator& evaluator, diag::Builder& builder,
+                   const Value& value, const Type& type, SourceRange range) {
+  const ListValue* const* list = value.get<const ListValue*>();
+  auto [object, slot] = evaluator.typing;
+  const Object* outermost = object;
+  while (outermost && outermost->container)
+    outermost = outermost->container;
+  const std::string written(evaluator.sources.text(range));
+  const bool isOfRecipe = outermost && evaluator.recipes.loadedSchema() &&
+                          outermost->schema == evaluator.recipes.loadedSchema();
+  if (!list || (*list)->elements.size() < 2 || !slot || !isOfRecipe ||
+      written.find('\n') != written.npos || !written.starts_with('['))
+    return false;
+  Messages::Muted muted(evaluator.messages);
+  for (const Value& element : (*list)->elements)
+    if (!convert(evaluator, element, type))
+      return false;
+  const std::string path = evaluator.pathOf(*object, slot->name);
+  const bool isArgument =
+      evaluator.sources.kind(range.source) == SourceKind::commandLine;
+  builder.help(isArgument
+                   ? "several values are a sweep: write `--set 'sweep." + path +
+                         "=" + written + "'`"
+                   : "several values are a sweep: write `sweep { " + path +
+                         " = " + written + " }` in the recipe's braces");
+  return true;
+}
+
+bool helpWithoutAuto(Evaluator& evaluator, diag::Builder& builder,
+                     const Value& value) {
+  const std::string* text = value.get<std::string>();
+  auto [object, slot] = evaluator.typing;
+  const bool isAuto = value.is<recipe::Auto>() || (text && *text == "auto");
+  if (!isAuto || !object || !object->schema || !slot || !slot->field)
+    return false;
+  const ast::ExprId id = slot->field->declaration->defaultValue;
+  const std::string name(slot->name);
+  if (id != ast::ExprId::none) {
+    const ast::Expr& expr = (*object->schema->layer.env->file)[id];
+    builder.help("`" + name +
+                 "` is not derived: leave it out for its default, `" +
+                 std::string(evaluator.sources.text(expr.range)) +
+                 "`, or write a value");
+    return true;
+  }
+  const std::string summary = summaryOf(*object->schema, slot->name);
+  builder.help("`" + name +
+               "` is not derived and has no default: write a value" +
+               (summary.empty() ? "" : " (" + summary + ")"));
   return true;
 }
 

@@ -289,6 +289,11 @@ bool Mismatch::reportNumber() {
   } else if (evaluator.isLibrary(range) || written.find('/') != written.npos) {
     builder.help("choose them so that `" + std::string(written) +
                  "` is a whole number");
+  } else if (isNumber && std::abs(*real) < 0x1p53) {
+    const auto below = int64_t(std::floor(*real));
+    builder.help("write " +
+                 (below > 0 ? "`" + std::to_string(below) + "` or " : "") +
+                 "`" + std::to_string(below + 1) + "`");
   } else {
     builder.help("`floor`, `round` and `ceil` make an `int` of a `float`");
   }
@@ -522,6 +527,9 @@ void helpWithType(Evaluator& evaluator, diag::Builder& builder,
     builder.help("write `" + word + "`").fixIt(range, word);
     return;
   }
+  if (helpWithoutAuto(evaluator, builder, value) ||
+      helpWithSweep(evaluator, builder, value, type, range))
+    return;
   std::vector<std::string> examples;
   if (type.kind == Type::Kind::schema)
     examples = evaluator.namesOf(*type.schema);

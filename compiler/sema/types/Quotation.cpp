@@ -81,6 +81,19 @@ std::optional<Value> namedIn(Evaluator& evaluator, std::string_view path,
   return std::nullopt;
 }
 
+/// The words of letters and digits in a text.
+static std::vector<std::string> wordsOf(const std::string& text) {
+  std::vector<std::string> words(1);
+  for (unsigned char c : text)
+    if (std::isalnum(c))
+      words.back() += char(c);
+    else if (!words.back().empty())
+      words.emplace_back();
+  if (words.back().empty())
+    words.pop_back();
+  return words;
+}
+
 std::optional<Suggestion> withoutQuotes(Evaluator& evaluator,
                                         const Value& value, const Type& type,
                                         SourceRange range) {
@@ -97,6 +110,15 @@ std::optional<Suggestion> withoutQuotes(Evaluator& evaluator,
                    [](unsigned char c) { return std::tolower(c); });
     meant = namedIn(evaluator, name, range.source);
   }
+  if (!meant && type.kind == Type::Kind::schema) // `"NVIDIA H100:8"`
+    for (const std::string& word : wordsOf(name)) {
+      std::optional<Value> named = namedIn(evaluator, word, range.source);
+      if (!named || !named->is<Object*>() || !convert(evaluator, *named, type))
+        continue;
+      meant = named;
+      name = word;
+      break;
+    }
   if (!meant || meant->isPoison() || !convert(evaluator, *meant, type))
     return std::nullopt;
   if (const Schema* const* schema = meant->get<const Schema*>()) {
