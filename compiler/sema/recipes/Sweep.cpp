@@ -518,7 +518,7 @@ void SweepReader::checkNames() {
     const SourceRange again = sweep.at(axis, i).range;
     const SourceRange first = sweep.at(axis, known->second).range;
     const std::string text(evaluator.sources.text(again));
-    const bool isSame = text == evaluator.sources.text(first);
+    const bool isSame = again != first && text == evaluator.sources.text(first);
     evaluator.messages
         .report(diag::Kind::DuplicateName, again,
                 "two points of this sweep are called `" + known->first + "`")
