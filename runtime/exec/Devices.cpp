@@ -7,9 +7,9 @@
 #include "runtime/kernels/common/Kernels.h"
 
 #ifdef RECIPERUN_CUDA
+#include "runtime/comm/ConnectionTable.h"
 #include "runtime/comm/NcclCommunicator.h"
 #include "runtime/comm/NcclLibrary.h"
-#include "runtime/comm/ConnectionTable.h"
 #include "runtime/device/cuda/Architectures.h"
 #include "runtime/device/cuda/CudaDevice.h"
 #include "runtime/kernels/CudaPreparation.h"

@@ -41,7 +41,8 @@ constexpr int64_t neighboursBytes(int64_t blocks) {
 constexpr int64_t peerBytes(int64_t blocks) {
   return 12 * blocks * mebibyte;
 }
-/// Of the ends of a link, beside its communicator. The receiver holds the data in flight.
+/// Of the ends of a link, beside its communicator. The receiver holds the data
+/// in flight.
 constexpr int64_t senderBytes(int64_t blocks) {
   return 2 * blocks * mebibyte;
 }
