@@ -327,17 +327,37 @@ struct Placement {
              "write the name of a field before `=`");
   }
   void operator()(const ast::FieldDecl& node) {
-    if (!isDeclaring())
-      refuse("`" + node.name.text +
-                 " :` declares a field, which schemas and models do",
-             "set a value with `=`: `" + node.name.text + " = " + value(node) +
-                 "`");
-    if (isDeclaring() || value(node) == "value")
+    if (isDeclaring())
+      return;
+    const std::string& name = node.name.text;
+    if (node.defaultValue != ast::ExprId::none) {
+      const std::string value(sources.text(file[node.defaultValue].range));
+      const std::string type(sources.text(file[node.type].range));
+      refuse("`" + name + " : " + type + "` declares a field, and " +
+                 std::string(bodyName(kind)) +
+                 (kind == BodyKind::block || kind == BodyKind::function
+                      ? " has none: a name has the type of its value"
+                      : " sets those of its schema, whose types are known"),
+             "leave out the type: write `" +
+                 std::string(kind == BodyKind::function ? "let " : "") + name +
+                 " = " + value + "`");
+      fix = {node.name.range.source, node.name.range.end,
+             assignBehind(file[node.type].range.end)};
+      replacement = " ";
+      return;
+    }
+    refuse("`" + name + " :` declares a field, which schemas and models do",
+           "set a value with `=`: `" + name + " = " + value(node) + "`");
+    if (value(node) == "value")
       return;
     std::string_view text = sources.text(node.name.range.source);
     uint32_t colon = uint32_t(text.find(':', node.name.range.end));
     fix = {node.name.range.source, colon, colon + 1};
     replacement = colon == node.name.range.end ? " =" : "=";
+  }
+  /// Where the `=` behind a type stands.
+  uint32_t assignBehind(uint32_t end) const {
+    return uint32_t(sources.text(file.source).find('=', end));
   }
   void operator()(const ast::Require&) {
     if (kind == BodyKind::block)

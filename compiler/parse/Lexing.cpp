@@ -115,6 +115,7 @@ private:
       if (type == TokenType::BROKEN_STRING)
         skipLine(input);
     }
+    noteRepeated();
     uint32_t end = offsets.base + uint32_t(text.size());
     list.tokens.push_back({TokenType::EOF, end, end});
     return true;
@@ -233,13 +234,53 @@ private:
     SourceRange range = rangeOf(token);
     std::string_view character = sources.text(range);
     std::optional<LookAlike> meant = lookAlikeOf(character);
-    auto report = engine.report(diag::Kind::UnexpectedCharacter, range,
-                                "unexpected " +
-                                    (meant ? meant->name : nameOf(character)));
+    const std::string message =
+        "unexpected " + (meant ? meant->name : nameOf(character));
+    // Whoever writes one `;` writes it at the end of all lines.
+    if (Repeated* earlier = repeated(message)) {
+      ++earlier->lines;
+      if (earlier->lines == 1)
+        earlier->nextLine = sources.lineColumn(list.source, token.begin).line;
+      auto first = engine.at(earlier->diagnostic);
+      correctLine(token, first);
+      markLine(token);
+      return;
+    }
+    if (character == ";" || isQuote(character))
+      strays.push_back({message, engine.all().size()});
+    auto report =
+        engine.report(diag::Kind::UnexpectedCharacter, range, message);
     if (std::string help = strayHelp(token, meant); !help.empty())
       report.help(std::move(help));
     correctLine(token, report);
     markLine(token);
+  }
+
+  /// A stray character that was reported, and the lines with more of it.
+  struct Repeated {
+    std::string message;
+    size_t diagnostic; // index in the engine
+    int lines = 0;
+    int nextLine = 0;
+  };
+
+  Repeated* repeated(const std::string& message) {
+    for (Repeated& each : strays)
+      if (each.message == message)
+        return &each;
+    return nullptr;
+  }
+
+  void noteRepeated() {
+    for (const Repeated& each : strays)
+      if (each.lines == 1)
+        engine.at(each.diagnostic)
+            .note("the same in line " + std::to_string(each.nextLine));
+      else if (each.lines > 1)
+        engine.at(each.diagnostic)
+            .note("the same in " + std::to_string(each.lines) +
+                  " more lines, from line " + std::to_string(each.nextLine) +
+                  " on");
   }
 
   static std::string nameOf(std::string_view character) {
@@ -338,7 +379,7 @@ private:
       return meant->replacement == " " ? "write a space"
                                        : "write `" + meant->replacement + "`";
     if (character == ";")
-      return "an item ends at the line's end or with a comma";
+      return "remove it: an item ends at the end of its line, or with a comma";
     if (character == "&")
       return "write `and`";
     if (character == "!")
@@ -369,6 +410,7 @@ private:
   diag::Engine& engine;
   std::string_view text;
   ByteOffsets offsets;
+  std::vector<Repeated> strays;
 };
 
 } // namespace

@@ -1,0 +1,233 @@
+// Help for imports and declarations of other languages.
+
+#include "compiler/parse/ForeignSyntax.h"
+#include "compiler/parse/SyntaxView.h"
+
+#include <algorithm>
+#include <cctype>
+#include <iterator>
+
+namespace recipec::parse {
+namespace {
+
+/// A keyword that begins a declaration in other languages, and ours.
+struct Word {
+  std::string_view foreign, own;
+};
+
+constexpr Word words[] = {
+    {"class", "schema"},     {"struct", "schema"}, {"type", "schema"},
+    {"interface", "schema"}, {"def", "fun"},       {"func", "fun"},
+    {"function", "fun"},     {"fn", "fun"},        {"const", "let"},
+    {"var", "let"},          {"val", "let"},       {"local", "let"},
+    {"include", "import"},   {"use", "import"},    {"using", "import"},
+    {"job", "recipe"},       {"config", "recipe"}, {"experiment", "recipe"},
+    {"run", "recipe"},       {"trait", "mixin"},   {"module", "model"},
+};
+
+class ForeignDeclarations : public SyntaxView {
+public:
+  using SyntaxView::SyntaxView;
+
+  bool run() const {
+    return fromImport() || amendedModel() || extends() || quotedDeclaration() ||
+           hyphens() || slashes() || valueOfFile() || settingOfFile() || word();
+  }
+
+private:
+  /// `from std.models import llama`; the parser stopped at `from std`.
+  bool fromImport() const {
+    size_t from = error.token;
+    if (!isOfFile() || type(from) != TokenType::IDENTIFIER ||
+        textOf(from) != "from")
+      return false;
+    size_t at = from + 1;
+    std::string path;
+    while (type(at) != TokenType::IMPORT && type(at) != TokenType::SEPARATOR &&
+           type(at) != TokenType::EOF)
+      path += textOf(at++);
+    std::string names;
+    size_t last = at;
+    if (type(at) == TokenType::IMPORT)
+      for (++at; type(at) == TokenType::AS || isName(type(at)) ||
+                 type(at) == TokenType::COMMA ||
+                 (type(at) == TokenType::SEPARATOR && textOf(at) == ",");
+           last = at++)
+        names += (names.empty() || textOf(at) == "," ? "" : " ") + textOf(at);
+    if (names.empty())
+      return help("an import is written `import std.models.llama`");
+    std::string import = "import " + path + " { " + names + " }";
+    // In a folder, the names are files to import.
+    if (path == "std" || path == "std.models" || path == "std.schema")
+      import = "import " + path + "." + names;
+    return fix("write `" + import + "`", rangeOf(from, last), import);
+  }
+
+  /// `model mine amends llama.llama {`: models are declared or given values,
+  /// and do not inherit.
+  bool amendedModel() const {
+    const std::string word = textOf(error.token);
+    const bool isWord = found() == TokenType::AMENDS || word == "extends" ||
+                        word == ":" || word == "(" || word == "from" ||
+                        word == "inherits";
+    if (previous(2) != TokenType::MODEL || !isWord || !isName(previous()) ||
+        !isName(next()))
+      return false;
+    size_t last = error.token + 1;
+    while (type(last + 1) == TokenType::DOT && isName(type(last + 2)))
+      last += 2;
+    const std::string name = textOf(error.token - 1);
+    const std::string parent(sources.text(rangeOf(error.token + 1, last)));
+    return help("a model inherits from none: for other sizes write `let " +
+                name + " = " + parent +
+                " { ... }`, for other blocks a model of its own, `model " +
+                name + " { ... }`");
+  }
+
+  /// `recipe b extends a`, `recipe b : a`, `recipe b(a)`
+  bool extends() const {
+    if (error.rule != Grammar::RuleRecipeDeclaration)
+      return false;
+    std::string text = textOf(error.token);
+    bool isWord = text == "extends" || text == "inherits" || text == "from" ||
+                  text == "of" || text == ":" || text == "<" ||
+                  text == "overrides" || text == "based_on";
+    if (isWord && isName(next()))
+      return fix("write `amends`", list.range(error.token),
+                 text == ":" && !isBehindSpace(error.token) ? " amends"
+                                                            : "amends");
+    return text == "(" &&
+           help("a recipe is written `recipe name amends parent { ... }`");
+  }
+
+  /// `recipe "llama"`
+  bool quotedDeclaration() const {
+    bool isName = found() == TokenType::STRING && error.token > 0 &&
+                  (error.inside == Grammar::RuleRecipeDeclaration ||
+                   error.rule == Grammar::RuleRecipeDeclaration);
+    if (!isName || isOfFile())
+      return false;
+    std::string text = textOf(error.token);
+    return nameFix(text.substr(1, text.size() - 2), list.range(error.token),
+                   "names stand without quotation marks: ");
+  }
+
+  /// `recipe llama3-pretrain`
+  bool hyphens() const {
+    if (error.rule != Grammar::RuleRecipeDeclaration ||
+        found() != TokenType::MINUS || !isName(previous()))
+      return false;
+    size_t first = error.token - 1, last = error.token;
+    while (areAdjacent(last) &&
+           (isName(type(last + 1)) || isNumber(type(last + 1)) ||
+            type(last + 1) == TokenType::MINUS))
+      ++last;
+    std::string text(sources.text(rangeOf(first, last)));
+    return nameFix(text, rangeOf(first, last),
+                   "names are written with `_`, not with `-`: ");
+  }
+
+  /// Proposes the name with `_` in place of characters that names cannot hold.
+  bool nameFix(std::string text, SourceRange range,
+               const std::string& why) const {
+    for (char& letter : text)
+      if (!std::isalnum(static_cast<unsigned char>(letter)))
+        letter = '_';
+    if (text.empty() || std::isdigit(static_cast<unsigned char>(text[0])))
+      return help(why + "they begin with a letter");
+    return fix(why + "write `" + text + "`", range, text, Applicability::maybe);
+  }
+
+  /// `import std/models/llama`
+  bool slashes() const {
+    if (found() != TokenType::SLASH || error.token < 2)
+      return false;
+    size_t first = error.token - 1, last = error.token;
+    while (first > 0 && type(first) != TokenType::IMPORT &&
+           type(first) != TokenType::SEPARATOR)
+      --first;
+    if (type(first) != TokenType::IMPORT)
+      return false;
+    while (areAdjacent(last) && type(last + 1) != TokenType::SEPARATOR)
+      ++last;
+    std::string path(sources.text(rangeOf(first + 1, last)));
+    std::replace(path.begin(), path.end(), '/', '.');
+    return fix("the parts of a path are divided by `.`: write `import " + path +
+                   "`; a file of your own is `import \"folder/file.recipe\"`",
+               rangeOf(first + 1, last), path);
+  }
+
+  /// `folder = "data"` at file level is certainly a `let` if the file reads the
+  /// name.
+  bool valueOfFile() const {
+    if (!isOfFile() || !isName(found()) || next() != TokenType::ASSIGN ||
+        isEndOfItem(error.token + 2) ||
+        beginsIndentedLine(sources, list, error.token))
+      return false;
+    size_t last = error.token + 2;
+    while (!isEndOfItem(last + 1))
+      ++last;
+    std::string text(sources.text(rangeOf(error.token, last)));
+    if (text.find('\n') != text.npos)
+      text = textOf(error.token) + " = ...";
+    SourceRange start = list.range(error.token);
+    start.end = start.begin;
+    return fix("a file names a value with `let`: write `let " + text +
+                   "`; settings belong into the braces of `recipe NAME { ... "
+                   "}`",
+               start, "let ",
+               isRead(textOf(error.token)) ? Applicability::safe
+                                           : Applicability::maybe);
+  }
+
+  /// Whether the file reads a name, in an expression or in a string.
+  bool isRead(const std::string& name) const {
+    for (size_t i = 0; i < list.tokens.size(); ++i) {
+      bool isText = type(i) == TokenType::STRING || type(i) == TokenType::TEXT;
+      if (isText && textOf(i).find("{" + name + "}") != std::string::npos)
+        return true;
+      bool isBehindValue = i > 0 && (type(i - 1) == TokenType::ASSIGN ||
+                                     type(i - 1) == TokenType::COMMA ||
+                                     type(i - 1) == TokenType::LPAREN ||
+                                     isBinaryOperator(type(i - 1)));
+      if (isBehindValue && isName(type(i)) && textOf(i) == name &&
+          type(i + 1) != TokenType::ASSIGN)
+        return true;
+    }
+    return false;
+  }
+
+  /// `model = llama.llama3_8b` at file level, where `model` begins a model
+  /// declaration.
+  bool settingOfFile() const {
+    return found() == TokenType::ASSIGN && previous() == TokenType::MODEL &&
+           error.inside == Grammar::RuleModelDeclaration &&
+           help("settings belong into the braces of `recipe NAME { ... }`: "
+                "write `model = ...` there");
+  }
+
+  bool word() const {
+    if (!isOfFile() || found() != TokenType::IDENTIFIER ||
+        !(isName(next()) || next() == TokenType::STRING))
+      return false;
+    auto known =
+        std::find_if(std::begin(words), std::end(words), [&](const Word& each) {
+          return each.foreign == textOf(error.token);
+        });
+    return known != std::end(words) &&
+           fix("write `" + std::string(known->own) + "`",
+               list.range(error.token), std::string(known->own),
+               Applicability::maybe);
+  }
+};
+
+} // namespace
+
+bool helpWithForeignDeclarations(const SourceMap& sources,
+                                 const TokenList& list,
+                                 const SyntaxError& error,
+                                 diag::Builder& report) {
+  return ForeignDeclarations(sources, list, error, report).run();
+}
+
+} // namespace recipec::parse

@@ -1,0 +1,152 @@
+// Help for operators, comments and numbers of Python, C and other languages.
+
+#include "compiler/parse/ForeignSyntax.h"
+#include "compiler/parse/SyntaxView.h"
+
+#include <algorithm>
+
+namespace recipec::parse {
+namespace {
+
+class ForeignOperators : public SyntaxView {
+public:
+  using SyntaxView::SyntaxView;
+
+  bool run() const {
+    return wholeDivision() || comment() || equality() || doubleSign() ||
+           percent() || power() || orSign() || prefix() || thousands() ||
+           fatArrow();
+  }
+
+private:
+  /// `a // b`: one operand behind a value, and not the words of a comment.
+  bool wholeDivision() const {
+    const size_t first = error.token - 1;
+    const bool isOperand = isName(next()) || next() == TokenType::INTEGER;
+    return previous() == TokenType::SLASH && found() == TokenType::SLASH &&
+           areAdjacent(first) && isOperand && isEndOfItem(error.token + 2) &&
+           fix("division is `/`, of whole numbers too; a comment begins with "
+               "`#`",
+               rangeOf(first, error.token), "/", Applicability::maybe);
+  }
+
+  /// `// text`, `/* text */`
+  bool comment() const {
+    if (found() == TokenType::SLASH && next() == TokenType::STAR)
+      return help("comments begin with `#`");
+    // After a value the parser reads the first one as a division.
+    size_t first = error.token - (previous() == TokenType::SLASH);
+    return found() == TokenType::SLASH && type(first + 1) == TokenType::SLASH &&
+           areAdjacent(first) &&
+           fix("comments begin with `#`", rangeOf(first, first + 1), "#");
+  }
+
+  /// `tp == 4`
+  bool equality() const {
+    return error.rule == Grammar::RuleSetting && found() == TokenType::EQUAL &&
+           fix("`==` compares; set a value with `=`", list.range(error.token),
+               "=");
+  }
+
+  /// `tp := 4`
+  bool doubleSign() const {
+    return found() == TokenType::ASSIGN && previous() == TokenType::COLON &&
+           fix("set a value with `=` alone",
+               rangeOf(error.token - 1, error.token), "=");
+  }
+
+  /// `3 %`
+  bool percent() const {
+    bool isBehindNumber = previous() == TokenType::PERCENT &&
+                          isNumber(previous(2)) && error.token >= 2;
+    if (!isBehindNumber || beginsExpression(found()))
+      return false;
+    std::string text = textOf(error.token - 2) + "%";
+    return fix("write `" + text + "`, without the space",
+               rangeOf(error.token - 2, error.token - 1), text);
+  }
+
+  /// `10**-3`, `2**10`
+  bool power() const {
+    bool isPower = found() == TokenType::STAR &&
+                   previous() == TokenType::STAR && error.token >= 2;
+    if (!isPower)
+      return false;
+    size_t base = error.token - 2, exponent = error.token + 1;
+    bool isNegative = type(exponent) == TokenType::MINUS;
+    exponent += isNegative;
+    bool arePlain = isNumber(type(base)) && isNumber(type(exponent));
+    if (!arePlain)
+      return help("a power is written `pow(base, exponent)`");
+    std::string sign = isNegative ? "-" : "";
+    std::string power =
+        textOf(base) == "10"
+            ? "1e" + sign + textOf(exponent)
+            : "pow(" + textOf(base) + ", " + sign + textOf(exponent) + ")";
+    return fix("write `" + power + "`", rangeOf(base, exponent), power);
+  }
+
+  /// `a || b`
+  bool orSign() const {
+    return found() == TokenType::PIPE && next() == TokenType::PIPE &&
+           fix("write `or`", rangeOf(error.token, error.token + 1), "or");
+  }
+
+  /// `f"runs/{name}"`, `r"..."`
+  bool prefix() const {
+    bool isString = found() == TokenType::STRING || found() == TokenType::TEXT;
+    if (!isString || previous() != TokenType::IDENTIFIER ||
+        !areAdjacent(error.token - 1))
+      return false;
+    std::string letter = textOf(error.token - 1);
+    reword("a string has no prefix, here `" + letter + "`",
+           list.range(error.token - 1));
+    if (letter == "f" || letter == "u" || letter == "b")
+      return fix("remove the `" + letter +
+                     "`: `{name}` in any string is the value of one",
+                 list.range(error.token - 1), "");
+    return fix("remove the `" + letter + "`; a backslash of the text is `\\\\`",
+               list.range(error.token - 1), "", Applicability::maybe);
+  }
+
+  /// `100,000`; the parser read `100` and a comma.
+  bool thousands() const {
+    bool isGroup = found() == TokenType::INTEGER && error.token >= 2 &&
+                   textOf(error.token).size() == 3 &&
+                   isComma(error.token - 1) && areAdjacent(error.token - 1) &&
+                   areAdjacent(error.token - 2) &&
+                   previous(2) == TokenType::INTEGER;
+    if (!isGroup)
+      return false;
+    size_t last = error.token;
+    std::string number = textOf(error.token - 2) + "_" + textOf(error.token);
+    while (areAdjacent(last) && isComma(last + 1) && areAdjacent(last + 1) &&
+           type(last + 2) == TokenType::INTEGER) {
+      last += 2;
+      number += "_" + textOf(last);
+    }
+    return fix("a comma begins another item: write `" + number + "`",
+               rangeOf(error.token - 2, last), number);
+  }
+  bool isComma(size_t token) const {
+    return type(token) == TokenType::COMMA ||
+           (type(token) == TokenType::SEPARATOR && textOf(token) == ",");
+  }
+
+  /// `hidden => vocab`
+  bool fatArrow() const {
+    return found() == TokenType::GREATER && previous() == TokenType::ASSIGN &&
+           areAdjacent(error.token - 1) &&
+           fix("dimensions are mapped by `->`",
+               rangeOf(error.token - 1, error.token), "->");
+  }
+};
+
+} // namespace
+
+bool helpWithForeignOperators(const SourceMap& sources, const TokenList& list,
+                              const SyntaxError& error, diag::Builder& report) {
+  return ForeignOperators(sources, list, error, report).run();
+}
+
+} // namespace recipec::parse

@@ -1,0 +1,263 @@
+// Help for statements and items of Python, C and other languages.
+
+#include "compiler/parse/ForeignSyntax.h"
+#include "compiler/parse/SyntaxView.h"
+
+#include <algorithm>
+
+namespace recipec::parse {
+namespace {
+
+class ForeignStatements : public SyntaxView {
+public:
+  using SyntaxView::SyntaxView;
+
+  bool run() const {
+    return spread() || typedLet() || mutableLet() || keyword() ||
+           forgottenReturn() || assignment() || elseIf() || unpacking() ||
+           method();
+  }
+
+private:
+  /// `**common`, `...common`, `..common`, `<<: *common` among items.
+  bool spread() const {
+    if (!isAtItem())
+      return false;
+    const bool isStars =
+        found() == TokenType::STAR && next() == TokenType::STAR;
+    const bool isDots = found() == TokenType::RANGE;
+    const bool isMerge =
+        found() == TokenType::LESS && next() == TokenType::LESS;
+    if (!isStars && !isDots && !isMerge)
+      return false;
+    size_t name = error.token + 1;
+    while (name < list.tokens.size() && !isName(type(name)) &&
+           !isEndOfItem(name))
+      ++name;
+    const std::string text =
+        isName(type(name)) ? textOf(name, lastOfItem(name)) : "common";
+    reword("fields are not copied with `" +
+               textOf(error.token, name < list.tokens.size() && name > 0
+                                       ? name - 1
+                                       : error.token) +
+               "`: a record is copied by braces behind it",
+           rangeOf(error.token, lastOfItem(error.token)));
+    const size_t head = headType();
+    if (head == TokenType::RECIPE || head == TokenType::MIXIN ||
+        head == TokenType::ABSTRACT) {
+      if (const std::string record = recordAround(); !record.empty())
+        return help("write `let " + text + " = " + record +
+                    " { ... }` outside of the recipe, with the shared fields, "
+                    "and `" +
+                    text + " { ... }` here, with the others");
+      return help("settings that recipes share stand in a mixin: declare "
+                  "`mixin " +
+                  text + " { ... }` and write `with " + text +
+                  "` before the `{` of the recipe");
+    }
+    return help("write `" + text + " { ... }` with the fields that differ");
+  }
+
+  /// `llama.llama` of `model = llama.llama {` around the error; empty if the
+  /// innermost braces do not amend a value.
+  std::string recordAround() const {
+    size_t brace = error.token;
+    int depth = 0;
+    while (brace > 0) {
+      --brace;
+      depth += type(brace) == TokenType::CLOSE;
+      if (type(brace) == TokenType::OPEN && depth-- == 0)
+        break;
+    }
+    size_t first = brace;
+    while (first > 0 &&
+           (isName(type(first - 1)) || type(first - 1) == TokenType::DOT))
+      --first;
+    const bool isValue = first > 0 && type(first - 1) == TokenType::ASSIGN;
+    return isValue && first < brace ? textOf(first, brace - 1) : "";
+  }
+
+  /// `let width: int = 64`
+  bool typedLet() const {
+    if (error.rule != Grammar::RuleLet || found() != TokenType::COLON)
+      return false;
+    const size_t last = lastOfItem(error.token);
+    size_t sign = error.token;
+    while (sign < last && type(sign) != TokenType::ASSIGN)
+      ++sign;
+    const std::string name = textOf(error.token - 1);
+    if (type(sign) != TokenType::ASSIGN) {
+      reword("a `let` names a value, and has no type");
+      return help("write `let " + name + " = value`");
+    }
+    reword("a `let` has no type: it has that of its value",
+           rangeOf(error.token, sign - 1));
+    return fix(
+        "write `let " + name + " " + textOf(sign, last) + "`",
+        {list.source, list.tokens[error.token].begin, list.tokens[sign].begin},
+        isBehindSpace(error.token) ? "" : " ");
+  }
+
+  /// `let mut x = 1`, `let const x = 1`
+  bool mutableLet() const {
+    const std::string word = textOf(error.token - 1);
+    const bool isModifier = word == "mut" || word == "const" || word == "rec" ||
+                            word == "var" || word == "static";
+    if (error.rule != Grammar::RuleLet || !isModifier || !isName(found()))
+      return false;
+    reword("values never change, so `let` has no `" + word + "`",
+           list.range(error.token - 1));
+    return fix("leave it out: write `let " +
+                   textOf(error.token, lastOfItem(error.token)) + "`",
+               {list.source, list.tokens[error.token - 1].begin,
+                list.tokens[error.token].begin},
+               "");
+  }
+
+  /// A statement of other languages that begins with a word: `while x {`.
+  bool keyword() const {
+    if (error.rule != Grammar::RuleSetting || error.begin + 1 != error.token)
+      return false;
+    struct Statement {
+      std::string_view word, message, help;
+    };
+    static constexpr Statement statements[] = {
+        {"while", "there is no `while`: every repetition ends",
+         "a repetition is written `for i in 0..n { ... }`"},
+        {"loop", "there is no `loop`: every repetition ends",
+         "a repetition is written `for i in 0..n { ... }`"},
+        {"foreach", "a repetition begins with `for`",
+         "a repetition is written `for x in xs { ... }`"},
+        {"switch", "there is no `switch`",
+         "choose with `if a { ... } else if b { ... } else { ... }`, or a "
+         "value with `if a then x else if b then y else z`"},
+        {"match", "there is no `match`",
+         "choose with `if a { ... } else if b { ... } else { ... }`, or a "
+         "value with `if a then x else if b then y else z`"},
+        {"when", "there is no `when`",
+         "choose with `if condition { ... } else { ... }`, or a value with "
+         "`if condition then a else b`"},
+        {"unless", "there is no `unless`", "write `if not condition { ... }`"},
+        {"assert", "a condition is stated with `require`, not with `assert`",
+         "write `require condition : \"message\"`, beside the fields of a "
+         "model, schema or recipe"},
+        {"print", "nothing is printed by a recipe",
+         "leave it out; `recipec explain FILE PATH` prints a value"},
+        {"echo", "nothing is printed by a recipe",
+         "leave it out; `recipec explain FILE PATH` prints a value"},
+        {"del", "values are not deleted", "leave it out"},
+        {"try", "there is no `try`: an error ends the compilation",
+         "write the statements without it"},
+        {"raise", "an error is stated as a condition",
+         "write `require condition : \"message\"`"},
+        {"throw", "an error is stated as a condition",
+         "write `require condition : \"message\"`"},
+    };
+    const std::string word = textOf(error.begin);
+    for (const Statement& each : statements)
+      if (each.word == word && found() != TokenType::ASSIGN &&
+          found() != TokenType::COLON && found() != TokenType::SEPARATOR) {
+        reword(std::string(each.message), list.range(error.begin));
+        return help(std::string(each.help));
+      }
+    return false;
+  }
+
+  /// `x + y` alone as the last item of a block.
+  bool forgottenReturn() const {
+    if (error.rule != Grammar::RuleSetting || !isBinaryOperator(found()) ||
+        !isInFunction() || next() == TokenType::ASSIGN)
+      return false;
+    size_t last = error.token;
+    while (!isEndOfItem(last + 1))
+      ++last;
+    const uint32_t begin = list.tokens[error.begin].begin;
+    return fix("a block ends in `return`: write `return " +
+                   std::string(sources.text(rangeOf(error.begin, last))) + "`",
+               {list.source, begin, begin}, "return ");
+  }
+
+  /// `steps += 4`; in a block, where names may be bound again, `x += y`.
+  bool assignment() const {
+    if (error.rule != Grammar::RuleSetting || next() != TokenType::ASSIGN)
+      return false;
+    bool isArithmetic =
+        found() == TokenType::PLUS || found() == TokenType::MINUS ||
+        found() == TokenType::STAR || found() == TokenType::SLASH;
+    if (!isArithmetic || !areAdjacent(error.token))
+      return false;
+    if (!isInFunction())
+      return help("a value is set once, as a whole, with `=`; a recipe that "
+                  "`amends` another may set it anew");
+    reword("names are bound with `=`: there is no `" +
+               textOf(error.token, error.token + 1) + "`",
+           rangeOf(error.token, error.token + 1));
+    std::string name = textOf(error.begin, error.token - 1);
+    std::string sign = textOf(error.token);
+    size_t first = error.token + 2, last = first;
+    while (!isEndOfItem(last + 1))
+      ++last;
+    if (isEndOfItem(first))
+      return help("write `" + name + " = " + name + " " + sign + " ...`");
+    std::string value(sources.text(rangeOf(first, last)));
+    // Operators of lower precedence need parentheses.
+    if (std::any_of(list.tokens.begin() + ptrdiff_t(first),
+                    list.tokens.begin() + ptrdiff_t(last) + 1,
+                    [&](const auto& token) {
+                      return token.depth == list.tokens[first].depth &&
+                             isBinaryOperator(token.type);
+                    }))
+      value = "(" + value + ")";
+    std::string text = name + " = " + name + " " + sign + " " + value;
+    return fix("write `" + text + "`", rangeOf(error.begin, last), text);
+  }
+
+  bool elseIf() const {
+    bool isWord =
+        (found() == TokenType::IDENTIFIER &&
+         (textOf(error.token) == "elif" || textOf(error.token) == "elsif")) ||
+        (previous() == TokenType::IDENTIFIER &&
+         textOf(error.token - 1) == "elif");
+    return isWord && help("write `else if`");
+  }
+
+  /// `[q, k, v] = linear(...)`, `q, k, v = linear(...)` in a block.
+  bool unpacking() const {
+    const bool isList = found() == TokenType::SEPARATOR && isComma(error.token);
+    if ((!isList && !isComma(error.token)) || !isName(previous()) ||
+        !isInFunction())
+      return false;
+    size_t last = error.token;
+    while (isComma(last) && isName(type(last + 1)))
+      last += 2;
+    const bool isBracketed = type(last) == TokenType::RBRACKET;
+    if (type(last + isBracketed) != TokenType::ASSIGN)
+      return false;
+    return help("a statement binds one name: write a statement for each, as in "
+                "`" +
+                textOf(error.token - 1) +
+                " = linear(x, hidden -> [heads, "
+                "head_dim], name = \"" +
+                textOf(error.token - 1) + "\")`");
+  }
+
+  /// `def forward(self, x):` in a model
+  bool method() const {
+    if (isOfFile() || error.token == 0 || textOf(error.token - 1) != "def" ||
+        found() != TokenType::IDENTIFIER)
+      return false;
+    return help("a block is declared `block " + textOf(error.token) +
+                "(x) { ... }`, a function `fun " + textOf(error.token) +
+                "(x: int): int = ...`");
+  }
+};
+
+} // namespace
+
+bool helpWithForeignStatements(const SourceMap& sources, const TokenList& list,
+                               const SyntaxError& error,
+                               diag::Builder& report) {
+  return ForeignStatements(sources, list, error, report).run();
+}
+
+} // namespace recipec::parse
