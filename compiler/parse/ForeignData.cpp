@@ -84,6 +84,8 @@ private:
 
   /// YAML, JSON or TOML in place of a declaration.
   bool dataFile() const {
+    if (isInterpolation())
+      return false;
     // `model` begins a declaration, so the error is at the missing name.
     bool isBehindWord =
         error.token == 1 && isName(previous()) && found() == TokenType::COLON;

@@ -30,11 +30,94 @@ public:
   using SyntaxView::SyntaxView;
 
   bool run() const {
-    return fromImport() || amendedModel() || extends() || quotedDeclaration() ||
+    return severalImports() || allNames() || parentFile() || namedBlock() ||
+           fromImport() || amendedModel() || extends() || quotedDeclaration() ||
            hyphens() || slashes() || valueOfFile() || settingOfFile() || word();
   }
 
 private:
+  /// `import a, b`
+  bool severalImports() const {
+    if (!isOfFile() || !isName(found()) || error.token < 2 ||
+        !isComma(error.token - 1))
+      return false;
+    size_t first = error.token - 1;
+    while (first > 0 && !(isEndOfItem(first - 1) && !isComma(first - 1)))
+      --first;
+    if (type(first) != TokenType::IMPORT)
+      return false;
+    const size_t last = lastOfItem(error.token);
+    reword("an import names one file",
+           rangeOf(error.token, std::max(error.token, last)));
+    return fix("write `import " + textOf(error.token, last) +
+                   "` on a line of its own",
+               {list.source, list.tokens[error.token - 1].begin,
+                list.tokens[error.token].begin},
+               "\nimport ");
+  }
+
+  /// `import std.models.llama.*`
+  bool allNames() const {
+    if (found() != TokenType::STAR || previous() != TokenType::DOT)
+      return false;
+    size_t first = error.token - 1;
+    while (first > 0 && type(first) != TokenType::IMPORT && !isEndOfItem(first))
+      --first;
+    if (type(first) != TokenType::IMPORT || first + 1 >= error.token - 1)
+      return false;
+    const std::string path = textOf(first + 1, error.token - 2);
+    reword("an import takes a file, or the names in braces, and has no `*`");
+    return fix("write `import " + path + "` and `" + textOf(error.token - 2) +
+                   ".name`; `import " + path + " { a, b }` takes names of it",
+               rangeOf(error.token - 1, error.token), "");
+  }
+
+  /// `amends "base.pkl"`, `include "base.recipe"` at the top of a file
+  bool parentFile() const {
+    const std::string word = textOf(error.token);
+    const bool isWord = word == "amends" || word == "extends" ||
+                        word == "include" || word == "inherit" ||
+                        word == "source" || word == "base" || word == "module";
+    if (!isOfFile() || !isWord || next() != TokenType::STRING ||
+        !isEndOfItem(error.token + 2))
+      return false;
+    reword("a file does not " +
+           std::string(word == "include" || word == "source"
+                           ? "include another as text"
+                           : "amend another: its recipes do"));
+    return help("write `import " + textOf(error.token + 1) +
+                " { base }` and `recipe NAME amends base { ... }`, where "
+                "`base` is a recipe of that file");
+  }
+
+  /// `variable "ranks" {` and other blocks of HCL
+  bool namedBlock() const {
+    if (!isOfFile() || !isName(found()) || next() != TokenType::STRING)
+      return false;
+    const std::string word = textOf(error.token);
+    const std::string quoted = textOf(error.token + 1);
+    std::string name = quoted.size() > 2 ? quoted.substr(1, quoted.size() - 2)
+                                         : std::string("name");
+    std::replace_if(
+        name.begin(), name.end(),
+        [](unsigned char letter) { return !std::isalnum(letter); }, '_');
+    if (word == "variable" || word == "locals" || word == "local" ||
+        word == "param" || word == "parameter") {
+      reword("`" + word +
+             "` declares nothing here: a value is named with "
+             "`let`");
+      return help("write `let " + name +
+                  " = value`; `--set PATH=VALUE` "
+                  "changes a setting from the command line");
+    }
+    if (word == "resource" || word == "job" || word == "task" ||
+        word == "config" || word == "experiment") {
+      reword("`" + word + "` declares nothing here: a job is a `recipe`");
+      return help("write `recipe " + name + " { ... }`");
+    }
+    return false;
+  }
+
   /// `from std.models import llama`; the parser stopped at `from std`.
   bool fromImport() const {
     size_t from = error.token;

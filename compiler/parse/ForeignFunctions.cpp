@@ -78,7 +78,8 @@ public:
   using SyntaxView::SyntaxView;
 
   bool run() const {
-    return definition() || resultArrow() || bodyArrow() || bodyColon();
+    return anonymous() || definition() || resultArrow() || bodyArrow() ||
+           bodyColon();
   }
 
 private:
@@ -218,10 +219,13 @@ private:
       return fix("write `" + head + " {`", rangeOf(word, at), head + " {",
                  Applicability::maybe);
     }
-    size_t first = at + 1;
+    size_t first = at + 1, word0 = word;
+    if (type(at) == TokenType::COLON && type(first) == TokenType::SEPARATOR &&
+        type(first + 1) == TokenType::RETURN)
+      word0 = ++first;
     if (type(at) == TokenType::ASSIGN && type(first) == TokenType::GREATER)
       ++first;
-    const size_t last = lastOfItem(word);
+    const size_t last = lastOfItem(word0);
     std::string value =
         !isBlock && first <= last ? onlyValue(first, last) : std::string();
     if (!value.empty() && !hasStatementBehind(word, last))
@@ -231,6 +235,61 @@ private:
                 (isBlock ? "binds names with `name = value`"
                          : "names values with `let name = value`") +
                 " and ends in `return value`");
+  }
+
+  /// `lambda x: 2 * x`, `(x) => 2 * x`, `x => 2 * x`, `fun(x) = 2 * x` in place
+  /// of a value.
+  bool anonymous() const {
+    const size_t at = error.token;
+    std::string parameters, value;
+    size_t first = at;
+    if (textOf(at - 1) == "lambda" && at > 0) {
+      first = at - 1;
+      size_t colon = at;
+      while (!isEndOfItem(colon) && type(colon) != TokenType::COLON)
+        ++colon;
+      if (type(colon) != TokenType::COLON)
+        return false;
+      parameters = colon > at ? textOf(at, colon - 1) : "";
+      value = textOf(colon + 1, lastOfItem(at));
+    } else if (found() == TokenType::ASSIGN && at > 0 &&
+               next() == TokenType::GREATER && areAdjacent(at)) {
+      first = at - 1;
+      if (type(first) == TokenType::RPAREN)
+        while (first > 0 && (type(first) != TokenType::LPAREN ||
+                             list.tokens[first].depth != list.tokens[at].depth))
+          --first;
+      parameters = textOf(first, at - 1);
+      if (parameters.starts_with("("))
+        parameters = parameters.substr(1, parameters.size() - 2);
+      value = textOf(at + 2, lastOfItem(at));
+    } else if (found() == TokenType::FUN && next() == TokenType::LPAREN) {
+      auto close = closing(at + 1);
+      if (!close || *close < at + 2)
+        return false;
+      parameters = textOf(at + 2, *close - 1);
+      size_t body = *close + 1;
+      while (type(body) == TokenType::ASSIGN ||
+             type(body) == TokenType::GREATER || type(body) == TokenType::COLON)
+        ++body;
+      value = textOf(body, lastOfItem(at));
+    } else {
+      return false;
+    }
+    reword("a function is declared with a name, and is no part of a value",
+           rangeOf(first, lastOfItem(at)));
+    // In brackets the value ends before their end.
+    if (value.empty() || value.find_first_of("\n)],") != value.npos)
+      value = "...";
+    const size_t item = firstOfItem();
+    const bool isLet = type(item) == TokenType::LET && isName(type(item + 1)) &&
+                       type(item + 2) == TokenType::ASSIGN && item + 3 == first;
+    const std::string name = isLet ? textOf(item + 1) : "f";
+    const std::string own = "fun " + name + "(" + parameters + ") = " + value;
+    if (isLet && value != "...")
+      return fix("write `" + own + "`", rangeOf(item, lastOfItem(at)), own,
+                 Applicability::maybe);
+    return help("declare `" + own + "` and write `" + name + "` here");
   }
 
   /// Whether the item behind `last` is indented further than the definition: a

@@ -13,12 +13,102 @@ public:
   using SyntaxView::SyntaxView;
 
   bool run() const {
-    return wholeDivision() || comment() || equality() || doubleSign() ||
-           percent() || power() || orSign() || prefix() || thousands() ||
-           fatArrow();
+    return emptyHole() || format() || merge() || ternary() || wholeDivision() ||
+           comment() || equality() || doubleSign() || percent() || power() ||
+           orSign() || prefix() || thousands() || fatArrow();
   }
 
 private:
+  /// `"{}".format(n)`: an interpolation without a value.
+  bool emptyHole() const {
+    if (!isInterpolation() || found() != TokenType::EOF || error.token > 0)
+      return false;
+    reword("an interpolation holds a value, and this one is empty");
+    return help("write the value between the braces, as in `\"{name}\"`; "
+                "braces of the text are written `\\{\\}`");
+  }
+
+  /// `"{n:03d}"`, `"{n=}"`
+  bool format() const {
+    if (!isInterpolation() || error.token == 0 ||
+        (found() != TokenType::COLON && found() != TokenType::ASSIGN))
+      return false;
+    const std::string value = textOf(0, error.token - 1);
+    const std::string spec = textOf(error.token + 1, list.tokens.size() - 2);
+    reword("an interpolation holds a value alone, without a format",
+           rangeOf(error.token, list.tokens.size() - 2));
+    size_t width = 0;
+    for (char letter : spec)
+      if (letter >= '0' && letter <= '9' && width < 100)
+        width = width * 10 + size_t(letter - '0');
+    const bool isPadding = width > 0 && spec.size() > 1 && spec[0] == '0' &&
+                           spec.find('.') == spec.npos;
+    const std::string own =
+        isPadding ? "pad(" + value + ", " + std::to_string(width) + ")" : value;
+    return fix("write `{" + own + "}`", rangeOf(0, list.tokens.size() - 2), own,
+               Applicability::maybe);
+  }
+
+  /// `a // { b = 2 }`, `a | { b = 2 }`, `a & { b = 2 }`
+  bool merge() const {
+    if (next() != TokenType::OPEN || error.token < 2)
+      return false;
+    const bool isSlashes = found() == TokenType::SLASH &&
+                           previous() == TokenType::SLASH &&
+                           areAdjacent(error.token - 1);
+    if (!isSlashes && found() != TokenType::PIPE)
+      return false;
+    const size_t first = error.token - isSlashes;
+    if (first == 0 || !isName(type(first - 1)))
+      return false;
+    const std::string sign = textOf(first, error.token);
+    reword("records and maps are amended by braces alone, without `" + sign +
+               "`",
+           rangeOf(first, error.token));
+    return fix("write `" + textOf(first - 1) + " { ... }`",
+               {list.source, list.tokens[first].begin,
+                list.tokens[error.token + 1].begin},
+               "");
+  }
+
+  /// `a if c else b`
+  bool ternary() const {
+    if (found() != TokenType::IF || error.token == 0 || isOfFile())
+      return false;
+    const int depth = list.tokens[error.token].depth;
+    auto isEnd = [&](size_t at) {
+      if (at >= list.tokens.size() || list.tokens[at].depth < depth)
+        return true;
+      return list.tokens[at].depth == depth &&
+             (isComma(at) || isEndOfItem(at) || type(at) == TokenType::FOR ||
+              type(at) == TokenType::ASSIGN || type(at) == TokenType::RETURN ||
+              type(at) == TokenType::LET || type(at) == TokenType::COLON);
+    };
+    size_t first = error.token, otherwise = error.token + 1;
+    while (first > 0 && !isEnd(first - 1))
+      --first;
+    while (!isEnd(otherwise) && !(type(otherwise) == TokenType::ELSE &&
+                                  list.tokens[otherwise].depth == depth))
+      ++otherwise;
+    if (type(otherwise) != TokenType::ELSE || first == error.token ||
+        otherwise == error.token + 1 || isEnd(otherwise + 1))
+      return false;
+    size_t last = otherwise + 1;
+    while (!isEnd(last + 1) &&
+           !(isClosing(type(last + 1)) && list.tokens[last + 1].depth < depth))
+      ++last;
+    const std::string own = "if " + textOf(error.token + 1, otherwise - 1) +
+                            " then " + textOf(first, error.token - 1) +
+                            " else " + textOf(otherwise + 1, last);
+    reword("the condition stands before both values: `if condition then a "
+           "else b`");
+    return fix("write `" + own + "`", rangeOf(first, last), own);
+  }
+  static bool isClosing(size_t type) {
+    return type == TokenType::CLOSE || type == TokenType::RPAREN ||
+           type == TokenType::RBRACKET;
+  }
+
   /// `a // b`: one operand behind a value, and not the words of a comment.
   bool wholeDivision() const {
     const size_t first = error.token - 1;

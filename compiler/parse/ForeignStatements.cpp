@@ -13,12 +13,90 @@ public:
   using SyntaxView::SyntaxView;
 
   bool run() const {
-    return spread() || typedLet() || mutableLet() || keyword() ||
+    return requireMessage() || secondResult() || wordBefore() || letIn() ||
+           spread() || typedLet() || mutableLet() || keyword() ||
            forgottenReturn() || assignment() || elseIf() || unpacking() ||
            method();
   }
 
 private:
+  /// `require x > 2, "too small"`
+  bool requireMessage() const {
+    if (!isAtItem() || found() != TokenType::STRING || error.token < 2 ||
+        !isComma(error.token - 1))
+      return false;
+    size_t first = error.token - 2;
+    while (first > 0 && type(first) != TokenType::SEPARATOR &&
+           type(first) != TokenType::OPEN)
+      --first;
+    if (type(first + (first > 0)) != TokenType::REQUIRE)
+      return false;
+    reword("the message of `require` stands behind `:`, not behind `,`",
+           rangeOf(error.token - 1, error.token));
+    return fix("write ` : " + textOf(error.token) + "`",
+               list.range(error.token - 1), " :");
+  }
+
+  /// `return x, a`
+  bool secondResult() const {
+    const size_t comma = error.begin - 1;
+    if (error.rule != Grammar::RuleSetting || !isEndOfItem(error.token) ||
+        !isComma(comma) || !isInFunction())
+      return false;
+    size_t first = comma;
+    while (first > 0 && !isEndOfItem(first - 1) &&
+           type(first - 1) != TokenType::OPEN)
+      --first;
+    if (type(first) != TokenType::RETURN)
+      return false;
+    reword("a block or function returns one value",
+           rangeOf(error.begin, error.token - 1));
+    return fix("write `" + textOf(first, comma - 1) +
+                   "`; what else is needed is returned by a block of its own",
+               rangeOf(comma, error.token - 1), "", Applicability::maybe);
+  }
+
+  /// `new llama { ... }`, where the parser stopped behind `new`.
+  bool wordBefore() const {
+    const std::string word = textOf(error.token - 1);
+    if (!isName(found()) ||
+        (word != "new" && word != "await" && word != "ref" && word != "typeof"))
+      return false;
+    reword("a record is made by its schema and braces, without `" + word + "`",
+           list.range(error.token - 1));
+    return fix("remove the `" + word + "`",
+               {list.source, list.tokens[error.token - 1].begin,
+                list.tokens[error.token].begin},
+               "");
+  }
+
+  /// `hidden = let w = 32 in 2 * w`
+  bool letIn() const {
+    if (found() != TokenType::LET || isAtItem() || isOfFile() ||
+        isInterpolation() || error.token == 0)
+      return false;
+    size_t in = error.token;
+    while (!isEndOfItem(in) && type(in) != TokenType::IN)
+      ++in;
+    if (type(in) != TokenType::IN || in <= error.token + 3)
+      return false;
+    const std::string let = textOf(error.token, in - 1);
+    const size_t first = firstOfItem();
+    const SourceRange start{list.source, list.tokens[first].begin,
+                            list.tokens[first].begin};
+    reword("a `let` is an item of its own, and has no `in`",
+           rangeOf(error.token, in));
+    report.help("write `" + let + "` on a line before this item, and here `" +
+                textOf(in + 1, lastOfItem(in)) + "`");
+    const int column = sources.lineColumn(list.source, start.begin).column;
+    report.fixIt(start, let + "\n" + std::string(size_t(column - 1), ' '),
+                 Applicability::safe);
+    report.fixIt({list.source, list.tokens[error.token].begin,
+                  list.tokens[in + 1].begin},
+                 "", Applicability::safe);
+    return true;
+  }
+
   /// `**common`, `...common`, `..common`, `<<: *common` among items.
   bool spread() const {
     if (!isAtItem())
@@ -42,19 +120,16 @@ private:
                                        : error.token) +
                "`: a record is copied by braces behind it",
            rangeOf(error.token, lastOfItem(error.token)));
+    if (const std::string record = recordAround(); !record.empty())
+      return help("write `" + text + " { ... }` in place of `" + record +
+                  " { ... }`, with the fields that differ");
     const size_t head = headType();
     if (head == TokenType::RECIPE || head == TokenType::MIXIN ||
-        head == TokenType::ABSTRACT) {
-      if (const std::string record = recordAround(); !record.empty())
-        return help("write `let " + text + " = " + record +
-                    " { ... }` outside of the recipe, with the shared fields, "
-                    "and `" +
-                    text + " { ... }` here, with the others");
+        head == TokenType::ABSTRACT)
       return help("settings that recipes share stand in a mixin: declare "
                   "`mixin " +
                   text + " { ... }` and write `with " + text +
                   "` before the `{` of the recipe");
-    }
     return help("write `" + text + " { ... }` with the fields that differ");
   }
 

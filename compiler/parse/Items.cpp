@@ -333,11 +333,8 @@ struct Placement {
     if (node.defaultValue != ast::ExprId::none) {
       const std::string value(sources.text(file[node.defaultValue].range));
       const std::string type(sources.text(file[node.type].range));
-      refuse("`" + name + " : " + type + "` declares a field, and " +
-                 std::string(bodyName(kind)) +
-                 (kind == BodyKind::block || kind == BodyKind::function
-                      ? " has none: a name has the type of its value"
-                      : " sets those of its schema, whose types are known"),
+      refuse("`" + name + " : " + type +
+                 "` declares a field, which schemas and models do",
              "leave out the type: write `" +
                  std::string(kind == BodyKind::function ? "let " : "") + name +
                  " = " + value + "`");

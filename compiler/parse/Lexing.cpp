@@ -203,6 +203,9 @@ private:
               diag::Kind::UnclosedString, {list.source, at, at + 1},
               "this `{` begins an interpolation, in which no `\\` may stand")
           .help("write a brace of the text as `\\{`");
+    } else if (size_t nested = nestedBrace(string);
+               nested != string.npos && isClosedBehind(token)) {
+      reportNestedBrace(token, string, nested);
     } else if (brace == std::string_view::npos) {
       engine
           .report(diag::Kind::UnclosedString, range,
@@ -216,6 +219,51 @@ private:
           .help("end it with `}`; write a brace of the text as `\\{`");
     }
     markLine(token);
+  }
+
+  /// The first `{` directly behind a `{` of the text; npos if there is none.
+  static size_t nestedBrace(std::string_view string) {
+    for (size_t i = 1; i + 1 < string.size(); ++i) {
+      if (string[i] == '\\')
+        ++i;
+      else if (string[i] == '{' && string[i + 1] == '{')
+        return i;
+    }
+    return std::string_view::npos;
+  }
+
+  /// Whether the token before which the lexer gave up ends in `"` on its line.
+  bool isClosedBehind(const Token& token) const {
+    std::string_view all = sources.text(list.source);
+    return token.end < all.size() && all[token.end] == '"';
+  }
+
+  /// `"runs/{{name}}"`, as templates write it.
+  void reportNestedBrace(const Token& token, std::string_view string,
+                         size_t open) {
+    const size_t close = string.find("}}", open);
+    const uint32_t begin = token.begin + uint32_t(open);
+    if (close == string.npos) {
+      engine
+          .report(diag::Kind::UnclosedString, {list.source, begin, begin + 2},
+                  "this `{` begins an interpolation, in which no `{` may stand")
+          .help("write braces of the text as `\\{` and `\\}`");
+      return;
+    }
+    std::string_view name = string.substr(open + 2, close - open - 2);
+    const size_t first = name.find_first_not_of(' ');
+    const size_t last = name.find_last_not_of(' ');
+    const std::string hole =
+        first == name.npos
+            ? "{name}"
+            : "{" + std::string(name.substr(first, last - first + 1)) + "}";
+    engine
+        .report(diag::Kind::UnclosedString,
+                {list.source, begin, token.begin + uint32_t(close) + 2},
+                "an interpolation has one pair of braces")
+        .help("write `" + hole + "`; a brace of the text is written `\\{`")
+        .fixIt({list.source, begin, token.begin + uint32_t(close) + 2}, hole,
+               diag::Applicability::safe);
   }
 
   void reportBrokenText(const Token& token) {

@@ -2,6 +2,8 @@
 
 #include "compiler/parse/SyntaxView.h"
 
+#include <algorithm>
+
 namespace recipec::parse {
 
 size_t SyntaxView::lastOfItem(size_t token) const {
@@ -11,6 +13,21 @@ size_t SyntaxView::lastOfItem(size_t token) const {
          !(isEndOfItem(last + 1) && list.tokens[last + 1].depth <= depth))
     ++last;
   return last;
+}
+
+size_t SyntaxView::firstOfItem() const {
+  size_t first = std::min(error.token, list.tokens.size() - 1);
+  const int depth = list.tokens[first].depth;
+  auto isBefore = [&](size_t token) {
+    const bool isOpen =
+        type(token) == TokenType::OPEN || type(token) == TokenType::BLOCK_OPEN;
+    return (isOpen && list.tokens[token].depth < depth) ||
+           (type(token) == TokenType::SEPARATOR &&
+            list.tokens[token].depth <= depth);
+  };
+  while (first > 0 && !isBefore(first - 1))
+    --first;
+  return first;
 }
 
 std::optional<size_t> SyntaxView::headOfBraces() const {
@@ -30,6 +47,12 @@ std::optional<size_t> SyntaxView::headOfBraces() const {
            type(head - 1) != TokenType::BLOCK_OPEN &&
            type(head - 1) != TokenType::CLOSE)
       --head;
+    // `model = llama.llama { ... }` sets a field.
+    const bool isSetting = type(head + 1) == TokenType::ASSIGN ||
+                           type(head + 1) == TokenType::OPEN ||
+                           type(head + 1) == TokenType::DOT;
+    if (isSetting && type(head) != TokenType::ELSE)
+      return std::nullopt;
     if (type(head) != TokenType::FOR && type(head) != TokenType::IF &&
         type(head) != TokenType::ELSE)
       return head;

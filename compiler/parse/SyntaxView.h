@@ -80,7 +80,8 @@ protected:
     return error.rule == Grammar::RuleItem || error.rule == Grammar::RuleItems;
   }
   /// The first token of the item that the innermost braces around the error
-  /// belong to, except those of `for` and `if`; nullopt outside of braces.
+  /// belong to, except those of `for` and `if`; nullopt outside of braces and
+  /// in those of a value.
   std::optional<size_t> headOfBraces() const;
   size_t headType() const {
     auto head = headOfBraces();
@@ -89,6 +90,11 @@ protected:
   bool isInFunction() const {
     return headType() == TokenType::BLOCK || headType() == TokenType::FUN;
   }
+
+  /// Whether the text is that of an interpolation, `{...}` in a string.
+  bool isInterpolation() const { return list.endName == "`}`"; }
+  /// The first token of the item or declaration around the error.
+  size_t firstOfItem() const;
 
   // ---- reports
 

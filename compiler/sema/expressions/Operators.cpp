@@ -110,7 +110,8 @@ Value Evaluator::reportOperands(std::string_view what, const Value& left,
           fullTypeNameOf(sources, right) + "`");
   if (isMixed && (left.isNumber() || right.isNumber()))
     builder.help("give both a unit, or divide by one: `80GiB / 1GiB` is 80");
-  if (what == "+" && left.is<std::string>())
+  if ((what == "+" && (left.is<std::string>() || right.is<std::string>())) ||
+      (what == "%" && left.is<std::string>()))
     builder.help("a value stands in a text between braces: `\"runs/{name}\"`");
   return poison();
 }

@@ -93,6 +93,24 @@ constexpr ForeignWord foreignFunctions[] = {
     {"range", "write `0..n`"},
     {"map", "write `[f(x) for x in xs]`"},
     {"filter", "write `[x for x in xs if condition]`"},
+    {"var",
+     "values have no prefix: leave `var.` out; a named value is declared "
+     "`let name = value`"},
+    {"local", "values have no prefix: leave `local.` out; a named value is "
+              "declared `let name = value`"},
+    {"config", "fields of the same recipe are named by their paths: leave "
+               "`config.` out"},
+    {"cfg", "fields of the same recipe are named by their paths: leave `cfg.` "
+            "out"},
+    {"args",
+     "fields of the same recipe are named by their paths: leave `args.` "
+     "out"},
+    {"builtins", "built-in functions have no prefix: leave `builtins.` out"},
+    {"getenv", "a recipe sees no environment: pass a value with `--set "
+               "PATH=VALUE`"},
+    {"isinstance", "a type is tested with `x is int`"},
+    {"type", "a type is tested with `x is int`"},
+    {"enumerate", "write `for i, x in xs`, which gives index and element"},
     {"super", "a field that is not set anew keeps the parent's value"},
 };
 

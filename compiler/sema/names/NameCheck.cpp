@@ -42,6 +42,9 @@ bool NameCheck::isKnown(std::string_view name) const {
 void NameCheck::name(const ast::Name& name, bool isCalled) {
   if (isKnown(name.text))
     return;
+  // One missing declaration is missing wherever a block uses the name.
+  if (isInBlock && !isCalled && !missingInBlocks.insert(name.text).second)
+    return;
   const Names& visible = isInBlock ? namesInBlock : names;
   std::vector<std::string> candidates(visible.begin(), visible.end());
   std::sort(candidates.begin(), candidates.end());
@@ -67,7 +70,9 @@ void NameCheck::name(const ast::Name& name, bool isCalled) {
               : i + 1 == locals.size() ? " and "
                                        : ", ") +
              ("`" + std::string(locals[i]) + "`");
-  builder.help("the block has " + known);
+  builder.help("the block has " + known +
+               "; a dimension is declared between the braces of the model: `" +
+               name.text + " : dim`");
 }
 
 /// Reports a call of a member of an unknown name, `F.silu(x)`, in a block.

@@ -48,6 +48,7 @@ private:
   Names namesInBlock;
   std::vector<std::string_view> locals;
   bool isInBlock = false;
+  Names missingInBlocks; // names of blocks that were reported
 };
 
 } // namespace recipec::sema
