@@ -30,12 +30,71 @@ public:
   using SyntaxView::SyntaxView;
 
   bool run() const {
-    return severalImports() || allNames() || parentFile() || namedBlock() ||
+    return optionalType() || choiceType() || severalParents() ||
+           severalImports() || allNames() || parentFile() || namedBlock() ||
            fromImport() || amendedModel() || extends() || quotedDeclaration() ||
            hyphens() || slashes() || valueOfFile() || settingOfFile() || word();
   }
 
 private:
+  /// `Optional[string]`, `List[int]`
+  bool optionalType() const {
+    if (found() != TokenType::RBRACKET ||
+        error.rule != Grammar::RuleMapArguments || error.begin == 0)
+      return false;
+    const std::string word = textOf(error.begin - 1);
+    const std::string inner = textOf(error.begin + 1, error.token - 1);
+    const SourceRange whole = rangeOf(error.begin - 1, error.token);
+    if (word == "map" || inner.empty())
+      return false;
+    const bool isOptional = word == "Optional" || word == "Maybe" ||
+                            word == "Option" || word == "optional";
+    const std::string own = isOptional ? inner + " | none" : "[" + inner + "]";
+    reword(isOptional ? "a type that may be `none` is written with `|`"
+                      : "the type of a list is its element's in brackets",
+           whole);
+    return fix("write `" + own + "`", whole, own);
+  }
+
+  /// `part : enum("a", "b")`, `part : Literal["a", "b"]`
+  bool choiceType() const {
+    const bool isCall = found() == TokenType::LPAREN;
+    const std::string word = textOf(error.token - 1);
+    const bool isWord = word == "enum" || word == "Literal" ||
+                        word == "choice" || word == "one_of" ||
+                        word == "oneof" || word == "Enum" || word == "Union";
+    if (!isCall || !isWord || previous(2) != TokenType::COLON)
+      return false;
+    std::string own;
+    size_t at = error.token + 1;
+    for (; type(at) != TokenType::RPAREN && type(at) != TokenType::EOF; ++at)
+      if (!isComma(at))
+        own += (own.empty() ? "" : " | ") + textOf(at);
+    if (type(at) != TokenType::RPAREN || own.empty())
+      return false;
+    reword("the values of a type are divided by `|`",
+           rangeOf(error.token - 1, at));
+    return fix("write `" + own + "`", rangeOf(error.token - 1, at), own);
+  }
+
+  /// `recipe b amends a, c {`
+  bool severalParents() const {
+    const bool isHeader = error.rule == Grammar::RuleRecipeDeclaration ||
+                          error.inside == Grammar::RuleRecipeDeclaration;
+    if (!isHeader || !isComma(error.token) || !isName(next()))
+      return false;
+    size_t first = error.token;
+    while (first > 0 && type(first) != TokenType::AMENDS &&
+           !isEndOfItem(first - 1))
+      --first;
+    if (type(first) != TokenType::AMENDS)
+      return false;
+    reword("a recipe amends one recipe; mixins may follow behind `with`");
+    return help("write `" + textOf(first, error.token - 1) + " with " +
+                textOf(error.token + 1) + "`, where `" +
+                textOf(error.token + 1) + "` is declared as a `mixin`");
+  }
+
   /// `import a, b`
   bool severalImports() const {
     if (!isOfFile() || !isName(found()) || error.token < 2 ||

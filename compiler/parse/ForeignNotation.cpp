@@ -449,7 +449,14 @@ private:
   }
 
   void report() {
-    const Item& first = items.front();
+    Item first = items.front();
+    // Items on one line are one text.
+    auto lineOf = [&](uint32_t offset) {
+      return sources.lineColumn(list.source, offset).line;
+    };
+    for (const Item& each : items)
+      if (lineOf(each.begin) == lineOf(first.begin))
+        first.end = std::max(first.end, each.end);
     auto report =
         engine.report(diag::Kind::InvalidItem, first.key, first.message);
     std::vector<std::string> lines;

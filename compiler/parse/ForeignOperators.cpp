@@ -13,12 +13,102 @@ public:
   using SyntaxView::SyntaxView;
 
   bool run() const {
-    return emptyHole() || format() || merge() || ternary() || wholeDivision() ||
+    return comparison() || negation() || slice() || twoCommas() ||
+           emptyHole() || format() || merge() || ternary() || wholeDivision() ||
            comment() || equality() || doubleSign() || percent() || power() ||
            orSign() || prefix() || thousands() || fatArrow();
   }
 
 private:
+  /// `a === b`, `a !== b`, and `=` in a condition
+  bool comparison() const {
+    if (found() != TokenType::ASSIGN)
+      return false;
+    const bool isTriple = (previous() == TokenType::EQUAL ||
+                           previous() == TokenType::NOT_EQUAL) &&
+                          areAdjacent(error.token - 1);
+    if (isTriple) {
+      const std::string own = textOf(error.token - 1);
+      reword("values are compared by `" + own + "`, not by `" + own + "=`",
+             rangeOf(error.token - 1, error.token));
+      return fix("write `" + own + "`", list.range(error.token), "");
+    }
+    const size_t head = type(firstOfItem());
+    if (head != TokenType::REQUIRE && head != TokenType::IF)
+      return false;
+    reword("values are compared by `==`, not by `=`");
+    return fix("write `" + textOf(error.token - 1) +
+                   " == " + textOf(error.token + 1) + "`",
+               list.range(error.token), "==");
+  }
+
+  /// `x not in xs`, `x is not none`
+  bool negation() const {
+    if (found() != TokenType::NOT)
+      return false;
+    if (previous() == TokenType::IS) {
+      reword("`is` tests a type; values are compared by `!=`",
+             rangeOf(error.token - 1, error.token));
+      std::string value = textOf(error.token + 1);
+      value = value == "None" || value == "null" ? "none" : value;
+      return fix(
+          "write `!= " + value + "`",
+          rangeOf(error.token - 1, error.token + !isEndOfItem(error.token + 1)),
+          "!= " + value);
+    }
+    if (next() != TokenType::IN || error.token == 0)
+      return false;
+    const int depth = list.tokens[error.token].depth;
+    auto isEnd = [&](size_t at) {
+      const size_t kind = type(at);
+      return list.tokens[at].depth < depth || isEndOfItem(at) ||
+             kind == TokenType::AND || kind == TokenType::OR ||
+             kind == TokenType::REQUIRE || kind == TokenType::IF ||
+             kind == TokenType::ASSIGN || kind == TokenType::COMMA ||
+             kind == TokenType::COLON || kind == TokenType::THEN ||
+             kind == TokenType::NOT || kind == TokenType::RETURN ||
+             kind == TokenType::OPEN || kind == TokenType::BLOCK_OPEN;
+    };
+    auto isEndAt = [&](size_t at) {
+      return at >= list.tokens.size() ||
+             (list.tokens[at].depth <= depth && isEnd(at));
+    };
+    size_t first = error.token, last = error.token + 1;
+    while (first > 0 && !isEndAt(first - 1))
+      --first;
+    while (!isEndAt(last + 1))
+      ++last;
+    if (first == error.token || last == error.token + 1)
+      return false;
+    const std::string own = "not (" + textOf(first, error.token - 1) + " in " +
+                            textOf(error.token + 2, last) + ")";
+    reword("`not` stands before the comparison",
+           rangeOf(error.token, error.token + 1));
+    return fix("write `" + own + "`", rangeOf(first, last), own);
+  }
+
+  /// `xs[0:2]`, `xs[1:]`
+  bool slice() const {
+    if (found() != TokenType::COLON || error.rule != Grammar::RuleSuffix ||
+        type(error.begin) != TokenType::LBRACKET)
+      return false;
+    reword("a part of a list is taken by a range, not by `:`");
+    const bool isOpenEnded = next() == TokenType::RBRACKET;
+    const std::string name =
+        error.begin > 0 ? textOf(error.begin - 1) : std::string("xs");
+    const std::string end = isOpenEnded ? "len(" + name + ")" : "";
+    return fix("write `" + name + "[" +
+                   textOf(error.begin + 1, error.token - 1) + ".." +
+                   (isOpenEnded ? end : textOf(error.token + 1)) + "]`",
+               list.range(error.token), ".." + end);
+  }
+
+  /// `[1, 2,, 3]`
+  bool twoCommas() const {
+    return found() == TokenType::COMMA && previous() == TokenType::COMMA &&
+           fix("one comma is enough", list.range(error.token), "");
+  }
+
   /// `"{}".format(n)`: an interpolation without a value.
   bool emptyHole() const {
     if (!isInterpolation() || found() != TokenType::EOF || error.token > 0)

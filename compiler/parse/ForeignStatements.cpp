@@ -13,13 +13,67 @@ public:
   using SyntaxView::SyntaxView;
 
   bool run() const {
-    return requireMessage() || secondResult() || wordBefore() || letIn() ||
-           spread() || typedLet() || mutableLet() || keyword() ||
-           forgottenReturn() || assignment() || elseIf() || unpacking() ||
-           method();
+    return bracedChoice() || mixinAsItem() || requireMessage() ||
+           secondResult() || wordBefore() || letIn() || spread() ||
+           typedLet() || mutableLet() || keyword() || forgottenReturn() ||
+           assignment() || elseIf() || unpacking() || method();
   }
 
 private:
+  /// `tp = if a { 2 } else { 1 }`
+  bool bracedChoice() const {
+    const size_t brace = error.token - 1;
+    if (!isAtItem() || error.token < 3 || type(brace) != TokenType::OPEN)
+      return false;
+    const int depth = list.tokens[brace].depth;
+    size_t first = brace;
+    while (first > 0 && list.tokens[first - 1].depth >= depth &&
+           type(first) != TokenType::IF && !isEndOfItem(first))
+      --first;
+    if (type(first) != TokenType::IF || first == 0 ||
+        (type(first - 1) != TokenType::ASSIGN &&
+         type(first - 1) != TokenType::COLON &&
+         type(first - 1) != TokenType::RETURN &&
+         type(first - 1) != TokenType::LPAREN))
+      return false;
+    auto closing = [&](size_t open) {
+      size_t at = open + 1;
+      while (at < list.tokens.size() && list.tokens[at].depth > depth)
+        ++at;
+      return at;
+    };
+    reword("a conditional value has `then` and `else`, and no braces",
+           list.range(brace));
+    const std::string head = textOf(first, brace - 1) + " then ";
+    const size_t end = closing(brace);
+    if (type(end + 1) != TokenType::ELSE || type(end + 2) != TokenType::OPEN ||
+        end < brace + 2)
+      return help("write `" + head + "a else b`");
+    const size_t last = closing(end + 2);
+    if (type(last) != TokenType::CLOSE || last < end + 4)
+      return help("write `" + head + "a else b`");
+    const std::string own = head + textOf(brace + 1, end - 1) + " else " +
+                            textOf(end + 3, last - 1);
+    return fix("write `" + own + "`", rangeOf(first, last), own);
+  }
+
+  /// `wide` alone, which is a mixin of the file
+  bool mixinAsItem() const {
+    if (error.rule != Grammar::RuleSetting || error.begin + 1 != error.token ||
+        !(isEndOfItem(error.token) || found() == TokenType::LPAREN))
+      return false;
+    const std::string name = textOf(error.begin);
+    if (name == "include" || name == "with")
+      return false;
+    for (size_t i = 0; i + 1 < list.tokens.size(); ++i)
+      if (type(i) == TokenType::MIXIN && textOf(i + 1) == name) {
+        reword("`" + name + "` is a mixin, and no item of braces",
+               list.range(error.begin));
+        return help("write `with " + name + "` before the `{` of the recipe");
+      }
+    return false;
+  }
+
   /// `require x > 2, "too small"`
   bool requireMessage() const {
     if (!isAtItem() || found() != TokenType::STRING || error.token < 2 ||

@@ -299,12 +299,32 @@ struct Placement {
              "only settings and `let`s stand in `for` and `if`");
   }
 
+  std::string valueOf(const ast::Assignment& node) const {
+    if (node.value == ast::ExprId::none)
+      return "value";
+    std::string text(sources.text(file[node.value].range));
+    return text.find('\n') == text.npos ? text : "value";
+  }
+  /// The type of a literal; "type" for another value.
+  std::string typeOf(const ast::Assignment& node) const {
+    const std::string text = valueOf(node);
+    if (text[0] == '"')
+      return "string";
+    if (text == "true" || text == "false")
+      return "bool";
+    if (text.find_first_not_of("0123456789_") == text.npos)
+      return "int";
+    if (text.find_first_not_of("0123456789_.eE-") == text.npos)
+      return "float";
+    return "type";
+  }
   void operator()(const ast::Assignment& node) {
     const std::string& name = node.path[0].text;
     if (isDeclaring())
       refuse("`" + name + "` is set, but " + std::string(bodyName(kind)) +
                  " declares fields",
-             "declare it with its type: `" + name + " : type = value`");
+             "declare it with its type: `" + name + " : " + typeOf(node) +
+                 " = " + valueOf(node) + "`");
     if (kind == BodyKind::function)
       refuse("`" + name + "` is set, but a function names values",
              "write `let " + name + " = value`");

@@ -298,8 +298,17 @@ private:
       strays.push_back({message, engine.all().size()});
     auto report =
         engine.report(diag::Kind::UnexpectedCharacter, range, message);
-    if (std::string help = strayHelp(token, meant); !help.empty())
-      report.help(std::move(help));
+    if (isBehindType(token)) {
+      report.help("a type that may be `none` is written `T | none`")
+          .fixIt(range, " | none", diag::Applicability::safe);
+      markLine(token);
+      return;
+    }
+    if (std::string help = strayHelp(token, meant); !help.empty()) {
+      report.help(help);
+      if (isQuote(character)) // where the edit of the line does not work
+        report.otherwise(std::move(help));
+    }
     correctLine(token, report);
     markLine(token);
   }
@@ -329,6 +338,15 @@ private:
             .note("the same in " + std::to_string(each.lines) +
                   " more lines, from line " + std::to_string(each.nextLine) +
                   " on");
+  }
+
+  /// `name : string?`: whether a `?` ends a type behind a `:`.
+  bool isBehindType(const Token& token) const {
+    std::string_view all = sources.text(list.source);
+    if (all[token.begin] != '?' || list.tokens.size() < 2 ||
+        list.tokens.back().end != token.begin)
+      return false;
+    return list.tokens[list.tokens.size() - 2].type == TokenType::COLON;
   }
 
   static std::string nameOf(std::string_view character) {
