@@ -13,11 +13,33 @@ public:
   using SyntaxView::SyntaxView;
 
   bool run() const {
-    return typedValue() || quotedName() || table() || dashedList() ||
-           continuation() || dataFile();
+    return mapComprehension() || typedValue() || quotedName() || table() ||
+           dashedList() || continuation() || dataFile();
   }
 
 private:
+  /// `{k: v for k in ks}`; the parser stopped at `for` or before it.
+  bool mapComprehension() const {
+    if (!isAtItem() && error.rule != Grammar::RuleSetting)
+      return false;
+    const bool isFor = found() == TokenType::FOR;
+    const bool isKey = found() == TokenType::STRING;
+    if ((!isFor && !isKey) || (isFor && previous(2) != TokenType::COLON) ||
+        (isKey && next() != TokenType::COLON))
+      return false;
+    size_t at = error.token;
+    while (!isEndOfItem(at) && type(at) != TokenType::FOR)
+      ++at;
+    if (type(at) != TokenType::FOR)
+      return false;
+    const std::string key =
+        isFor ? textOf(error.token - 3) : textOf(error.token);
+    size_t value = isFor ? error.token - 1 : error.token + 2;
+    reword("a map is built by a `for` before its braces");
+    return help("write `{ " + textOf(at, lastOfItem(at)) + " { [" + key +
+                "] = " + textOf(value, at - 1) + " } }`");
+  }
+
   /// `compute: true`, `warmup: 3%`
   bool typedValue() const {
     bool isType = error.rule == Grammar::RuleType ||

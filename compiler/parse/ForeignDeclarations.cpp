@@ -30,13 +30,65 @@ public:
   using SyntaxView::SyntaxView;
 
   bool run() const {
-    return optionalType() || choiceType() || severalParents() ||
-           severalImports() || allNames() || parentFile() || namedBlock() ||
-           fromImport() || amendedModel() || extends() || quotedDeclaration() ||
-           hyphens() || slashes() || valueOfFile() || settingOfFile() || word();
+    return recipeHead() || innerQuotes() || optionalType() || choiceType() ||
+           severalParents() || severalImports() || allNames() || parentFile() ||
+           namedBlock() || fromImport() || amendedModel() || extends() ||
+           quotedDeclaration() || hyphens() || slashes() || valueOfFile() ||
+           settingOfFile() || word();
   }
 
 private:
+  /// `recipe = small {`, `recipe small(n) {`, `recipe abstract small {`
+  bool recipeHead() const {
+    if (previous() == TokenType::RECIPE && found() == TokenType::ASSIGN &&
+        isName(next()))
+      return fix("a recipe is declared as `recipe " + textOf(error.token + 1) +
+                     " { ... }`, without `=`",
+                 {list.source, list.tokens[error.token].begin,
+                  list.tokens[error.token + 1].begin},
+                 "");
+    if (error.rule != Grammar::RuleRecipeDeclaration)
+      return false;
+    if (previous() == TokenType::ABSTRACT && isName(found()) &&
+        previous(2) == TokenType::RECIPE) {
+      reword("`abstract` stands before `recipe`", list.range(error.token - 1));
+      return fix("write `abstract recipe " + textOf(error.token) + "`",
+                 rangeOf(error.token - 2, error.token - 1), "abstract recipe");
+    }
+    if (found() != TokenType::LPAREN || previous(2) != TokenType::RECIPE ||
+        (isName(next()) && next(2) == TokenType::RPAREN))
+      return false;
+    const std::string name = textOf(error.token - 1);
+    size_t close = error.token;
+    while (type(close) != TokenType::RPAREN && !isEndOfItem(close))
+      ++close;
+    reword("a recipe has no parameters: mixins have",
+           rangeOf(error.token, close));
+    return help("write `mixin " + name + textOf(error.token, close) +
+                " { ... }`, and `recipe NAME with " + name + "(...) { ... }`");
+  }
+
+  /// `"say "hi" now"`: a name glued to the end of a string
+  bool innerQuotes() const {
+    if (!isName(found()) || previous() != TokenType::STRING ||
+        !areAdjacent(error.token - 1) || next() != TokenType::STRING)
+      return false;
+    size_t last = error.token + 1;
+    while (areAdjacent(last) && !isEndOfItem(last + 1))
+      ++last;
+    std::string text = textOf(error.token - 1, last);
+    std::string own;
+    for (size_t i = 0; i < text.size(); ++i)
+      own += text[i] == '"' && i > 0 && i + 1 < text.size()
+                 ? std::string("\\\"")
+                 : std::string(1, text[i]);
+    reword("the string ends at its second `\"`, before `" +
+               textOf(error.token) + "`",
+           rangeOf(error.token - 1, error.token));
+    return fix("write a `\"` of the text as `\\\"`: `" + own + "`",
+               rangeOf(error.token - 1, last), own);
+  }
+
   /// `Optional[string]`, `List[int]`
   bool optionalType() const {
     if (found() != TokenType::RBRACKET ||

@@ -285,11 +285,31 @@ private:
     return false;
   }
 
+  /// `k: v for k in ks`
+  bool isComprehension(size_t value) const {
+    for (size_t i = value; i < raw.size(); ++i)
+      if (type(i) == TokenType::FOR)
+        return true;
+      else if (type(i) == TokenType::NEWLINE || type(i) == TokenType::COMMA ||
+               type(i) == TokenType::CLOSE || type(i) == TokenType::OPEN)
+        return false;
+    return false;
+  }
+
   bool foreignKey() {
     auto sign = behindKey();
     if (!sign)
       return false;
     const size_t value = *sign + 1;
+    // An anchor of YAML and a comprehension of Python have a report of their
+    // own.
+    const std::string_view between =
+        value < raw.size()
+            ? sources.text({list.source, raw[*sign].end, raw[value].begin})
+            : std::string_view();
+    if (between.find('&') != between.npos || type(value) == TokenType::STAR ||
+        isComprehension(value))
+      return false;
     const size_t below = behindLines(value);
     const bool isOnNextLine = below > value;
     const int indent = indentOf(at);

@@ -13,13 +13,66 @@ public:
   using SyntaxView::SyntaxView;
 
   bool run() const {
-    return comparison() || negation() || slice() || twoCommas() ||
-           emptyHole() || format() || merge() || ternary() || wholeDivision() ||
-           comment() || equality() || doubleSign() || percent() || power() ||
-           orSign() || prefix() || thousands() || fatArrow();
+    return dashComment() || arrowAssignment() || rangeForm() || comparison() ||
+           negation() || slice() || twoCommas() || emptyHole() || format() ||
+           merge() || ternary() || wholeDivision() || comment() || equality() ||
+           doubleSign() || percent() || power() || orSign() || prefix() ||
+           thousands() || fatArrow();
   }
 
 private:
+  /// `-- text`
+  bool dashComment() const {
+    if (!isAtItem() && !isOfFile())
+      return false;
+    return found() == TokenType::MINUS && next() == TokenType::MINUS &&
+           areAdjacent(error.token) && !beginsNothing(error.token + 2) &&
+           fix("comments begin with `#`", rangeOf(error.token, error.token + 1),
+               "#");
+  }
+  /// Whether the line ends at a token, as behind the `---` of YAML.
+  bool beginsNothing(size_t token) const {
+    return isEndOfItem(token) || type(token) == TokenType::MINUS;
+  }
+
+  /// `global <- 4`
+  bool arrowAssignment() const {
+    const bool isArrow =
+        found() == TokenType::LESS && next() == TokenType::MINUS &&
+        areAdjacent(error.token) && error.rule == Grammar::RuleSetting;
+    if (!isArrow)
+      return false;
+    reword("a value is set with `=`, not with `<-`",
+           rangeOf(error.token, error.token + 1));
+    return fix("write `" + textOf(error.begin, error.token - 1) + " = " +
+                   textOf(error.token + 2) + "`",
+               rangeOf(error.token, error.token + 1), "=");
+  }
+
+  /// `0...4`, `0..=4`
+  bool rangeForm() const {
+    if (previous() != TokenType::RANGE || !areAdjacent(error.token - 1))
+      return false;
+    const std::string first = textOf(error.token - 2);
+    std::string last = textOf(error.token + 1);
+    if (found() == TokenType::DOT) {
+      reword("a range is written with two dots",
+             rangeOf(error.token - 1, error.token));
+      return fix("write `" + first + ".." + last + "`", list.range(error.token),
+                 "");
+    }
+    if (found() != TokenType::ASSIGN)
+      return false;
+    reword("a range ends before its end, and has no `..=`",
+           rangeOf(error.token - 1, error.token));
+    const bool isNumeral = !last.empty() && last.size() < 9 &&
+                           last.find_first_not_of("0123456789") == last.npos;
+    last = isNumeral ? std::to_string(std::stoi(last) + 1) : last + " + 1";
+    return fix("write `" + first + ".." + last + "`",
+               rangeOf(error.token, error.token + (next() != TokenType::EOF)),
+               last);
+  }
+
   /// `a === b`, `a !== b`, and `=` in a condition
   bool comparison() const {
     if (found() != TokenType::ASSIGN)

@@ -13,13 +13,115 @@ public:
   using SyntaxView::SyntaxView;
 
   bool run() const {
-    return bracedChoice() || mixinAsItem() || requireMessage() ||
+    return sectionCall() || sectionLine() || modifier() || pathBySlash() ||
+           forBefore() || bracedChoice() || mixinAsItem() || requireMessage() ||
            secondResult() || wordBefore() || letIn() || spread() ||
            typedLet() || mutableLet() || keyword() || forgottenReturn() ||
            assignment() || elseIf() || unpacking() || method();
   }
 
 private:
+  /// Whether the innermost braces set fields, as those of recipes do.
+  bool setsFields() const {
+    return !isInFunction() && headType() != TokenType::SCHEMA &&
+           headType() != TokenType::MODEL;
+  }
+
+  /// `batch(global = 4)` for `batch { global = 4 }`
+  bool sectionCall() const {
+    if (error.rule != Grammar::RuleSetting || found() != TokenType::LPAREN ||
+        !setsFields() || next(2) != TokenType::ASSIGN || !isName(next()))
+      return false;
+    const int depth = list.tokens[error.token].depth;
+    size_t close = error.token + 1;
+    while (close < list.tokens.size() && list.tokens[close].depth > depth)
+      ++close;
+    if (type(close) != TokenType::RPAREN || !isEndOfItem(close + 1))
+      return false;
+    const std::string own = textOf(error.begin, error.token - 1) + " { " +
+                            textOf(error.token + 1, close - 1) + " }";
+    reword("a section is written with braces, not as a call",
+           rangeOf(error.begin, error.token));
+    return fix("write `" + own + "`", rangeOf(error.begin, close), own);
+  }
+
+  /// `batch global = 4`
+  bool sectionLine() const {
+    if (error.rule != Grammar::RuleSetting || error.begin + 1 != error.token ||
+        !isName(found()) || next() != TokenType::ASSIGN || !setsFields() ||
+        isModifier(textOf(error.begin)))
+      return false;
+    const std::string own = textOf(error.begin) + " { " +
+                            textOf(error.token, lastOfItem(error.token)) + " }";
+    reword("a field of a section stands in its braces",
+           rangeOf(error.begin, error.token));
+    return fix("write `" + own + "`",
+               rangeOf(error.begin, lastOfItem(error.token)), own,
+               Applicability::maybe);
+  }
+
+  static bool isModifier(std::string_view word) {
+    return word == "override" || word == "set" || word == "const" ||
+           word == "var" || word == "local" || word == "mut" ||
+           word == "public" || word == "private" || word == "export" ||
+           word == "final" || word == "readonly" || word == "static" ||
+           word == "auto" || word == "val" || word == "def";
+  }
+
+  /// `override batch { ... }`, `set tp = 2`, `const a = 3`
+  bool modifier() const {
+    if (error.rule != Grammar::RuleSetting || error.begin + 1 != error.token ||
+        !isName(found()) || !isModifier(textOf(error.begin)) ||
+        (next() != TokenType::ASSIGN && next() != TokenType::OPEN &&
+         next() != TokenType::DOT))
+      return false;
+    const std::string word = textOf(error.begin);
+    const bool isLet = word == "const" || word == "var" || word == "local" ||
+                       word == "val" || word == "mut";
+    const bool declares = isLet && !isInFunction();
+    reword("`" + word + "` has no meaning before an item",
+           list.range(error.begin));
+    return fix(std::string("remove it") +
+                   (declares ? ", or write `let` if `" + textOf(error.token) +
+                                   "` is a name of your own"
+                             : ": what is written here overrides the parent"),
+               {list.source, list.tokens[error.begin].begin,
+                list.tokens[error.token].begin},
+               declares ? "let " : "", Applicability::maybe);
+  }
+
+  /// `batch/global = 4`
+  bool pathBySlash() const {
+    if (error.rule != Grammar::RuleSetting || found() != TokenType::SLASH ||
+        !isName(next()) || next(2) != TokenType::ASSIGN)
+      return false;
+    const std::string own =
+        textOf(error.begin, error.token - 1) + "." + textOf(error.token + 1);
+    reword("the parts of a path are divided by `.`, not by `/`");
+    return fix("write `" + own + "`", list.range(error.token), ".");
+  }
+
+  /// `[for x in xs: 2 * x]`, `{k: 1 for k in ks}`
+  bool forBefore() const {
+    if (found() != TokenType::FOR || previous() != TokenType::LBRACKET)
+      return false;
+    size_t colon = error.token;
+    while (!isEndOfItem(colon) && type(colon) != TokenType::COLON &&
+           type(colon) != TokenType::RBRACKET)
+      ++colon;
+    const size_t last = colon + 1;
+    reword("the element of a comprehension stands before its `for`");
+    size_t close = last;
+    const int depth = list.tokens[error.token].depth;
+    while (close < list.tokens.size() && list.tokens[close].depth >= depth)
+      ++close;
+    if (type(colon) != TokenType::COLON || close <= last)
+      return help("write `[x for x in xs]`");
+    const std::string own =
+        textOf(last, close - 1) + " " + textOf(error.token, colon - 1);
+    return fix("write `[" + own + "]`", rangeOf(error.token, close - 1), own);
+  }
+
   /// `tp = if a { 2 } else { 1 }`
   bool bracedChoice() const {
     const size_t brace = error.token - 1;
@@ -215,6 +317,12 @@ private:
     while (sign < last && type(sign) != TokenType::ASSIGN)
       ++sign;
     const std::string name = textOf(error.token - 1);
+    if (sign == error.token + 1) {
+      reword("a value is named with `=`, not with `:=`",
+             rangeOf(error.token, sign));
+      return fix("write `let " + name + " " + textOf(sign, last) + "`",
+                 list.range(error.token), "");
+    }
     if (type(sign) != TokenType::ASSIGN) {
       reword("a `let` names a value, and has no type");
       return help("write `let " + name + " = value`");

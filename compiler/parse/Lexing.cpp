@@ -19,6 +19,7 @@
 #include "llvm/ADT/StringExtras.h"
 
 #include <algorithm>
+#include <cctype>
 
 namespace recipec::parse {
 
@@ -340,6 +341,21 @@ private:
                   " on");
   }
 
+  /// Whether the innermost open bracket is a square or round one.
+  bool isInList() const {
+    int depth = 0;
+    for (size_t i = list.tokens.size(); i > 0; --i) {
+      const size_t type = list.tokens[i - 1].type;
+      depth += type == TokenType::RBRACKET || type == TokenType::RPAREN ||
+               type == TokenType::CLOSE;
+      if (type == TokenType::OPEN || type == TokenType::LBRACKET ||
+          type == TokenType::LPAREN)
+        if (depth-- == 0)
+          return type != TokenType::OPEN;
+    }
+    return false;
+  }
+
   /// `name : string?`: whether a `?` ends a type behind a `:`.
   bool isBehindType(const Token& token) const {
     std::string_view all = sources.text(list.source);
@@ -434,6 +450,22 @@ private:
     }
   }
 
+  /// The forms of other languages that have a `?` or `&`: `a ?? b`, `a?.b`,
+  /// `&anchor`.
+  std::string operatorHelp(const Token& token) const {
+    std::string_view rest = sources.text(list.source).substr(token.begin);
+    if (rest.starts_with("??"))
+      return "a value for `none` is chosen by `if a == none then b else a`";
+    if (rest.starts_with("?."))
+      return "write `.`: a field of a record is always there, and may be "
+             "`none`";
+    if (rest.starts_with("&") && rest.size() > 1 &&
+        std::isalpha(static_cast<unsigned char>(rest[1])))
+      return "there are no anchors: what is used twice is named with `let`, "
+             "settings that recipes share with `mixin`";
+    return {};
+  }
+
   std::string strayHelp(const Token& token,
                         const std::optional<LookAlike>& meant) const {
     std::string_view character = sources.text(rangeOf(token));
@@ -444,6 +476,10 @@ private:
     if (meant)
       return meant->replacement == " " ? "write a space"
                                        : "write `" + meant->replacement + "`";
+    if (std::string help = operatorHelp(token); !help.empty())
+      return help;
+    if (character == ";" && !list.tokens.empty() && isInList())
+      return "write `,` between the elements of a list";
     if (character == ";")
       return "remove it: an item ends at the end of its line, or with a comma";
     if (character == "&")
