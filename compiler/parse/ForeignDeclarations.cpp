@@ -30,14 +30,26 @@ public:
   using SyntaxView::SyntaxView;
 
   bool run() const {
-    return recipeHead() || innerQuotes() || optionalType() || choiceType() ||
-           severalParents() || severalImports() || allNames() || parentFile() ||
-           namedBlock() || fromImport() || amendedModel() || extends() ||
-           quotedDeclaration() || hyphens() || slashes() || valueOfFile() ||
-           settingOfFile() || word();
+    return mixinBehind() || recipeHead() || innerQuotes() || optionalType() ||
+           choiceType() || severalParents() || severalImports() || allNames() ||
+           parentFile() || namedBlock() || fromImport() || amendedModel() ||
+           extends() || quotedDeclaration() || hyphens() || slashes() ||
+           valueOfFile() || settingOfFile() || word();
   }
 
 private:
+  /// `recipe b amends a { ... } with w`
+  bool mixinBehind() const {
+    if (!isOfFile() || found() != TokenType::WITH ||
+        previous() != TokenType::CLOSE)
+      return false;
+    const size_t last = lastOfItem(error.token);
+    reword("mixins stand before the braces of a recipe, not behind them",
+           rangeOf(error.token, last));
+    return help("write `" + textOf(error.token, last) +
+                "` before the `{` of the recipe");
+  }
+
   /// `recipe = small {`, `recipe small(n) {`, `recipe abstract small {`
   bool recipeHead() const {
     if (previous() == TokenType::RECIPE && found() == TokenType::ASSIGN &&
@@ -401,6 +413,9 @@ private:
   }
 
   bool word() const {
+    if (isOfFile() && found() == TokenType::AUTO && isName(next()))
+      return fix("a value is named with `let`: write `let`",
+                 list.range(error.token), "let", Applicability::maybe);
     if (!isOfFile() || found() != TokenType::IDENTIFIER ||
         !(isName(next()) || next() == TokenType::STRING))
       return false;

@@ -78,8 +78,8 @@ public:
   using SyntaxView::SyntaxView;
 
   bool run() const {
-    return anonymous() || definition() || resultArrow() || bodyArrow() ||
-           bodyColon();
+    return typedParameter() || anonymous() || definition() || resultArrow() ||
+           bodyArrow() || bodyColon();
   }
 
 private:
@@ -290,6 +290,23 @@ private:
       return fix("write `" + own + "`", rangeOf(item, lastOfItem(at)), own,
                  Applicability::maybe);
     return help("declare `" + own + "` and write `" + name + "` here");
+  }
+
+  /// `fun f(int n)`, `fun f(n int)`
+  bool typedParameter() const {
+    if (error.rule != Grammar::RuleParameters || !isName(found()) ||
+        !isName(previous()))
+      return false;
+    std::string kind = textOf(error.token - 1), name = textOf(error.token);
+    if (ownType(kind).empty())
+      std::swap(kind, name);
+    if (ownType(kind).empty())
+      return false;
+    const std::string own = name + ": " + std::string(ownType(kind));
+    reword("the type of a parameter stands behind its name and a `:`",
+           rangeOf(error.token - 1, error.token));
+    return fix("write `" + own + "`", rangeOf(error.token - 1, error.token),
+               own);
   }
 
   /// Whether the item behind `last` is indented further than the definition: a

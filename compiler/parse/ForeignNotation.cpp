@@ -358,6 +358,7 @@ private:
                        isSection ? Body::fields : Body::map, TokenType::EOF,
                        indent, isList, false});
     }
+    word(value);
     at = *sign;
     // The braces behind the name of a section hold fields.
     if (isSection && !isBlock) {
@@ -367,6 +368,20 @@ private:
     }
     beginsItem = isBlock || isList || isSection;
     return true;
+  }
+
+  /// The words of YAML and JSON for our values, `null`.
+  void word(size_t value) {
+    static constexpr std::pair<std::string_view, std::string_view> words[] = {
+        {"null", "none"}, {"Null", "none"},   {"None", "none"},
+        {"True", "true"}, {"False", "false"}, {"yes", "true"},
+        {"no", "false"},  {"on", "true"},     {"off", "false"},
+    };
+    if (type(value) != TokenType::IDENTIFIER)
+      return;
+    for (const auto& [foreign, own] : words)
+      if (textOf(value) == foreign)
+        edit(raw[value].begin, raw[value].end, std::string(own));
   }
 
   uint32_t endOfItem(size_t value) const {

@@ -13,14 +13,26 @@ public:
   using SyntaxView::SyntaxView;
 
   bool run() const {
-    return dashComment() || arrowAssignment() || rangeForm() || comparison() ||
-           negation() || slice() || twoCommas() || emptyHole() || format() ||
-           merge() || ternary() || wholeDivision() || comment() || equality() ||
-           doubleSign() || percent() || power() || orSign() || prefix() ||
-           thousands() || fatArrow();
+    return doubleColon() || dashComment() || arrowAssignment() || rangeForm() ||
+           comparison() || negation() || slice() || twoCommas() ||
+           emptyHole() || format() || merge() || ternary() || wholeDivision() ||
+           comment() || equality() || doubleSign() || percent() || power() ||
+           orSign() || prefix() || thousands() || fatArrow();
   }
 
 private:
+  /// `llama::llama`
+  bool doubleColon() const {
+    if (found() != TokenType::COLON || next() != TokenType::COLON ||
+        !areAdjacent(error.token) || !isName(previous()) || !isName(next(2)))
+      return false;
+    reword("the names of a file stand behind `.`, not behind `::`",
+           rangeOf(error.token, error.token + 1));
+    return fix("write `" + textOf(error.token - 1) + "." +
+                   textOf(error.token + 2) + "`",
+               rangeOf(error.token, error.token + 1), ".");
+  }
+
   /// `-- text`
   bool dashComment() const {
     if (!isAtItem() && !isOfFile())
@@ -234,7 +246,8 @@ private:
                                   list.tokens[otherwise].depth == depth))
       ++otherwise;
     if (type(otherwise) != TokenType::ELSE || first == error.token ||
-        otherwise == error.token + 1 || isEnd(otherwise + 1))
+        type(first) == TokenType::IF || otherwise == error.token + 1 ||
+        isEnd(otherwise + 1))
       return false;
     size_t last = otherwise + 1;
     while (!isEnd(last + 1) &&

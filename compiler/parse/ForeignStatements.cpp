@@ -13,7 +13,8 @@ public:
   using SyntaxView::SyntaxView;
 
   bool run() const {
-    return sectionCall() || sectionLine() || modifier() || pathBySlash() ||
+    return loopBrackets() || fieldWithoutType() || bareMessage() ||
+           sectionCall() || sectionLine() || modifier() || pathBySlash() ||
            forBefore() || bracedChoice() || mixinAsItem() || requireMessage() ||
            secondResult() || wordBefore() || letIn() || spread() ||
            typedLet() || mutableLet() || keyword() || forgottenReturn() ||
@@ -21,6 +22,52 @@ public:
   }
 
 private:
+  /// `for (i in 0..n) {`
+  bool loopBrackets() const {
+    if (found() != TokenType::LPAREN || previous() != TokenType::FOR)
+      return false;
+    size_t close = error.token + 1;
+    while (!isEndOfItem(close) && type(close) != TokenType::RPAREN)
+      ++close;
+    reword("`for` has no parentheses around its variable and list");
+    const std::string inner = textOf(error.token + 1, close - 1);
+    if (inner.find(" in ") == inner.npos)
+      return help("a repetition is written `for i in 0..n { ... }`");
+    return fix("write `for " + inner + "`", rangeOf(error.token, close), inner);
+  }
+
+  /// `layers` alone between the braces of a model or schema
+  bool fieldWithoutType() const {
+    const size_t head = headType();
+    if (error.rule != Grammar::RuleSetting || !isEndOfItem(error.token) ||
+        error.begin + 1 != error.token ||
+        (head != TokenType::MODEL && head != TokenType::SCHEMA))
+      return false;
+    const std::string name = textOf(error.begin);
+    reword("the field `" + name + "` has no type", list.range(error.begin));
+    return help("declare it with its type: `" + name + " : int`, or `" + name +
+                " : int = 2` with a default");
+  }
+
+  /// `require x > 8 : too small`
+  bool bareMessage() const {
+    if (!isAtItem() || !isName(found()) || !isName(previous()))
+      return false;
+    const size_t first = firstOfItem();
+    if (type(first) != TokenType::REQUIRE)
+      return false;
+    size_t colon = first;
+    while (colon < error.token && type(colon) != TokenType::COLON)
+      ++colon;
+    if (colon >= error.token)
+      return false;
+    const size_t last = lastOfItem(error.token);
+    const std::string own = "\"" + textOf(colon + 1, last) + "\"";
+    reword("the message of `require` is a string", rangeOf(colon + 1, last));
+    return own.find('"', 1) + 1 == own.size() &&
+           fix("write `" + own + "`", rangeOf(colon + 1, last), own);
+  }
+
   /// Whether the innermost braces set fields, as those of recipes do.
   bool setsFields() const {
     return !isInFunction() && headType() != TokenType::SCHEMA &&
@@ -55,6 +102,13 @@ private:
                             textOf(error.token, lastOfItem(error.token)) + " }";
     reword("a field of a section stands in its braces",
            rangeOf(error.begin, error.token));
+    const int line =
+        sources.lineColumn(list.source, list.tokens[error.begin].begin).line;
+    const std::string_view text = sources.lineText(list.source, line);
+    const uint32_t at = list.tokens[error.token].begin;
+    if (text.find('{') == text.npos && text.find('}') != text.npos)
+      return fix("write `" + textOf(error.begin) + " {`: the `{` is missing",
+                 {list.source, at, at}, "{ ");
     return fix("write `" + own + "`",
                rangeOf(error.begin, lastOfItem(error.token)), own,
                Applicability::maybe);
@@ -317,7 +371,7 @@ private:
     while (sign < last && type(sign) != TokenType::ASSIGN)
       ++sign;
     const std::string name = textOf(error.token - 1);
-    if (sign == error.token + 1) {
+    if (sign == error.token + 1 && type(sign) == TokenType::ASSIGN) {
       reword("a value is named with `=`, not with `:=`",
              rangeOf(error.token, sign));
       return fix("write `let " + name + " " + textOf(sign, last) + "`",
@@ -344,11 +398,13 @@ private:
       return false;
     reword("values never change, so `let` has no `" + word + "`",
            list.range(error.token - 1));
-    return fix("leave it out: write `let " +
-                   textOf(error.token, lastOfItem(error.token)) + "`",
-               {list.source, list.tokens[error.token - 1].begin,
-                list.tokens[error.token].begin},
-               "");
+    const size_t last = lastOfItem(error.token);
+    size_t sign = error.token;
+    while (sign < last && type(sign) != TokenType::ASSIGN)
+      ++sign;
+    const std::string own = textOf(error.token) + " " + textOf(sign, last);
+    return fix("leave it out: write `let " + own + "`",
+               rangeOf(error.token - 1, last), own);
   }
 
   /// A statement of other languages that begins with a word: `while x {`.
@@ -363,6 +419,8 @@ private:
          "a repetition is written `for i in 0..n { ... }`"},
         {"loop", "there is no `loop`: every repetition ends",
          "a repetition is written `for i in 0..n { ... }`"},
+        {"repeat", "a repetition begins with `for`",
+         "write `for i in 0..n { ... }`"},
         {"foreach", "a repetition begins with `for`",
          "a repetition is written `for x in xs { ... }`"},
         {"switch", "there is no `switch`",

@@ -207,6 +207,17 @@ private:
     } else if (size_t nested = nestedBrace(string);
                nested != string.npos && isClosedBehind(token)) {
       reportNestedBrace(token, string, nested);
+    } else if (size_t word = wordBefore(token);
+               brace == std::string_view::npos && word < token.begin) {
+      const std::string name(
+          sources.text({list.source, uint32_t(word), token.begin}));
+      engine
+          .report(diag::Kind::UnclosedString,
+                  {list.source, uint32_t(word), token.begin + 1},
+                  "the string has no `\"` before `" + name + "`")
+          .help("write `\"" + name + "\"`")
+          .fixIt({list.source, uint32_t(word), uint32_t(word)}, "\"",
+                 diag::Applicability::safe);
     } else if (brace == std::string_view::npos) {
       engine
           .report(diag::Kind::UnclosedString, range,
@@ -220,6 +231,17 @@ private:
           .help("end it with `}`; write a brace of the text as `\\{`");
     }
     markLine(token);
+  }
+
+  /// Where the name begins that touches a token from the left.
+  size_t wordBefore(const Token& token) const {
+    std::string_view all = sources.text(list.source);
+    size_t begin = token.begin;
+    while (begin > 0 &&
+           (std::isalnum(static_cast<unsigned char>(all[begin - 1])) ||
+            all[begin - 1] == '_'))
+      --begin;
+    return begin;
   }
 
   /// The first `{` directly behind a `{` of the text; npos if there is none.
@@ -450,6 +472,14 @@ private:
     }
   }
 
+  /// `for (i = 0; i < n; i++) {`
+  bool beginsLoop(const Token& token) const {
+    const int line = sources.lineColumn(list.source, token.begin).line;
+    std::string_view text = sources.lineText(list.source, line);
+    text.remove_prefix(std::min(text.find_first_not_of(" \t"), text.size()));
+    return text.starts_with("for");
+  }
+
   /// The forms of other languages that have a `?` or `&`: `a ?? b`, `a?.b`,
   /// `&anchor`.
   std::string operatorHelp(const Token& token) const {
@@ -478,6 +508,8 @@ private:
                                        : "write `" + meant->replacement + "`";
     if (std::string help = operatorHelp(token); !help.empty())
       return help;
+    if (character == ";" && beginsLoop(token))
+      return "a repetition is written `for i in 0..n { ... }`";
     if (character == ";" && !list.tokens.empty() && isInList())
       return "write `,` between the elements of a list";
     if (character == ";")

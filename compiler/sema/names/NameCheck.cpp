@@ -42,9 +42,6 @@ bool NameCheck::isKnown(std::string_view name) const {
 void NameCheck::name(const ast::Name& name, bool isCalled) {
   if (isKnown(name.text))
     return;
-  // One missing declaration is missing wherever a block uses the name.
-  if (isInBlock && !isCalled && !missingInBlocks.insert(name.text).second)
-    return;
   const Names& visible = isInBlock ? namesInBlock : names;
   std::vector<std::string> candidates(visible.begin(), visible.end());
   std::sort(candidates.begin(), candidates.end());

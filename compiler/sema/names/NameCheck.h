@@ -48,7 +48,6 @@ private:
   Names namesInBlock;
   std::vector<std::string_view> locals;
   bool isInBlock = false;
-  Names missingInBlocks; // names of blocks that were reported
 };
 
 } // namespace recipec::sema
