@@ -228,7 +228,8 @@ private:
 
   /// `a if c else b`
   bool ternary() const {
-    if (found() != TokenType::IF || error.token == 0 || isOfFile())
+    if (found() != TokenType::IF || error.token == 0 || isOfFile() ||
+        isBinaryOperator(previous()))
       return false;
     const int depth = list.tokens[error.token].depth;
     auto isEnd = [&](size_t at) {
