@@ -30,8 +30,8 @@ public:
     for (const ast::Argument& argument : node.arguments)
       values.push_back(evaluator.evaluate(argument.value, env));
     size_t next = 0;
-    for (size_t i = 0;
-         i < values.size() && !lacksBrackets(i, next) && !isShape(i, next);
+    for (size_t i = 0; i < values.size() && !lacksBrackets(i, next) &&
+                       !isShape(i, next) && !isUnnamedName(i, next);
          ++i) {
       const ast::Argument& argument = node.arguments[i];
       bindGiven(i, argument.name ? indexOf(argument.name->text) : next++);
@@ -122,6 +122,32 @@ private:
 
   bool isDim(size_t argument) const {
     return isPositional(argument) && values[argument].is<DimRef>();
+  }
+
+  /// Reports the name of an op's parameters without `name =` before it:
+  /// `rmsnorm(x, "norm")`.
+  bool isUnnamedName(size_t argument, size_t parameter) {
+    if (!scope || !isPositional(argument) ||
+        !values[argument].is<std::string>())
+      return false;
+    if (parameter < parameters.size()) {
+      const Type& type = typeOf(parameters[parameter]);
+      if (takesTensor(type) || fits(argument, type))
+        return false;
+    }
+    isGood = false;
+    hasUnknown = true;
+    const SourceRange place = placeOf(node.arguments[argument]);
+    evaluator.messages
+        .report(diag::Kind::WrongType, place,
+                "the name of a call is given as `name = ...`, and this "
+                "argument of `" +
+                    callee + "` stands for another one")
+        .help("write `name = " + std::string(evaluator.sources.text(place)) +
+              "`")
+        .fixIt({place.source, place.begin, place.begin},
+               "name = ", diag::Applicability::safe);
+    return true;
   }
 
   /// Reports dimensions where an op takes a tensor of them, as other tools do:

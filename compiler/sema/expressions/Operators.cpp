@@ -6,6 +6,7 @@
 // units, is an error. Comparing with another type is allowed (`steps == none`).
 
 #include "compiler/ast/Operators.h"
+#include "compiler/recipe/Units.h"
 #include "compiler/sema/Evaluator.h"
 #include "compiler/sema/models/Trace.h"
 #include "compiler/sema/values/Arithmetic.h"
@@ -98,6 +99,23 @@ Value repeated(Evaluator& evaluator, const ListValue& list, int64_t times,
   return evaluator.makeList(std::move(elements), range);
 }
 
+/// The help for a quantity and a plain number, which lacks its unit.
+void helpWithNumber(diag::Builder& builder, const Value& left,
+                    const Value& right) {
+  const auto* quantity = left.get<recipe::Quantity>();
+  const Value& number = quantity ? right : left;
+  if (!quantity)
+    quantity = right.get<recipe::Quantity>();
+  const int64_t* count = number.get<int64_t>();
+  const bool isCount = quantity && quantity->unit != recipe::Unit::bytes &&
+                       quantity->unit != recipe::Unit::seconds;
+  if (isCount && count)
+    builder.help("give the number its unit: `" + std::to_string(*count) + " " +
+                 std::string(recipe::unitTypeName(quantity->unit)) + "`");
+  else
+    builder.help("give both a unit, or divide by one: `80GiB / 1GiB` is 80");
+}
+
 } // namespace
 
 Value Evaluator::reportOperands(std::string_view what, const Value& left,
@@ -109,8 +127,15 @@ Value Evaluator::reportOperands(std::string_view what, const Value& left,
           fullTypeNameOf(sources, left) + "` and `" +
           fullTypeNameOf(sources, right) + "`");
   if (isMixed && (left.isNumber() || right.isNumber()))
-    builder.help("give both a unit, or divide by one: `80GiB / 1GiB` is 80");
-  if (what == "+" && left.is<std::string>())
+    helpWithNumber(builder, left, right);
+  if (left.is<Tensor>() != right.is<Tensor>() &&
+      (what == "<" || what == ">" || what == "<=" || what == ">=" ||
+       what == "==" || what == "!="))
+    builder.help("the elements of a tensor are not known when the model is "
+                 "built, so no condition depends on them: multiply by a gate, "
+                 "as in `sigmoid(g) * x`");
+  if ((what == "+" && (left.is<std::string>() || right.is<std::string>())) ||
+      (what == "%" && left.is<std::string>()))
     builder.help("a value stands in a text between braces: `\"runs/{name}\"`");
   return poison();
 }

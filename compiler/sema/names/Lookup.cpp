@@ -494,6 +494,8 @@ Value Evaluator::memberOf(const Value& base, const ast::Name& member,
                              "(x)`"
                        : "ops are called with their tensors, as in `gelu(x)`; "
                          "`recipec doc std.ops` lists them");
+    else if (!base.is<Tensor>())
+      helpWithMethod(builder, member.text, sources.text(range));
     return poison();
   }
   reportUnknownMember(base, member.text, member.range, false);

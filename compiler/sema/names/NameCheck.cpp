@@ -67,7 +67,9 @@ void NameCheck::name(const ast::Name& name, bool isCalled) {
               : i + 1 == locals.size() ? " and "
                                        : ", ") +
              ("`" + std::string(locals[i]) + "`");
-  builder.help("the block has " + known);
+  builder.help("the block has " + known +
+               "; a dimension is declared between the braces of the model: `" +
+               name.text + " : dim`");
 }
 
 /// Reports a call of a member of an unknown name, `F.silu(x)`, in a block.

@@ -29,11 +29,21 @@ const Object* Recipes::parentOf(Module& module, const ast::RecipeDecl& recipe) {
   Object* const* object = parent.get<Object*>();
   if (object && (*object)->schema == schema())
     return *object;
-  evaluator.messages
-      .report(diag::Kind::WrongType, (*module.file)[recipe.parent].range,
-              "a recipe amends a recipe, and this is of type `" +
-                  typeNameOf(parent) + "`")
-      .help("write the name of a recipe behind `amends`");
+  const std::string kind = typeNameOf(parent);
+  const SourceRange place = (*module.file)[recipe.parent].range;
+  const std::string written(evaluator.sources.text(place));
+  auto builder =
+      evaluator.messages.report(diag::Kind::WrongType, place,
+                                "a recipe amends a recipe, and this is of "
+                                "type `" +
+                                    kind + "`");
+  if (kind == "mixin")
+    builder.help("mixins stand behind `with`: write `recipe " +
+                 recipe.name.text + " with " + written +
+                 " { ... }`, with `amends PARENT` before it if it has a "
+                 "parent");
+  else
+    builder.help("write the name of a recipe behind `amends`");
   return nullptr;
 }
 

@@ -9,6 +9,7 @@
 #include "compiler/sema/values/Comments.h"
 
 #include <algorithm>
+#include <iterator>
 
 namespace recipec::sema {
 namespace {
@@ -181,6 +182,38 @@ std::string exampleOf(Evaluator& evaluator, const Type& type) {
   default:
     return {};
   }
+}
+
+void helpWithUnit(Evaluator& evaluator, diag::Builder& builder,
+                  const Type& quantity, SourceRange range) {
+  const std::string number(evaluator.sources.text(range));
+  const size_t digits = number.find_first_not_of("0123456789._");
+  const bool isBytes = quantity.unit == recipe::Unit::bytes;
+  const std::string_view multiplier =
+      digits == number.npos ? std::string_view()
+                            : std::string_view(number).substr(digits);
+  static constexpr std::string_view multipliers[] = {"k",  "M",  "G",  "T",
+                                                     "Ki", "Mi", "Gi", "Ti"};
+  const bool isMultiplied =
+      digits != 0 && std::count(std::begin(multipliers), std::end(multipliers),
+                                multiplier) > 0;
+  if (isBytes && isMultiplied) {
+    const std::string bytes =
+        multiplier == "k" ? number.substr(0, digits) + "KB" : number + "B";
+    builder.help("write `" + bytes + "`")
+        .fixIt(range, bytes, diag::Applicability::safe);
+    return;
+  }
+  if (!number.empty() && digits == number.npos) {
+    builder.help(
+        "write a unit behind the number: " +
+        (isBytes
+             ? "`" + number + "GiB`, `" + number + "MiB` or `" + number + "B`"
+             : "`" + number + "s`, `" + number + "min` or `" + number + "h`"));
+    return;
+  }
+  builder.help("write a unit behind the number, as in `" +
+               exampleOf(evaluator, quantity) + "`");
 }
 
 } // namespace recipec::sema

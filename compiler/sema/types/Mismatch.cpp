@@ -204,8 +204,7 @@ bool Mismatch::reportUnit() {
                units == 1 ? diag::Applicability::safe
                           : diag::Applicability::maybe);
   } else {
-    builder.help("write a unit behind the number, as in `" +
-                 exampleOf(evaluator, *quantity) + "`");
+    helpWithUnit(evaluator, builder, *quantity, range);
   }
   return true;
 }
