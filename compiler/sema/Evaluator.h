@@ -237,6 +237,7 @@ public:
 private:
   // Lookup.cpp
   bool helpWithLiteral(diag::Builder& builder, const ast::Name& name);
+  bool helpWithWord(diag::Builder& builder, const ast::Name& name);
   bool helpWithHole(diag::Builder& builder, const ast::Name& name);
   bool helpWithSection(diag::Builder& builder, const ast::Name& name,
                        const Env& env);
