@@ -238,6 +238,7 @@ private:
   // Lookup.cpp
   bool helpWithLiteral(diag::Builder& builder, const ast::Name& name);
   bool helpWithNamedRecord(diag::Builder& builder, const ast::Name& name);
+  bool helpWithWord(diag::Builder& builder, const ast::Name& name);
   bool helpWithHole(diag::Builder& builder, const ast::Name& name);
   bool helpWithSection(diag::Builder& builder, const ast::Name& name,
                        const Env& env);

@@ -121,6 +121,28 @@ void doubtSchedule(const recipe::Recipe& recipe, diag::Engine& engine) {
       .help("shorten one of them, say to a tenth of the run, `decay = 0.1`");
 }
 
+/// An interval that the run does not reach.
+void doubtInterval(const recipe::Recipe& recipe, const std::string& section,
+                   const std::string& name, std::string_view effect,
+                   diag::Engine& engine) {
+  const recipe::Value& every = recipe.at(section + "." + name);
+  const auto* length = std::get_if<recipe::Quantity>(&every.data);
+  const std::optional<double> total = totalSteps(recipe);
+  const bool isWritten = every.origin.kind == recipe::Origin::Kind::written ||
+                         every.origin.kind == recipe::Origin::Kind::commandLine;
+  if (!length || !total || !isWritten || length->unit != recipe::Unit::steps ||
+      length->amount <= *total)
+    return;
+  const double tenth = std::max(1.0, std::floor(*total / 10));
+  engine
+      .report(diag::Kind::UnlikelySetting, every.origin.range,
+              "`" + name + "` = " + recipe::formatValue(every, {}) +
+                  " is longer than the run of " + counted(*total) + ": " +
+                  std::string(effect))
+      .label(lengthOfRun(recipe).origin.range, "the run has " + counted(*total))
+      .help("shorten it, say to `" + name + " = " + counted(tenth) + "`");
+}
+
 /// Where a rate of 1 or more begins: that of no optimizer here.
 constexpr double mostRate = 1;
 
@@ -209,6 +231,11 @@ void findDoubts(const recipe::Recipe& recipe, diag::Engine& engine) {
   doubtSchedule(recipe, engine);
   doubtRate(recipe, engine);
   doubtLayout(recipe, engine);
+  if (!recipe.at("data.valid").isNone())
+    doubtInterval(recipe, "train", "validate_every",
+                  "it is validated at the end alone", engine);
+  doubtInterval(recipe, "train", "log_every", "the log has no line of a step",
+                engine);
 }
 
 } // namespace recipec::passes

@@ -291,7 +291,7 @@ void Evaluator::reportUnknownName(const ast::Name& name, const Env& env) {
     return;
   if (helpWithForeignWord(builder, name) || helpWithHole(builder, name) ||
       helpWithImported(*this, builder, name, env) ||
-      helpWithSection(builder, name, env))
+      helpWithWord(builder, name) || helpWithSection(builder, name, env))
     return;
   for (const std::string& path : loader.standardFiles())
     if (path.ends_with("/" + name.text + ".recipe")) {
@@ -321,10 +321,10 @@ void Evaluator::reportUnknownName(const ast::Name& name, const Env& env) {
       helpWithLibrary(builder, name, env))
     return;
   if (std::optional<KnownDeclaration> own = declarationKnownAs(name.text)) {
-    builder.help("that is `" + own->name + "` here" +
-                 (own->values.empty() ? "" : ": " + own->values));
-    if (own->values.empty())
-      builder.fixIt(name.range, own->name);
+    builder
+        .help(own->values.empty() ? "that is `" + own->name + "` here"
+                                  : own->values + ": write `" + own->name + "`")
+        .fixIt(name.range, own->name);
   } else if (isWhole)
     helpWithType(*this, builder, {},
                  *typeOf(*running.back().first, *running.back().second),
@@ -369,6 +369,29 @@ bool Evaluator::helpWithLiteral(diag::Builder& builder, const ast::Name& name) {
   return true;
 }
 
+/// Helps with a bare word that is the whole value of a field of choices or
+/// records as with the same word in quotation marks: `precision = bf16`.
+bool Evaluator::helpWithWord(diag::Builder& builder, const ast::Name& name) {
+  if (running.empty() || !isWholeValue(*running.back().second, name.range) ||
+      sources.kind(name.range.source) != SourceKind::file)
+    return false;
+  auto [object, slot] = running.back();
+  const Type& type = *typeOf(*object, *slot);
+  // Records that have names, as devices have, are listed instead.
+  if (type.kind == Type::Kind::schema && !namesOf(*type.schema).empty())
+    return false;
+  const auto outer = std::exchange(typing, {object, slot});
+  const auto correction = correctionOf(*this, {name.text, {}}, type, name.range,
+                                       "`" + pathOf(*object, slot->name) + "`");
+  typing = outer;
+  if (!correction)
+    return false;
+  builder.help(correction->help);
+  if (!correction->replacement.empty())
+    builder.fixIt(name.range, correction->replacement);
+  return true;
+}
+
 /// `"<{role}>"`, where the text is to have the braces.
 bool Evaluator::helpWithHole(diag::Builder& builder, const ast::Name& name) {
   std::string_view text = sources.text(name.range.source);
@@ -409,6 +432,16 @@ bool Evaluator::helpWithSection(diag::Builder& builder, const ast::Name& name,
     return true;
   }
   auto known = fieldKnownAs(*this, *recipes.loadedSchema(), name.text);
+  const bool isRecordDue =
+      !running.empty() && isWholeValue(*running.back().second, name.range) &&
+      typeOf(*running.back().first, *running.back().second)->kind ==
+          Type::Kind::schema;
+  if (isRecordDue)
+    return false;
+  if (known && known->path.empty() && !running.empty() &&
+      helpWithSchemas(*this, builder, *running.back().first,
+                      *running.back().second, name))
+    return true;
   // `[bf16, fp32]`, the flags of other tools, as the values of an axis.
   const std::string quoted = "\"" + name.text + "\"";
   if (known && known->values.find("`" + quoted + "`") != std::string::npos) {

@@ -16,6 +16,7 @@
 #include "compiler/sema/records/Conditions.h"
 #include "compiler/sema/records/FixedFields.h"
 #include "compiler/sema/types/Convert.h"
+#include "compiler/sema/types/Examples.h"
 #include "compiler/sema/types/Mismatch.h"
 #include "compiler/sema/types/Quotation.h"
 
@@ -23,6 +24,40 @@
 
 namespace recipec::sema {
 namespace {
+
+/// `lr = linear`, the name of a schema that needs arguments.
+bool helpWithBareSchema(Evaluator& evaluator, diag::Builder& builder,
+                        const Object& object) {
+  Slot* slot = object.container ? object.container->find(object.key) : nullptr;
+  if (!slot || slot->chain.empty() || !slot->chain.front().isValue() ||
+      slot->chain.front().member->given)
+    return false;
+  const ast::File& file = *slot->chain.front().layer->env->file;
+  const ast::Expr& value = file[slot->chain.front().member->value];
+  if (!std::holds_alternative<ast::NameRef>(value.node) || !object.schema ||
+      object.layers.size() > 0)
+    return false;
+  const auto typing = std::exchange(evaluator.typing, {object.container, slot});
+  const std::string example =
+      exampleOf(evaluator, *object.schema,
+                std::string(evaluator.sources.text(value.range)));
+  evaluator.typing = typing;
+  builder.help("write `" + example + "`").fixIt(value.range, example);
+  return true;
+}
+
+/// A value for a field that is missing: the default of the field that holds its
+/// record, where that is of the same type, `1e-4` for the peak of a schedule.
+std::string exampleForMissing(Evaluator& evaluator, const Object& object,
+                              const Type& type) {
+  Slot* slot = object.container ? object.container->find(object.key) : nullptr;
+  if (!slot || type.kind != Type::Kind::real)
+    return "...";
+  const auto typing = std::exchange(evaluator.typing, {object.container, slot});
+  const std::string example = defaultAsExample(evaluator, type);
+  evaluator.typing = typing;
+  return example.empty() ? "..." : example;
+}
 
 /// `data = { ... }` where a parent's `data` was to be amended.
 bool helpWithReplaced(diag::Builder& builder, const Object& object) {
@@ -382,6 +417,8 @@ void Evaluator::reportMissing(Object& object, Slot& slot) {
     object.hasUnknownKey = true; // the other fields are missing for this cause
     return;
   }
+  if (helpWithBareSchema(*this, builder, object))
+    return;
   bool isSection = object.container && object.container->container == nullptr;
   std::string choices;
   if (type->kind == Type::Kind::schema)
@@ -391,7 +428,8 @@ void Evaluator::reportMissing(Object& object, Slot& slot) {
     builder.help("add `" + std::string(object.key) + " { " +
                  std::string(slot.name) + " = ... }`" + choices);
   else
-    builder.help("add `" + std::string(slot.name) + " = ...`" + choices);
+    builder.help("add `" + std::string(slot.name) + " = " +
+                 exampleForMissing(*this, object, *type) + "`" + choices);
 }
 
 /// Adds a layer for the braces of each definition from `first` on. Returns

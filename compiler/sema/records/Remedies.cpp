@@ -33,6 +33,8 @@ constexpr int64_t remedyReach = 512;
 constexpr int64_t otherReach = 64;
 /// The most operands whose other values are tried.
 constexpr size_t mostTried = 4;
+/// A longer list is not shortened by trial.
+constexpr size_t mostElements = 16;
 
 /// Powers of two around a number, the nearest first on either side.
 std::vector<int64_t> nearPowers(int64_t number) {
@@ -339,6 +341,20 @@ std::vector<Value> Remedies::defaultValue(const Operand& operand) {
   return isTold ? std::vector<Value>{value} : std::vector<Value>();
 }
 
+/// The first elements of a list that is too long.
+std::vector<Value> Remedies::beginningOf(const Operand& operand) {
+  const ListValue* const* list = operand.value.get<const ListValue*>();
+  if (!list || (*list)->elements.size() > mostElements)
+    return {};
+  for (size_t size = (*list)->elements.size(); size > 1; --size) {
+    ListValue& shorter = evaluator.store.make<ListValue>(**list);
+    shorter.elements.resize(size - 1);
+    if (holdsWith(operand, {&std::as_const(shorter), {}}))
+      return {{&std::as_const(shorter), {}}};
+  }
+  return {};
+}
+
 /// Values for which the condition holds, nearest first.
 std::vector<Value> Remedies::helpfulValues(const Operand& operand) {
   const int64_t* whole = operand.value.get<int64_t>();
@@ -359,6 +375,8 @@ std::vector<Value> Remedies::helpfulValues(const Operand& operand) {
   if (!hasOthers && number)
     values = scaledValues(operand, *number);
   isScaled = !hasOthers && !values.empty();
+  if (values.empty())
+    values = beginningOf(operand);
   if (values.empty())
     values = defaultValue(operand);
   // A default with a unit is no suggestion for a number without one.

@@ -45,6 +45,7 @@ private:
   std::vector<Value> doubledValues(const Operand& operand,
                                    recipe::Quantity current);
   std::vector<Value> evenLists(const Operand& operand);
+  std::vector<Value> beginningOf(const Operand& operand);
   std::vector<Value> defaultValue(const Operand& operand);
   diag::WayOut wayOut(const Operand& operand, const Value& value,
                       std::string text);

@@ -25,6 +25,16 @@ bool isAskedFor(const ast::FieldDecl& field) {
 
 } // namespace
 
+std::string joinAlternatives(const std::vector<std::string>& names) {
+  std::string text;
+  for (size_t i = 0; i < names.size(); ++i) {
+    if (i > 0)
+      text += i + 1 == names.size() ? " or " : ", ";
+    text += "`" + names[i] + "`";
+  }
+  return text;
+}
+
 std::vector<std::string> formsOf(const Schema& schema) {
   std::vector<std::string> forms;
   if (schema.fields.empty())
@@ -37,6 +47,8 @@ std::vector<std::string> formsOf(const Schema& schema) {
       continue;
     for (const std::string& line : item.comments.leading) {
       size_t begin = line.find('`'), end = line.rfind('`');
+      isForm &= begin != line.npos && line.find("known as") == line.npos &&
+                line.find("other tools") == line.npos;
       if (isForm && begin < end)
         forms.push_back(", " + line.substr(begin + 1, end - begin - 1));
       isForm |= line.find("Written with ") != line.npos;

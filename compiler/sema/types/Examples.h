@@ -13,6 +13,9 @@ namespace recipec::sema {
 
 class Evaluator;
 
+/// `` `1`, `2` or `4` ``
+std::string joinAlternatives(const std::vector<std::string>& names);
+
 /// An example value of the type; empty when there is none.
 std::string exampleOf(Evaluator& evaluator, const Type& type);
 /// A record with its required fields: `cosine(peak = 1e-4)`. The text uses

@@ -10,6 +10,7 @@
 #include "compiler/sema/types/Mismatch.h"
 #include "compiler/sema/values/Comments.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace recipec::sema {
@@ -62,13 +63,25 @@ valueOfOtherTools(Evaluator& evaluator, const Value& value, SourceRange range) {
                       : std::nullopt;
   if (!own && comments && value.is<std::string>())
     own = valueListedAs(*comments, "\"" + *value.get<std::string>() + "\"");
+  if (!own && comments && value.is<std::string>())
+    own = valueListedAs(*comments, *value.get<std::string>());
   if (!own)
     return std::nullopt;
   const bool isSetting = own->find(" = ") != own->npos;
   if (!isSetting)
     return Suggestion{"write `" + *own + "`", *own};
-  Suggestion suggestion{
-      "write `" + *own + "` instead of `" + std::string(slot->name) + "`", ""};
+  const std::string name(slot->name);
+  const std::string target = own->substr(0, own->find(' '));
+  const bool isSet = std::any_of(
+      object->slots.begin(), object->slots.end(), [&](const Slot& each) {
+        return each.name == target && !each.chain.empty();
+      });
+  if (isSet)
+    return Suggestion{"change `" + target + "` to `" +
+                          own->substr(own->find("= ") + 2) + "` and leave `" +
+                          name + "` out",
+                      ""};
+  Suggestion suggestion{"write `" + *own + "` instead of `" + name + "`", ""};
   const Member* member =
       slot->chain.empty() ? nullptr : slot->chain.front().member;
   if (member && !member->given && member->path.size() == 1)
