@@ -425,7 +425,7 @@ private:
     // A dimension of this name is certainly meant.
     if (type.kind == Type::Kind::dim) {
       const std::optional<Value> own =
-          evaluator.lookUp(parameter.name.text, env);
+          evaluator.lookup.find(parameter.name.text, env);
       return "add `" + parameter.name.text + " = " +
              (own && own->is<DimRef>() ? parameter.name.text : "...") +
              "` to the arguments, a dimension of the model";
@@ -454,8 +454,8 @@ private:
 } // namespace
 
 std::vector<ParameterRef>
-Evaluator::parametersOf(const std::vector<ast::Parameter>& parameters,
-                        const Env* env) {
+Calls::parametersOf(const std::vector<ast::Parameter>& parameters,
+                    const Env* env) {
   std::vector<ParameterRef> refs;
   refs.reserve(parameters.size());
   for (const ast::Parameter& parameter : parameters)
@@ -464,11 +464,10 @@ Evaluator::parametersOf(const std::vector<ast::Parameter>& parameters,
 }
 
 std::optional<std::vector<BoundArgument>>
-Evaluator::bind(const std::vector<ParameterRef>& parameters,
-                const ast::Call& node, SourceRange range, const Env& env,
-                const std::string& callee, ScopeArguments* scope,
-                const Type* untyped) {
-  return Binder(*this, parameters, node, range, env, callee, scope, untyped)
+Calls::bind(const std::vector<ParameterRef>& parameters, const ast::Call& node,
+            SourceRange range, const Env& env, const std::string& callee,
+            ScopeArguments* scope, const Type* untyped) {
+  return Binder(evaluator, parameters, node, range, env, callee, scope, untyped)
       .run();
 }
 

@@ -78,8 +78,7 @@ const Type* onlyCount(const Type& type) {
 Value constantOf(Evaluator& evaluator, const Layer& layer, const Member& member,
                  std::string& text) {
   if (member.given || member.value == ast::ExprId::none || !layer.env ||
-      !layer.env->file ||
-      !Evaluator::isConstant(*layer.env->file, member.value))
+      !layer.env->file || !Objects::isConstant(*layer.env->file, member.value))
     return poison();
   const Env& env = member.env ? *member.env : *layer.env;
   text = std::string(evaluator.sources.text((*env.file)[member.value].range));
@@ -151,7 +150,7 @@ std::string filledIn(Evaluator& evaluator, const Layer& layer,
 /// The schema of a record that the type takes and other tools call `name`.
 const Schema* schemaCalled(Evaluator& evaluator, const Type& type,
                            const std::string& name) {
-  auto known = evaluator.declarationKnownAs(name);
+  auto known = evaluator.library.knownAs(name);
   for (const Type* member : type.members)
     if (member->kind == Type::Kind::schema &&
         (isSameName(member->schema->name, name) ||

@@ -21,10 +21,10 @@ std::unordered_set<std::string> setOf(std::vector<std::string> names) {
 
 NameCheck::NameCheck(Evaluator& evaluator, const Env& scope)
     : evaluator(evaluator), scope(scope), file(*scope.file),
-      names(setOf(evaluator.visibleNames(scope))) {
+      names(setOf(evaluator.lookup.visibleNames(scope))) {
   Env block = scope;
   block.inBlock = true;
-  namesInBlock = setOf(evaluator.visibleNames(block));
+  namesInBlock = setOf(evaluator.lookup.visibleNames(block));
 }
 
 // ---- names

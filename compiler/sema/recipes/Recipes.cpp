@@ -65,10 +65,10 @@ Value Recipes::valueOf(Module& module, const ast::RecipeDecl& recipe) {
     layers.push_back(layer);
   }
   Value name{recipe.name.text, evaluator.writtenAt(recipe.name.range)};
-  layers.push_back(evaluator.givenLayer("name", name));
-  layers.push_back(evaluator.bodyLayer(module.env, recipe.body, true));
+  layers.push_back(evaluator.layers.ofValue("name", name));
+  layers.push_back(evaluator.layers.ofBody(module.env, recipe.body, true));
   Object* object =
-      evaluator.makeObject(recipes, std::move(layers), recipe.name.range);
+      evaluator.objects.make(recipes, std::move(layers), recipe.name.range);
   return {object, evaluator.writtenAt(recipe.name.range)};
 }
 
@@ -106,9 +106,9 @@ Value Recipes::callMixin(const Mixin& mixin, const ast::Call& node,
     return poison();
   }
   Type any = Type::plain(Type::Kind::any);
-  auto bound =
-      evaluator.bind(evaluator.parametersOf(declaration.parameters, mixin.env),
-                     node, range, env, declaration.name.text, nullptr, &any);
+  auto bound = evaluator.calls.bind(
+      evaluator.calls.parametersOf(declaration.parameters, mixin.env), node,
+      range, env, declaration.name.text, nullptr, &any);
   if (!bound)
     return poison();
   Locals& arguments = evaluator.store.make<Locals>();
@@ -122,7 +122,7 @@ Value Recipes::callMixin(const Mixin& mixin, const ast::Call& node,
 
 const Layer* Recipes::layerOf(const Mixin& mixin, Locals* arguments) {
   Layer& layer = evaluator.store.make<Layer>(
-      *evaluator.bodyLayer(*mixin.env, mixin.declaration->body, true));
+      *evaluator.layers.ofBody(*mixin.env, mixin.declaration->body, true));
   layer.locals = arguments;
   return &layer;
 }
@@ -134,8 +134,8 @@ Object* Recipes::settingsOf(const Mixin& mixin) {
   Locals& arguments = evaluator.store.make<Locals>();
   for (const ast::Parameter& parameter : mixin.declaration->parameters)
     arguments.names.emplace_back(parameter.name.text, poison());
-  return evaluator.makeObject(recipes, {layerOf(mixin, &arguments)},
-                              mixin.declaration->name.range);
+  return evaluator.objects.make(recipes, {layerOf(mixin, &arguments)},
+                                mixin.declaration->name.range);
 }
 
 // ---- overrides
@@ -160,8 +160,8 @@ Object* Recipes::withOverrides(const Object& settings, Module& module,
   std::vector<const Layer*> layers = settings.layers;
   for (const Override& override : overrides)
     layers.push_back(overrideLayer(override, module));
-  return evaluator.makeObject(settings.schema, std::move(layers),
-                              settings.range);
+  return evaluator.objects.make(settings.schema, std::move(layers),
+                                settings.range);
 }
 
 const Layer* Recipes::layerOf(const LibraryMixin& named) {
@@ -182,8 +182,8 @@ Object* Recipes::withChanges(const Object& settings, Module& module,
     layers.push_back(layerOf(changes.mixin));
   for (const Override& override : changes.overrides)
     layers.push_back(overrideLayer(override, module));
-  return evaluator.makeObject(settings.schema, std::move(layers),
-                              settings.range);
+  return evaluator.objects.make(settings.schema, std::move(layers),
+                                settings.range);
 }
 
 Object* Recipes::settingsOf(const ast::RecipeDecl& recipe, Module& module,

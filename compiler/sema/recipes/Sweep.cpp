@@ -171,7 +171,7 @@ private:
 void SweepReader::collect(const Definition& definition) {
   const Member& member = *definition.member;
   Path path(member.path.begin() + 1, member.path.end());
-  const Env& env = *evaluator.scopeOf(settings, *definition.layer);
+  const Env& env = *evaluator.objects.scopeOf(settings, *definition.layer);
   if (member.body != ast::BodyId::none) {
     collectBody(path, member.body, env);
     return;
@@ -324,7 +324,7 @@ void SweepReader::addRecordLeaves(const Path& path, Object& record,
                            ? place
                            : slot.chain.back().member->path.front().range;
     inner.push_back({std::string(slot.name), name});
-    addLeaves(inner, evaluator.force(record, slot), place, result);
+    addLeaves(inner, evaluator.objects.force(record, slot), place, result);
   }
 }
 
@@ -398,7 +398,7 @@ void SweepReader::describeLeaves(const std::string& path, Object& record,
     if (slot.chain.empty() || !isSet(record, slot))
       continue;
     std::string inner = path + "." + std::string(slot.name);
-    const Value& value = evaluator.force(record, slot);
+    const Value& value = evaluator.objects.force(record, slot);
     if (Object* const* object = value.get<Object*>())
       describeLeaves(inner, **object, isSet, element, text);
     else
@@ -581,7 +581,7 @@ const Layer* pointLayer(Evaluator& evaluator, const Sweep& sweep,
   layer.env = &evaluator.modules.ops()->env;
   layer.range = sweep.axes.back().range;
   Value name{sweep.nameOf(point), evaluator.writtenAt(layer.range)};
-  const Layer& named = *evaluator.givenLayer("name", name);
+  const Layer& named = *evaluator.layers.ofValue("name", name);
   layer.members.push_back(named.members.front());
   for (size_t i = 0; i < sweep.axes.size(); ++i)
     for (const Setting& setting : sweep.at(i, point).settings) {

@@ -209,9 +209,10 @@ void reportFailed(Evaluator& evaluator, Object& object, size_t layerIndex,
 
 void checkCondition(Evaluator& evaluator, Object& object, size_t layerIndex,
                     const ast::Require& require, SourceRange range) {
-  const Env* env = layerIndex == checkOwnSchema
-                       ? evaluator.schemaScope(object)
-                       : evaluator.scopeOf(object, *object.layers[layerIndex]);
+  const Env* env =
+      layerIndex == checkOwnSchema
+          ? evaluator.objects.schemaScope(object)
+          : evaluator.objects.scopeOf(object, *object.layers[layerIndex]);
   std::optional<bool> holds;
   {
     Messages::Derivation derivation(evaluator.messages, object, nullptr,

@@ -17,8 +17,8 @@ bool isAlready(Evaluator& evaluator, Object& object, const Slot& slot,
                const Value& wanted) {
   const ast::ExprId id = slot.field->declaration->defaultValue;
   const Value derived =
-      evaluator.evaluate(id, *evaluator.schemaScope(object, slot.name));
-  return evaluator.isEqual(derived, wanted);
+      evaluator.evaluate(id, *evaluator.objects.schemaScope(object, slot.name));
+  return evaluator.operators.isEqual(derived, wanted);
 }
 
 /// `ranks = 16` for `nodes = 2`: the field of the same record that the derived
@@ -33,12 +33,14 @@ bool helpWithSource(Evaluator& evaluator, diag::Builder& builder,
   Value wanted;
   {
     Messages::Muted muted(evaluator.messages);
-    wanted = given.member->given
-                 ? *given.member->given
-                 : evaluator.evaluate(given.member->value,
-                                      *evaluator.scopeOf(object, given));
-    operands = directOperands(evaluator, slot.field->declaration->defaultValue,
-                              *evaluator.schemaScope(object, slot.name));
+    wanted =
+        given.member->given
+            ? *given.member->given
+            : evaluator.evaluate(given.member->value,
+                                 *evaluator.objects.scopeOf(object, given));
+    operands =
+        directOperands(evaluator, slot.field->declaration->defaultValue,
+                       *evaluator.objects.schemaScope(object, slot.name));
   }
   // What a record inside says is set there.
   if (operands.size() == 1 && operands[0].object &&
@@ -75,14 +77,15 @@ bool helpWithSource(Evaluator& evaluator, diag::Builder& builder,
     const bool isSet = !source->chain.empty();
     for (int64_t candidate : candidates) {
       Messages::Muted muted(evaluator.messages);
-      Object* trial = evaluator.amended(
-          object, evaluator.givenLayer(source->name, {candidate, {}}),
+      Object* trial = evaluator.objects.amended(
+          object, evaluator.layers.ofValue(source->name, {candidate, {}}),
           object.range);
       trial->container = object.container;
       trial->key = object.key;
       Slot* derived = trial->find(slot.name);
       derived->chain.clear();
-      if (!evaluator.isEqual(evaluator.force(*trial, *derived), wanted))
+      if (!evaluator.operators.isEqual(
+              evaluator.objects.force(*trial, *derived), wanted))
         continue;
       const std::string text =
           std::string(source->name) + " = " + std::to_string(candidate);

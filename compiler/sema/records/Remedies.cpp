@@ -74,12 +74,12 @@ bool Remedies::holdsWith(const Operand& operand, const Value& value) {
   layer.members.push_back(member);
 
   const Object& base = isAlone ? trial.object : *evaluator.root;
-  Object* at = evaluator.amended(base, &layer, base.range);
+  Object* at = evaluator.objects.amended(base, &layer, base.range);
   for (std::string_view key :
        isAlone ? std::vector<std::string_view>() : pathTo(&trial.object)) {
     Slot* slot = at->find(key);
     Object* const* inner =
-        slot ? evaluator.force(*at, *slot).get<Object*>() : nullptr;
+        slot ? evaluator.objects.force(*at, *slot).get<Object*>() : nullptr;
     if (!inner)
       return false;
     at = *inner;
@@ -87,15 +87,15 @@ bool Remedies::holdsWith(const Operand& operand, const Value& value) {
   if (trial.layerIndex != checkOwnSchema) {
     if (trial.layerIndex >= at->layers.size())
       return false;
-    return holds(trial.require,
-                 *evaluator.scopeOf(*at, *at->layers[trial.layerIndex]));
+    return holds(trial.require, *evaluator.objects.scopeOf(
+                                    *at, *at->layers[trial.layerIndex]));
   }
   // Earlier conditions of the schema have to hold as well.
   for (const ast::Item& item : at->schema->body->items) {
     auto* condition = std::get_if<ast::Require>(&item.node);
     if (!condition)
       continue;
-    if (!holds(*condition, *evaluator.schemaScope(*at)))
+    if (!holds(*condition, *evaluator.objects.schemaScope(*at)))
       return false;
     if (condition == &trial.require)
       return true;
@@ -278,7 +278,7 @@ std::vector<Value> Remedies::evenLists(const Operand& operand) {
 
 /// The other values of a choice.
 std::vector<Value> Remedies::otherValues(const Operand& operand) {
-  const Type* type = evaluator.typeOf(*operand.object, *operand.slot);
+  const Type* type = evaluator.objects.typeOf(*operand.object, *operand.slot);
   std::vector<Value> values;
   if (const bool* holds = operand.value.get<bool>())
     values.push_back({!*holds, {}});
@@ -290,7 +290,7 @@ std::vector<Value> Remedies::otherValues(const Operand& operand) {
         values.push_back({recipe::Quantity{*number, member->unit}, {}});
   for (const Type* member : type ? type->members : std::vector<const Type*>())
     if (member->kind == Type::Kind::literal &&
-        !evaluator.isEqual(operand.value, {member->literal, {}}))
+        !evaluator.operators.isEqual(operand.value, {member->literal, {}}))
       values.push_back({member->literal, {}});
     else if (member->kind == Type::Kind::automatic)
       values.push_back({recipe::Auto{}, {}});
@@ -325,7 +325,7 @@ std::vector<Value> Remedies::defaultValue(const Operand& operand) {
   if (!declared || declared->defaultValue == ast::ExprId::none)
     return {};
   const Value value = evaluator.evaluate(
-      declared->defaultValue, *evaluator.schemaScope(*operand.object));
+      declared->defaultValue, *evaluator.objects.schemaScope(*operand.object));
   const ListValue* const* all = value.get<const ListValue*>();
   const ListValue* const* given = operand.value.get<const ListValue*>();
   if (all && given && (*all)->elements.size() == (*given)->elements.size())
@@ -336,7 +336,7 @@ std::vector<Value> Remedies::defaultValue(const Operand& operand) {
         return {{&std::as_const(mended), {}}};
     }
   const bool isTold = !value.isPoison() &&
-                      !evaluator.isEqual(value, operand.value) &&
+                      !evaluator.operators.isEqual(value, operand.value) &&
                       holdsWith(operand, value);
   return isTold ? std::vector<Value>{value} : std::vector<Value>();
 }
@@ -365,7 +365,8 @@ std::vector<Value> Remedies::helpfulValues(const Operand& operand) {
   else
     values = evenLists(operand);
   for (Value& value : otherValues(operand))
-    if (!evaluator.isEqual(value, operand.value) && holdsWith(operand, value))
+    if (!evaluator.operators.isEqual(value, operand.value) &&
+        holdsWith(operand, value))
       values.push_back(std::move(value));
   if (auto* quantity = operand.value.get<recipe::Quantity>();
       quantity && values.empty())
@@ -417,7 +418,8 @@ std::optional<diag::Proposal> Remedies::remedy(const Operand& operand) {
 /// Tries one string for a field that takes any; true for other fields.
 bool Remedies::mayBeMissed(const Operand& operand) {
   const Type* type =
-      operand.slot ? evaluator.typeOf(*operand.object, *operand.slot) : nullptr;
+      operand.slot ? evaluator.objects.typeOf(*operand.object, *operand.slot)
+                   : nullptr;
   const Value text{std::string("text"), {}};
   if (!type || !canBeTried(operand) || !convert(evaluator, text, *type))
     return true;
@@ -435,7 +437,7 @@ Remedies::leaveOut(const std::vector<const Operand*>& candidates) {
   for (const Operand* operand : candidates)
     if (canBeTried(*operand) && !operand->value.is<recipe::None>() &&
         convert(evaluator, none,
-                *evaluator.typeOf(*operand->object, *operand->slot)))
+                *evaluator.objects.typeOf(*operand->object, *operand->slot)))
       optional.push_back(operand);
   if (optional.size() < 2)
     return std::nullopt;

@@ -323,7 +323,7 @@ bool Mismatch::helpWithSibling(diag::Builder& builder) {
   if (!object || !object->schema || !value.is<recipe::Quantity>())
     return false;
   const bool isNamedAfterUnit = findAlternative(
-      *evaluator.typeOf(*object, *slot), [&](const Type& candidate) {
+      *evaluator.objects.typeOf(*object, *slot), [&](const Type& candidate) {
         return candidate.kind == Type::Kind::quantity &&
                nameOf(candidate) == slot->name;
       });
@@ -525,7 +525,7 @@ void helpWithType(Evaluator& evaluator, diag::Builder& builder,
     return;
   std::vector<std::string> examples;
   if (type.kind == Type::Kind::schema)
-    examples = evaluator.namesOf(*type.schema);
+    examples = evaluator.library.recordsOf(*type.schema);
   for (const Type* member : alternatives(type)) {
     const bool mayBeDefault =
         member->kind == Type::Kind::real || member->kind == Type::Kind::list;

@@ -267,7 +267,7 @@ std::string asFirstElement(Evaluator& evaluator, const std::string& written) {
   const auto* list = id == ast::ExprId::none
                          ? nullptr
                          : std::get_if<ast::ListExpr>(&file[id].node);
-  if (!list || list->elements.size() < 2 || !Evaluator::isConstant(file, id) ||
+  if (!list || list->elements.size() < 2 || !Objects::isConstant(file, id) ||
       std::holds_alternative<ast::StringLiteral>(
           file[list->elements.front()].node))
     return {};
@@ -285,7 +285,7 @@ std::optional<Suggestion> recordNamed(Evaluator& evaluator, const Value& value,
   const std::string* text = value.get<std::string>();
   if (!text)
     return std::nullopt;
-  const auto known = evaluator.declarationKnownAs(*text);
+  const auto known = evaluator.library.knownAs(*text);
   std::vector<const Type*> members{&type};
   if (type.kind == Type::Kind::unionOf)
     members = type.members;
@@ -399,7 +399,7 @@ std::optional<Suggestion> withoutNames(Evaluator& evaluator, const Value& value,
   bool isOrdered = true; // whether the names are in alphabetical order
   std::string_view last;
   for (Slot& slot : (*record)->slots) {
-    const Value element = evaluator.force(**record, slot);
+    const Value element = evaluator.objects.force(**record, slot);
     if (element.isPoison() || !convert(evaluator, element, *list->element))
       return std::nullopt;
     isOrdered &= last < std::string_view(slot.name);
@@ -459,7 +459,7 @@ std::optional<Suggestion> correctionOf(Evaluator& evaluator, const Value& value,
     return suggestion;
   if (auto suggestion = recordNamed(evaluator, value, type))
     return suggestion;
-  if (auto suggestion = evaluator.modelNamed(value, type, range))
+  if (auto suggestion = evaluator.library.modelNamed(value, type, range))
     return suggestion;
   if (auto suggestion = inQuotes(evaluator, value, type, range))
     return suggestion;
@@ -487,7 +487,7 @@ std::optional<std::string> bareLiteral(Evaluator& evaluator,
   for (char c : evaluator.sources.text(expr.range)) // also `a2a + p2p`
     if (c != ' ')
       text += c;
-  const Type* type = evaluator.typeOf(object, slot);
+  const Type* type = evaluator.objects.typeOf(object, slot);
   const bool isPath = text.find('/') != text.npos;
   auto isMeant = [&](const Type* member) {
     return (member->kind == Type::Kind::literal && member->literal == text) ||

@@ -73,9 +73,11 @@ const Type* Types::resolveNamed(const Env& env, const ast::NamedType& node,
     }
   }
   // The file names types; the fields of a record do not hide them.
-  std::optional<Value> value = evaluator.lookUp(first.text, env.module->env);
+  std::optional<Value> value =
+      evaluator.lookup.find(first.text, env.module->env);
   if (!value) {
-    std::vector<std::string> names = evaluator.visibleNames(env.module->env);
+    std::vector<std::string> names =
+        evaluator.lookup.visibleNames(env.module->env);
     for (const BuiltinType& builtin : builtinTypes)
       names.emplace_back(builtin.name);
     auto builder =
@@ -91,7 +93,7 @@ const Type* Types::resolveNamed(const Env& env, const ast::NamedType& node,
     return &type;
   }
   for (size_t i = 1; i < node.path.size() && !value->isPoison(); ++i)
-    value = evaluator.memberOf(*value, node.path[i], range);
+    value = evaluator.lookup.memberOf(*value, node.path[i], range);
   if (value->isPoison())
     return &type;
   if (const Schema* const* schema = value->get<const Schema*>()) {
