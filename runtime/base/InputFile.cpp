@@ -2,8 +2,6 @@
 
 #include "runtime/base/InputFile.h"
 
-#include "runtime/base/WorkingFolder.h"
-
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -22,14 +20,13 @@ namespace {
 /// Linux reads at most 2 GiB per call; smaller pieces are as fast.
 constexpr size_t pieceBytes = size_t(64) << 20;
 
-Status failure(const std::string& what, int cause,
-               const std::string& where = "") {
+Status failure(const std::string& what, int cause) {
   std::string reason = std::strerror(cause);
   if (rlimit limit = {};
       cause == EMFILE && getrlimit(RLIMIT_NOFILE, &limit) == 0)
     reason += "; raise the limit of " + std::to_string(limit.rlim_cur) +
               " (`ulimit -n`) or join files";
-  return Status::error("cannot read " + what + ": " + reason + where);
+  return Status::error("cannot read " + what + ": " + reason);
 }
 
 std::string quoted(const std::filesystem::path& path) {
@@ -81,7 +78,7 @@ InputFile::~InputFile() {
 Expected<InputFile> InputFile::open(const std::filesystem::path& path) {
   struct stat facts = {};
   if (stat(path.c_str(), &facts) != 0)
-    return failure(quoted(path), errno, errno == ENOENT ? startOf(path) : "");
+    return failure(quoted(path), errno);
   RECIPERUN_TRY(checkKind(path, facts));
   const int descriptor =
       ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);

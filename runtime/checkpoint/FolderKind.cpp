@@ -4,7 +4,6 @@
 
 #include "runtime/base/InputFile.h"
 #include "runtime/base/ParseJson.h"
-#include "runtime/base/WorkingFolder.h"
 
 #include <nlohmann/json.hpp>
 
@@ -99,7 +98,7 @@ std::string describe(const fs::path& path, const Folder& folder) {
   const std::string newest = "`" + folder.newest.string() + "`";
   switch (folder.kind) {
   case FolderKind::missing:
-    return "there is no " + name + startOf(path);
+    return "there is no " + name;
   case FolderKind::file:
     return name + " is a file";
   case FolderKind::checkpoint:

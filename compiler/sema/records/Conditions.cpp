@@ -125,16 +125,6 @@ bool helpWithLengths(diag::Builder& builder,
   return true;
 }
 
-/// The help where every change that satisfies this condition breaks another
-/// one.
-std::string partialHelp(const diag::Proposal& proposal) {
-  std::string text = proposal.before;
-  const size_t count = std::min<size_t>(proposal.ways.size(), 2);
-  for (size_t i = 0; i < count; ++i)
-    text += (i == 0 ? "" : " or ") + proposal.ways[i].text;
-  return text + proposal.after + "; another condition then fails";
-}
-
 /// The one to blame: where the message does not name the first of the
 /// candidates, the first that it names.
 const Operand* blamed(const std::vector<const Operand*>& candidates,
@@ -195,8 +185,6 @@ void reportFailed(Evaluator& evaluator, Object& object, size_t layerIndex,
   else if (primary && operands.size() == 1 && isNumeric(primary->value))
     builder.otherwise("give `" + primary->text + "` a value so that `" + rule +
                       "`");
-  else if (!proposals.empty() && !proposals.front().ways.empty())
-    builder.otherwise(partialHelp(proposals.front()));
   for (diag::Proposal& proposal : proposals)
     builder.propose(std::move(proposal));
   // Values computed from these operands would only repeat the mistake.

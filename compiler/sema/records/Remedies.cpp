@@ -158,7 +158,6 @@ std::vector<Value> Remedies::nearestValues(const Operand& operand,
   if (current < 0 && holdsWith(operand, {-current, {}})) {
     std::erase(found, -current);
     found.insert(found.begin(), -current);
-    return {{found.front(), {}}};
   }
   const bool hasNear = !found.empty();
   // When no value nearby helps, try the other operands as bounds.

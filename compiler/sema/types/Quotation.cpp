@@ -416,11 +416,9 @@ std::optional<Suggestion> withoutNames(Evaluator& evaluator, const Value& value,
                     isValue && isOrdered ? elements : std::string()};
 }
 
-/// A list of values of which the field takes one: its element, or a sweep.
-static std::optional<Suggestion> outOfList(Evaluator& evaluator,
-                                           const Value& value, const Type& type,
-                                           SourceRange range,
-                                           const std::string& what) {
+/// The element of a list of one, where the field takes no list.
+static std::optional<Suggestion>
+outOfList(Evaluator& evaluator, const Value& value, const Type& type) {
   const ListValue* const* list = value.get<const ListValue*>();
   if (!list || (*list)->elements.empty() ||
       std::any_of((*list)->elements.begin(), (*list)->elements.end(),
@@ -436,15 +434,7 @@ static std::optional<Suggestion> outOfList(Evaluator& evaluator,
                                    : text;
     return Suggestion{"write `" + quoted + "`, without the brackets", quoted};
   }
-  const std::string_view written = evaluator.sources.text(range);
-  const bool isPath = what.size() > 2 && what.front() == '`' &&
-                      what.ends_with('`') && what.find(' ') == what.npos;
-  if (!isPath || written.find('\n') != written.npos)
-    return std::nullopt;
-  return Suggestion{
-      "it takes one value; `sweep { " + what.substr(1, what.size() - 2) +
-          " = " + std::string(written) + " }` makes a plan for each of these",
-      ""};
+  return std::nullopt;
 }
 
 std::optional<Suggestion> correctionOf(Evaluator& evaluator, const Value& value,
@@ -465,7 +455,7 @@ std::optional<Suggestion> correctionOf(Evaluator& evaluator, const Value& value,
     return suggestion;
   if (auto suggestion = withoutNames(evaluator, value, type, range))
     return suggestion;
-  if (auto suggestion = outOfList(evaluator, value, type, range, what))
+  if (auto suggestion = outOfList(evaluator, value, type))
     return suggestion;
   return inBrackets(evaluator, value, type, range, what);
 }

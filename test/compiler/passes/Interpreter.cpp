@@ -213,7 +213,8 @@ void Interpreter::run(const std::string& name) {
 /// takes its shard of the group's result.
 void Interpreter::collective(const Op& op) {
   ValueId from = op.operands[0], to = op.results[0];
-  AxisSet group = op.group;
+  // A slice takes its shard of its own rank's value.
+  AxisSet group = op.kind == OpKind::Slice ? AxisSet() : op.group;
   AxisSet outside;
   for (size_t i = 0; i < program.axes.size(); ++i)
     outside = outside | AxisSet(ir::AxisId(i));
