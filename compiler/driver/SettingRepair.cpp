@@ -27,7 +27,7 @@ using Json = nlohmann::ordered_json;
 /// A longer argument is not rewritten.
 constexpr size_t longest = 500;
 
-struct Parts {
+struct PathAndValue {
   std::string path, value;
 };
 
@@ -48,7 +48,7 @@ bool isParsed(const std::string& text) {
 // ---- paths
 
 /// Splits `path = value`, with the separators of other programs.
-Parts partsOf(const std::string& text) {
+PathAndValue partsOf(const std::string& text) {
   static const std::regex form(
       R"(^[-+~/$.\s]*([\w./:\-\[\]"']+?)\s*(==|:=|\+=|=|:\s|:$|:(?=[\d{\["(])|\s+(?=\{)|(?=\{)|\s)\s*(.*)$)");
   std::smatch match;
@@ -159,7 +159,7 @@ std::vector<std::string> repairedSettings(const std::string& argument,
       std::all_of(settings.begin(), settings.end(), isParsed) &&
       !settings.empty())
     return settings;
-  const Parts parts = partsOf(argument);
+  const PathAndValue parts = partsOf(argument);
   const bool isElement = !parts.path.empty() && parts.path.ends_with(']') &&
                          std::isdigit((unsigned char)parts.path.rbegin()[1]);
   if (parts.path.empty() || parts.value.empty() || isElement)
@@ -181,7 +181,7 @@ std::string listed(const std::vector<std::string>& settings) {
 }
 
 /// What to write where the value is missing or is for the shell to expand.
-std::string helpWithoutValue(const Parts& parts) {
+std::string helpWithoutValue(const PathAndValue& parts) {
   if (parts.path.empty())
     return "a setting is written `--set PATH=VALUE`, as in `--set "
            "parallel.tp=2`";

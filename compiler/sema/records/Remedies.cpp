@@ -34,7 +34,7 @@ constexpr int64_t otherReach = 64;
 /// The most operands whose other values are tried.
 constexpr size_t mostTried = 4;
 /// A longer list is not shortened by trial.
-constexpr size_t mostElements = 16;
+constexpr size_t mostShortened = 16;
 
 /// Powers of two around a number, the nearest first on either side.
 std::vector<int64_t> nearPowers(int64_t number) {
@@ -343,7 +343,7 @@ std::vector<Value> Remedies::defaultValue(const Operand& operand) {
 /// The first elements of a list that is too long.
 std::vector<Value> Remedies::beginningOf(const Operand& operand) {
   const ListValue* const* list = operand.value.get<const ListValue*>();
-  if (!list || (*list)->elements.size() > mostElements)
+  if (!list || (*list)->elements.size() > mostShortened)
     return {};
   for (size_t size = (*list)->elements.size(); size > 1; --size) {
     ListValue& shorter = evaluator.store.make<ListValue>(**list);

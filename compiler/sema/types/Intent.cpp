@@ -17,7 +17,7 @@ namespace recipec::sema {
 namespace {
 
 /// Elements of a list that a help writes out.
-constexpr size_t mostElements = 16;
+constexpr size_t mostConverted = 16;
 /// A number whose neighbours a help writes out.
 constexpr double mostWritten = 1e15;
 
@@ -190,7 +190,7 @@ bool helpWithBlend(Evaluator& evaluator, diag::Builder& builder,
   auto [object, slot] = evaluator.typing;
   if (!all || !object || !object->schema || !slot ||
       (*all)->elements.size() % 2 != 0 ||
-      (*all)->elements.size() > mostElements || type.kind != Type::Kind::list ||
+      (*all)->elements.size() > mostConverted || type.kind != Type::Kind::list ||
       !evaluator.modules.prelude())
     return false;
   // The first record that a text alone makes, and the field of numbers.
