@@ -159,11 +159,12 @@ public:
     });
     for (const auto& [key, use] : uses)
       result.groups.push_back(connectionOf(key, use));
-    std::ranges::stable_partition(
-        result.groups, [&](const GroupConnection& group) {
-          return group.axes == all && group.stages.empty() && !group.overlaps &&
-                 group.transport == Transport::nccl;
-        });
+    std::stable_partition(result.groups.begin(), result.groups.end(),
+                          [&](const GroupConnection& group) {
+                            return group.axes == all && group.stages.empty() &&
+                                   !group.overlaps &&
+                                   group.transport == Transport::nccl;
+                          });
     addLinks();
     addCommonBytes();
     return std::move(result);
