@@ -4,18 +4,14 @@
 #ifndef RECIPEC_COST_CONNECTIONS_H
 #define RECIPEC_COST_CONNECTIONS_H
 
-#include "compiler/ir/Ir.h"
+#include "compiler/ir/Connections.h"
 
-#include <cstddef>
 #include <cstdint>
-#include <vector>
 
 namespace recipec::cost {
 
-/// Bytes on the GPU of a rank of stage number `stage`. The arenas must be
-/// planned; `node` ranks share a host.
-int64_t connectionBytes(const std::vector<ir::Module>& stages, size_t stage,
-                        int64_t node);
+/// Bytes on the GPU of a rank of a stage.
+int64_t connectionBytes(const ir::Connections& connections, int stage);
 
 } // namespace recipec::cost
 

@@ -75,9 +75,8 @@ int valuesToQuantize(ir::OpKind kind) {
 /// The rank's average bytes of a range of a sharded buffer.
 double bytesOfPart(const ir::Module& program, const ir::Op& op) {
   const ops::ShardAmaxAttributes attributes(op.attributes);
-  const ir::AxisSet ranks = ir::findGroup(program, attributes.axis);
   const double elements =
-      double(attributes.count) / double(ir::sizeOf(program, ranks));
+      double(attributes.count) / double(ir::sizeOf(program, op.group));
   int64_t bytes = ir::byteSize(program[op.operands[0]].type);
   if (op.kind == ir::OpKind::QuantizeShard)
     bytes += ir::byteSize(program[op.results[0]].type);
@@ -334,9 +333,9 @@ int64_t stackBytes(const ir::Module& program) {
 
 } // namespace
 
-MemoryTable memoryTable(const std::vector<ir::Module>& stages, size_t stage,
+MemoryTable memoryTable(const ir::Module& program,
+                        const ir::Connections* connections,
                         const recipe::Recipe& recipe) {
-  const ir::Module& program = stages[stage];
   MemoryTable table;
   std::map<std::string, int64_t*> columns = {
       {"parameters", &table.parameters}, {"gradients", &table.gradients},
@@ -355,8 +354,7 @@ MemoryTable memoryTable(const std::vector<ir::Module>& stages, size_t stage,
   table.library = recipe.count("cluster.hardware.library");
   if (recipe.string("cluster.hardware.kind") == "cuda")
     table.library +=
-        std::max(connectionBytes(stages, stage,
-                                 recipe.integer("cluster.ranks_per_node")),
+        std::max(connections ? connectionBytes(*connections, program.stage) : 0,
                  stackBytes(program));
   table.arena = program.arenaBytes;
   table.total = table.arena + table.library;
@@ -377,11 +375,13 @@ std::function<double(const ir::Op&)> opSeconds(const ir::Module& program,
 }
 
 Estimate estimate(const std::vector<ir::Module>& stages,
+                  const std::optional<ir::Connections>& connections,
                   const recipe::Recipe& recipe) {
   Estimate estimate;
   Device device = deviceOf(stages[0], recipe);
-  for (size_t stage = 0; stage < stages.size(); ++stage)
-    estimate.stages.push_back(memoryTable(stages, stage, recipe));
+  for (const ir::Module& stage : stages)
+    estimate.stages.push_back(
+        memoryTable(stage, connections ? &*connections : nullptr, recipe));
   estimate.memory =
       *std::max_element(estimate.stages.begin(), estimate.stages.end(),
                         [](const MemoryTable& left, const MemoryTable& right) {

@@ -3,12 +3,14 @@
 #ifndef RECIPEC_COST_ESTIMATE_H
 #define RECIPEC_COST_ESTIMATE_H
 
+#include "compiler/ir/Connections.h"
 #include "compiler/ir/Ir.h"
 #include "compiler/recipe/Recipe.h"
 
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <vector>
 
 namespace recipec::cost {
@@ -51,8 +53,10 @@ struct Estimate {
   double tokensPerSecond() const { return tokensPerSecondPerRank * ranks; }
 };
 
-/// The memory of a rank of stage number `stage`.
-MemoryTable memoryTable(const std::vector<ir::Module>& stages, size_t stage,
+/// The memory of a rank that runs a stage's Program. `connections` is null when
+/// the rank has none that take memory.
+MemoryTable memoryTable(const ir::Module& stage,
+                        const ir::Connections* connections,
                         const recipe::Recipe& recipe);
 
 /// Returns a function that gives the seconds of a single op by the roofline
@@ -62,6 +66,7 @@ std::function<double(const ir::Op&)> opSeconds(const ir::Module& program,
 
 /// Needs placements. Without a schedule `train`, the step's figures stay 0.
 Estimate estimate(const std::vector<ir::Module>& stages,
+                  const std::optional<ir::Connections>& connections,
                   const recipe::Recipe& recipe);
 
 } // namespace recipec::cost

@@ -173,8 +173,7 @@ double expertOp(const ir::Op& op, const ShapeOf& shapeOf) {
 
 /// Over all steps a rank sees each key once: a step has the average share.
 double ranksOfRing(const ir::Module& program, const ir::Op& op) {
-  const ops::AttentionBlockAttributes attributes(op.attributes);
-  return double(ir::sizeOf(program, ir::findGroup(program, attributes.axis)));
+  return double(ir::sizeOf(program, op.group));
 }
 
 template <class ShapeOf>

@@ -6,7 +6,9 @@
 
 #include "compiler/driver/Documentation.h"
 
+#include <algorithm>
 #include <cctype>
+#include <iterator>
 
 namespace recipec::driver {
 namespace {
@@ -346,6 +348,20 @@ std::vector<std::string> docLines(const ast::Comments& comments) {
       lines.push_back(stripped(line, docMark.size()));
   if (comments.trailing.starts_with(docMark))
     lines.push_back(stripped(comments.trailing, docMark.size()));
+  return lines;
+}
+
+std::vector<std::string> descriptionLines(const ast::Comments& comments) {
+  constexpr std::string_view others[] = {
+      "Also known as", "Values of other tools:", "No field for",
+      "Arguments of other tools:", "No argument for"};
+  std::vector<std::string> lines = docLines(comments);
+  auto end = std::find_if(lines.begin(), lines.end(), [&](auto& line) {
+    return std::any_of(
+        std::begin(others), std::end(others),
+        [&](std::string_view start) { return line.starts_with(start); });
+  });
+  lines.erase(end, lines.end());
   return lines;
 }
 

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <filesystem>
 #include <ostream>
 
 namespace recipec::driver {
@@ -184,6 +185,15 @@ cli::Check checkKind(const Invocation& invocation) {
                                std::string(invocation.json ? "json" : "set") +
                                "` goes with a file and a path",
                            "write `recipec explain FILE PATH`"};
+  std::error_code ignored;
+  const bool isPath = name.find_first_of("/:") == std::string::npos &&
+                      name.find('.') != std::string::npos &&
+                      name.find(".recipe") == std::string::npos &&
+                      !std::filesystem::exists(name, ignored);
+  if (isPath)
+    return cli::UsageError{"no file is named, whose `" + name +
+                               "` is to be explained",
+                           "write `recipec explain FILE " + name + "`"};
   if (name.find_first_of("./:") != std::string::npos)
     return cli::UsageError{"no value of `" + name + "` is named",
                            "which value? `recipec explain " + name +

@@ -5,6 +5,7 @@
 #include "compiler/driver/LibraryIndex.h"
 
 #include "compiler/driver/Documentation.h"
+#include "compiler/sema/values/Comments.h"
 
 #include <algorithm>
 
@@ -173,6 +174,68 @@ std::string LibraryIndex::settingOf(const std::string& name) const {
     if (!found.empty() && subject == found.front())
       return path;
   return {};
+}
+
+/// The text between the first backticks behind `start`; empty if there is none.
+static std::string quotedAfter(const std::string& words,
+                               std::string_view start) {
+  if (!words.starts_with(start))
+    return {};
+  return words.substr(start.size(),
+                      words.find('`', start.size()) - start.size());
+}
+
+/// Whether `--set` takes the text as it is.
+static bool isValue(const std::string& text) {
+  constexpr std::string_view starts = "0123456789-.[{(\"";
+  constexpr std::string_view words[] = {"true", "false", "none", "auto"};
+  return starts.find(text.front()) != starts.npos ||
+         std::find(std::begin(words), std::end(words), text) != std::end(words);
+}
+
+std::string LibraryIndex::valueOf(const ast::Item& field, const ast::File& file,
+                                  const std::string& name,
+                                  const std::string& value) const {
+  const auto& declaration = std::get<ast::FieldDecl>(field.node);
+  const std::string_view type = loader.textAt(file[declaration.type].range);
+  if (value.empty()) {
+    const auto words = sema::listedAs(field.comments, name);
+    std::string meant = words ? quotedAfter(*words, "it is `") : "";
+    if (meant.empty() && type.find("bool") != type.npos)
+      meant = "true";
+    return meant.empty() ? "VALUE" : meant;
+  }
+  for (const std::string& written : {value, "\"" + value + "\""})
+    if (auto own = sema::valueListedAs(field.comments, written))
+      return *own;
+  const bool isName = type.find("string") == type.npos && prelude.count(value);
+  return isValue(value) || isName ? value : "\"" + value + "\"";
+}
+
+std::optional<Setting>
+LibraryIndex::settingFor(const std::string& name,
+                         const std::string& value) const {
+  std::vector<Subject> found;
+  addFieldsCalled(name, found);
+  if (found.empty())
+    return std::nullopt;
+  const Subject& subject = found.front();
+  const ast::File* file = fileOf(subject.path);
+  const ast::Body* body = file ? schemaBody(*file, subject.name) : nullptr;
+  if (!body)
+    return std::nullopt;
+  for (const ast::Item& item : body->items) {
+    auto* field = std::get_if<ast::FieldDecl>(&item.node);
+    if (!field || field->name.text != subject.field)
+      continue;
+    std::string derivation =
+        field->isFixed
+            ? std::string(loader.textAt((*file)[field->defaultValue].range))
+            : "";
+    return Setting{settingOf(name), valueOf(item, *file, name, value),
+                   std::move(derivation)};
+  }
+  return std::nullopt;
 }
 
 /// The fields with this path. If there are none, the fields with this last

@@ -22,6 +22,13 @@ struct Subject {
   bool operator==(const Subject&) const = default;
 };
 
+/// A field of a recipe that a name of another program means.
+struct Setting {
+  std::string path;       // `parallel.tp`
+  std::string value;      // `VALUE` where none is known
+  std::string derivation; // of a field that cannot be set; otherwise empty
+};
+
 /// Finds the meanings of a name: names of the prelude and of every file's
 /// declarations, imports (`std.schema.batch`), paths of a recipe's fields
 /// (`parallel.tp`), and the names of fields in other tools.
@@ -34,12 +41,20 @@ public:
   /// The path of the recipe field with this name, here or in another tool;
   /// empty if there is none.
   std::string settingOf(const std::string& name) const;
+  /// That field, with its value as `--set` takes it. `value` is as other
+  /// programs take it on their command lines: a string without its quotation
+  /// marks, or what the field's comment lists as a value of other tools. It may
+  /// be empty. Returns nullopt if there is no such field.
+  std::optional<Setting> settingFor(const std::string& name,
+                                    const std::string& value) const;
   /// The name that the user most likely meant.
   std::optional<std::string> suggest(const std::string& name) const;
 
 private:
   using Field = std::pair<std::string, Subject>; // by its path in a recipe
 
+  std::string valueOf(const ast::Item& field, const ast::File& file,
+                      const std::string& name, const std::string& value) const;
   const ast::File* fileOf(const std::string& path) const;
   std::string importedFile(std::string_view dotted) const;
   void addPrelude();

@@ -23,6 +23,10 @@ public:
 
   sema::Loaded load(const std::string& path) override;
   std::vector<std::string> standardFiles() const override;
+  /// The text of a range of a file that was loaded.
+  std::string_view textAt(SourceRange range) const {
+    return sources.text(range);
+  }
   /// The user's files that have been opened.
   std::vector<std::string> openedFiles() const;
 

@@ -99,6 +99,11 @@ bool writeOutput(const std::string& path, const std::string& text,
   if (!error)
     return true;
   err << "error: cannot write `" << path << "`: " << error.message() << '\n';
+  const std::string folder = fs::path(path).parent_path();
+  std::error_code ignored;
+  if (!folder.empty() && !fs::exists(folder, ignored))
+    err << "help: there is no folder `" << folder
+        << "`: make it first, `mkdir -p " << folder << "`\n";
   return false;
 }
 

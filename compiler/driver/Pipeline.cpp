@@ -21,6 +21,7 @@
 #include "compiler/passes/differentiate/RecomputedModules.h"
 #include "compiler/passes/distributed/Balance.h"
 #include "compiler/passes/distributed/Bucket.h"
+#include "compiler/passes/distributed/Connect.h"
 #include "compiler/passes/distributed/LowerRing.h"
 #include "compiler/passes/distributed/Optimizer.h"
 #include "compiler/passes/distributed/Overlap.h"
@@ -214,6 +215,7 @@ const sema::LibraryMixin generationMixin = {"std/serving/generation.recipe",
 plan::Plan emitPlan(const Compilation& compilation, std::string generation) {
   const cost::Estimate& estimate = compilation.estimate;
   emit::Findings findings;
+  findings.connections = compilation.connections;
   for (const cost::MemoryTable& memory : estimate.stages)
     findings.memory.push_back(
         {memory.parameters, memory.gradients, memory.optimizer,
@@ -341,9 +343,11 @@ std::optional<Compilation> compile(Session& session, diag::Engine& engine,
   moveToUser(engine, *recipe, session.sources);
   if (!stages)
     return std::nullopt;
-  cost::Estimate estimate = cost::estimate(*stages, *recipe);
+  std::optional<ir::Connections> connections =
+      passes::connect(*stages, *recipe);
+  cost::Estimate estimate = cost::estimate(*stages, connections, *recipe);
   return Compilation{std::move(*recipe), std::move(*stages),
-                     std::move(estimate), parameters};
+                     std::move(connections), std::move(estimate), parameters};
 }
 
 std::optional<plan::Plan> makePlan(Session& session, diag::Engine& engine,

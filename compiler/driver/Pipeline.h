@@ -14,6 +14,7 @@
 //   → schedule
 //   → plan memory
 //   → split runs          Program    makeProgram
+//   → connect
 //   → fit → emit          Plan       makePlan
 //
 // The verifier runs after every pass if the result is emitted. Each step
@@ -25,6 +26,7 @@
 #include "compiler/cost/Estimate.h"
 #include "compiler/cost/Parameters.h"
 #include "compiler/driver/Session.h"
+#include "compiler/ir/Connections.h"
 #include "compiler/ir/Ir.h"
 #include "compiler/recipe/Recipe.h"
 #include "runtime/plan/Plan.h"
@@ -58,6 +60,8 @@ makeProgram(ir::Module graph, const recipe::Recipe& recipe,
 struct Compilation {
   recipe::Recipe recipe;
   std::vector<ir::Module> stages;
+  /// How the ranks communicate; absent where GPUs have nothing to exchange.
+  std::optional<ir::Connections> connections;
   cost::Estimate estimate;
   cost::ParameterCounts parameters;
 };

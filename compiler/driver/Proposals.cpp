@@ -19,6 +19,7 @@
 
 #include "compiler/driver/Fixes.h"
 #include "compiler/driver/Pipeline.h"
+#include "compiler/passes/distributed/Connect.h"
 
 #include <algorithm>
 #include <cctype>
@@ -265,7 +266,9 @@ private:
     ops += 8 * size; // about eight times slower
     auto stages =
         makeProgram(std::move(*graph), *recipe, engine, Verification::none);
-    if (stages && !cost::estimate(*stages, *recipe).memory.fits())
+    if (stages &&
+        !cost::estimate(*stages, passes::connect(*stages, *recipe), *recipe)
+             .memory.fits())
       engine.report(diag::Kind::OutOfMemory, {}, "it takes too much");
   }
 

@@ -127,7 +127,7 @@ public:
       out += " = " + explanation.value;
     out += "  (" + explanation.type + ")\n";
     if (explanation.comments)
-      for (const std::string& line : docLines(*explanation.comments))
+      for (const std::string& line : descriptionLines(*explanation.comments))
         out += "  " + line + "\n";
     Table cause;
     addCause(explanation, cause);
@@ -252,7 +252,7 @@ std::string provenanceJson(const sema::Explanation& explanation,
                            const SourceMap& sources) {
   std::string doc;
   if (explanation.comments)
-    for (const std::string& line : docLines(*explanation.comments))
+    for (const std::string& line : descriptionLines(*explanation.comments))
       doc += (doc.empty() ? "" : " ") + line;
   Json history = Json::array();
   for (const Definition& definition : explanation.history)

@@ -4,6 +4,7 @@
 
 #include "compiler/diag/Render.h"
 #include "compiler/driver/Proposals.h"
+#include "compiler/driver/SettingRepair.h"
 #include "compiler/driver/Subjects.h"
 #include "compiler/driver/Terminal.h"
 #include "compiler/parse/Data.h"
@@ -150,10 +151,13 @@ bool Session::selectOne() {
 bool Session::addOverride(std::vector<sema::Override>& list,
                           const std::string& text, const std::string& origin) {
   SourceId source = sources.add(origin, text, SourceKind::commandLine);
+  diag::Engine found;
   std::optional<parse::Override> made =
-      parse::parseOverride(sources, source, engine);
-  if (!made)
+      parse::parseOverride(sources, source, found);
+  if (!made) {
+    reportWrongSetting(sources, source, found, loader, engine);
     return false;
+  }
   parsed.push_back(std::move(*made));
   const parse::Override& kept = parsed.back();
   list.push_back({&kept.file, kept.path, kept.value});

@@ -1,6 +1,7 @@
 // Writes a plan section by section: mesh and groups; the parameters of all
 // stages; for each stage memory and buffers, regions, functions, transfers,
-// schedules and host buffers; then the recipe's settings and the prediction.
+// schedules and host buffers; then the connections between all ranks, the
+// recipe's settings and the prediction.
 
 #include "compiler/emit/Emit.h"
 
@@ -39,6 +40,8 @@ private:
   void transfers(plan::Stage& made) const;
   void schedules(plan::Stage& made) const;
   void hostBuffers(plan::Stage& made) const;
+  void connections();
+  plan::GroupConnection connection(const ir::GroupConnection& group) const;
   void buckets();
   void settings();
 
@@ -209,9 +212,10 @@ plan::Op Emitter::op(const ir::Op& op) {
     if (auto found = op.attributes.find(info.name);
         info.isInPlans && found != op.attributes.end())
       made.attributes.add(found->first, found->second);
+    else if (info.isGroup && !op.group.empty())
+      made.attributes.add(std::string(info.name), groupName(op.group));
   if (op.attributes.contains("workspace"))
     made.workspace = bound("workspace");
-  listGroup(op.attributes.string("axis"));
   for (const std::string& name : op.attributes.strings("axes"))
     listGroup(name);
   return made;
@@ -279,6 +283,46 @@ void Emitter::hostBuffers(plan::Stage& made) const {
   made.outputs.overflow = bound("overflow");
   made.outputs.secondPass = bound("second_pass");
 }
+
+// ---- connections
+
+plan::GroupConnection
+Emitter::connection(const ir::GroupConnection& group) const {
+  plan::GroupConnection made;
+  made.transport = group.transport;
+  made.overlaps = group.overlaps;
+  for (size_t i = 0; i < stages[0].axes.size(); ++i)
+    if (group.axes.contains(ir::AxisId(i)))
+      made.axes.push_back(stages[0].axes[i].name);
+  made.stages = group.stages;
+  std::string name = ir::groupName(stages[0], group.axes);
+  for (int stage : group.stages)
+    name += "." + std::to_string(stage);
+  if (group.isUsed)
+    made.groups.push_back(groupOf(name));
+  made.traffic = group.traffic;
+  made.largest = group.largest;
+  made.width = group.width;
+  made.bytes = group.bytes;
+  return made;
+}
+
+void Emitter::connections() {
+  if (!findings.connections)
+    return;
+  const ir::Connections& table = *findings.connections;
+  plan::Connections& made = result.connections.emplace();
+  made.ranksPerNode = int(table.ranksPerNode);
+  made.packs = table.packs;
+  made.commonBytes = table.commonBytes;
+  for (const ir::GroupConnection& group : table.groups)
+    made.groups.push_back(connection(group));
+  for (const ir::LinkConnection& link : table.links)
+    made.links.push_back({link.link, link.from, link.to, link.width,
+                          link.senderBytes, link.receiverBytes});
+}
+
+// ---- settings
 
 void Emitter::buckets() {
   for (int64_t tokens : findings.buckets) {
@@ -348,6 +392,7 @@ plan::Plan Emitter::run() {
   parameters();
   for (const ir::Module& module : stages)
     result.stages.push_back(stage(module));
+  connections();
   buckets();
   settings();
   result.prediction = findings.prediction;

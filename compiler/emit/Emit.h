@@ -3,10 +3,12 @@
 #ifndef RECIPEC_EMIT_EMIT_H
 #define RECIPEC_EMIT_EMIT_H
 
+#include "compiler/ir/Connections.h"
 #include "compiler/ir/Ir.h"
 #include "compiler/recipe/Recipe.h"
 #include "runtime/plan/Plan.h"
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,6 +18,7 @@ namespace recipec::emit {
 struct Findings {
   std::vector<reciperun::plan::MemoryTable> memory; // by stage
   reciperun::plan::Prediction prediction;
+  std::optional<ir::Connections> connections; // of several GPUs
   /// For task `generate`: token counts N, largest first. The Program has a
   /// function `step_N` and the bindings `tokens_N`, `positions_N` and
   /// `logits_N` for each.

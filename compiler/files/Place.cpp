@@ -127,6 +127,9 @@ bool isHubName(const Place& place) {
   bool isPlain = std::all_of(name.begin(), name.end(), [](unsigned char c) {
     return std::isalnum(c) || c == '-' || c == '_' || c == '.' || c == '/';
   });
+  // Names without an organisation are those of the oldest models.
+  if (isPlain && slash == name.npos && name.find('.') == name.npos)
+    return place.setting == "tokenizer" || place.setting == "weights";
   if (!isPlain || slash == name.npos || slash == 0 ||
       slash + 1 == name.size() || name.find('/', slash + 1) != name.npos ||
       name.starts_with(".") || name.ends_with(".json"))

@@ -140,7 +140,9 @@ struct Op {
   std::vector<ValueId> operands; // `none` for an absent optional operand
   std::vector<ValueId> results;  // may repeat an operand: in-place
   Attributes attributes;
-  AxisSet group;  // the ranks of a collective
+  /// The ranks of a collective, or those that share what the op reads a shard
+  /// of: slice, embedding, loss, shard-wise casts, blocks of a ring.
+  AxisSet group;
   int layer = -1; // the model's layer, for stages and reports
   SourceRange range;
 };

@@ -132,9 +132,8 @@ private:
   /// A step of a ring whose q, k and v begin at operand `first`.
   void step(size_t first) {
     const ops::AttentionBlockAttributes attributes(op.attributes);
-    const AxisSet group = findGroup(module, attributes.axis);
-    parts(first, group);
-    expect(attributes.step >= 0 && attributes.step < sizeOf(module, group),
+    parts(first, op.group);
+    expect(attributes.step >= 0 && attributes.step < sizeOf(module, op.group),
            "the ring has no such step");
   }
 

@@ -57,7 +57,7 @@ private:
                     "only an all-reduce may be in place");
     Pieces expected = pieces(from);
     AxisSet sum = partial(from);
-    AxisSet group = op.kind == OpKind::Slice ? axis() : op.group;
+    const AxisSet group = op.group;
     expect(!group.empty(), "the group is empty");
     if (op.kind == OpKind::AllReduce) {
       if (ops::AllReduceAttributes(op.attributes).reduce != "max") {
@@ -123,10 +123,6 @@ private:
     joined = joined - group;
     layout[size_t(split)].split = layout[size_t(split)].split | group;
     return true;
-  }
-
-  AxisSet axis() const {
-    return findGroup(module, ops::SliceAttributes(op.attributes).axis);
   }
 };
 

@@ -1,6 +1,7 @@
 // The verifier's rules for types and layouts; see Verify.h.
 //
 // 1. Attributes: the op's description has each of them, with the same type.
+//    Only ops that refer to ranks have a group.
 // 2. Operands and results agree in dimensions, sharding and partial sums. Only
 //    ops that are linear in an operand accept a partial sum of it. Each op
 //    family has its own file of rules.
@@ -19,13 +20,20 @@ std::vector<std::string> findInAttributes(const Op& op) {
   std::vector<std::string> findings;
   for (const auto& [name, value] : op.attributes) {
     const ops::AttributeInfo* info = ops::findAttribute(op.kind, name);
-    if (!info)
+    if (!info || info->isGroup)
       findings.push_back("the attribute `" + name + "` is unknown");
     else if (!ops::isOf(info->type, value))
       findings.push_back("the attribute `" + name + "` is no " +
                          ops::nameOf(info->type));
   }
   return findings;
+}
+
+/// Whether ranks of a group communicate in the op, or share what it reads.
+bool refersToGroup(OpKind kind) {
+  const ops::OpInfo& info = ops::infoOf(kind);
+  return info.traits.isCollective ||
+         std::ranges::any_of(info.attributes, &ops::AttributeInfo::isGroup);
 }
 
 std::vector<std::string> findInFamily(const Module& module, const Op& op) {
@@ -60,6 +68,8 @@ std::vector<std::string> findInFamily(const Module& module, const Op& op) {
 
 std::vector<std::string> findInOp(const Module& module, const Op& op) {
   std::vector<std::string> findings = findInAttributes(op);
+  if (!op.group.empty() && !refersToGroup(op.kind))
+    findings.push_back("an op of this kind has no group");
   std::ranges::move(findInFamily(module, op), std::back_inserter(findings));
   return findings;
 }

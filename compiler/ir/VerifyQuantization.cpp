@@ -93,9 +93,9 @@ private:
     const ops::ShardAmaxAttributes attributes(op.attributes);
     const int64_t start = attributes.start, count = attributes.count,
                   place = attributes.place;
-    for (const char* name : {"axis", "start", "count", "place"})
+    for (const char* name : {"start", "count", "place"})
       expect(op.attributes.contains(name), "it is not said what the run is");
-    AxisSet group = findGroup(module, attributes.axis);
+    const AxisSet group = op.group;
     Pieces parts = pieces(part);
     expect(!group.empty() && parts.size() == 1 &&
                (parts[0].split & group) == group,

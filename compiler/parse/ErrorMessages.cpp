@@ -28,15 +28,17 @@ std::string join(const std::vector<std::string>& names) {
 
 class Wording {
 public:
-  Wording(const SourceMap& sources, const TokenList& list,
-          const SyntaxError& error, diag::Engine& engine)
-      : sources(sources), list(list), error(error), engine(engine) {}
+  Wording(const SourceMap& sources, const TokenList& list, SyntaxError error,
+          diag::Engine& engine)
+      : sources(sources), list(list), error(std::move(error)), engine(engine) {}
 
   void run() {
     diag::Kind kind = diag::Kind::ExpectedToken;
     std::string expected = describeExpected(kind);
     auto report = engine.report(
         kind, place(), "expected " + expected + ", found " + describeFound());
+    if (!engine.isFull())
+      error.diagnostic = &engine.edit(engine.all().size() - 1);
     addHelp(report);
     addOpening(report);
   }
@@ -531,7 +533,7 @@ private:
 
   const SourceMap& sources;
   const TokenList& list;
-  const SyntaxError& error;
+  SyntaxError error;
   diag::Engine& engine;
 };
 
@@ -552,7 +554,7 @@ void reportSyntaxError(const SourceMap& sources, const TokenList& list,
                        SyntaxError error, diag::Engine& engine) {
   if (isBehindSeemingUnit(list, error))
     --error.token;
-  Wording(sources, list, error, engine).run();
+  Wording(sources, list, std::move(error), engine).run();
 }
 
 } // namespace recipec::parse

@@ -16,6 +16,8 @@ struct SyntaxError {
   size_t inside; // the rule around it
   size_t begin;  // index of the first token of the innermost rule
   std::vector<size_t> expected; // token types that could have followed
+  /// The report of the error; null when the engine keeps no more.
+  diag::Diagnostic* diagnostic = nullptr;
 };
 
 /// Reports the error with a message and help: ErrorMessages.cpp.

@@ -299,12 +299,32 @@ struct Placement {
              "only settings and `let`s stand in `for` and `if`");
   }
 
+  std::string valueOf(const ast::Assignment& node) const {
+    if (node.value == ast::ExprId::none)
+      return "value";
+    std::string text(sources.text(file[node.value].range));
+    return text.find('\n') == text.npos ? text : "value";
+  }
+  /// The type of a literal; "type" for another value.
+  std::string typeOf(const ast::Assignment& node) const {
+    const std::string text = valueOf(node);
+    if (text[0] == '"')
+      return "string";
+    if (text == "true" || text == "false")
+      return "bool";
+    if (text.find_first_not_of("0123456789_") == text.npos)
+      return "int";
+    if (text.find_first_not_of("0123456789_.eE-") == text.npos)
+      return "float";
+    return "type";
+  }
   void operator()(const ast::Assignment& node) {
     const std::string& name = node.path[0].text;
     if (isDeclaring())
       refuse("`" + name + "` is set, but " + std::string(bodyName(kind)) +
                  " declares fields",
-             "declare it with its type: `" + name + " : type = value`");
+             "declare it with its type: `" + name + " : " + typeOf(node) +
+                 " = " + valueOf(node) + "`");
     if (kind == BodyKind::function)
       refuse("`" + name + "` is set, but a function names values",
              "write `let " + name + " = value`");
@@ -327,17 +347,34 @@ struct Placement {
              "write the name of a field before `=`");
   }
   void operator()(const ast::FieldDecl& node) {
-    if (!isDeclaring())
-      refuse("`" + node.name.text +
-                 " :` declares a field, which schemas and models do",
-             "set a value with `=`: `" + node.name.text + " = " + value(node) +
-                 "`");
-    if (isDeclaring() || value(node) == "value")
+    if (isDeclaring())
+      return;
+    const std::string& name = node.name.text;
+    if (node.defaultValue != ast::ExprId::none) {
+      const std::string value(sources.text(file[node.defaultValue].range));
+      const std::string type(sources.text(file[node.type].range));
+      refuse("`" + name + " : " + type +
+                 "` declares a field, which schemas and models do",
+             "leave out the type: write `" +
+                 std::string(kind == BodyKind::function ? "let " : "") + name +
+                 " = " + value + "`");
+      fix = {node.name.range.source, node.name.range.end,
+             assignBehind(file[node.type].range.end)};
+      replacement = " ";
+      return;
+    }
+    refuse("`" + name + " :` declares a field, which schemas and models do",
+           "set a value with `=`: `" + name + " = " + value(node) + "`");
+    if (value(node) == "value")
       return;
     std::string_view text = sources.text(node.name.range.source);
     uint32_t colon = uint32_t(text.find(':', node.name.range.end));
     fix = {node.name.range.source, colon, colon + 1};
     replacement = colon == node.name.range.end ? " =" : "=";
+  }
+  /// Where the `=` behind a type stands.
+  uint32_t assignBehind(uint32_t end) const {
+    return uint32_t(sources.text(file.source).find('=', end));
   }
   void operator()(const ast::Require&) {
     if (kind == BodyKind::block)

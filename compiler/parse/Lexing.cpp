@@ -19,6 +19,7 @@
 #include "llvm/ADT/StringExtras.h"
 
 #include <algorithm>
+#include <cctype>
 
 namespace recipec::parse {
 
@@ -115,6 +116,7 @@ private:
       if (type == TokenType::BROKEN_STRING)
         skipLine(input);
     }
+    noteRepeated();
     uint32_t end = offsets.base + uint32_t(text.size());
     list.tokens.push_back({TokenType::EOF, end, end});
     return true;
@@ -202,6 +204,20 @@ private:
               diag::Kind::UnclosedString, {list.source, at, at + 1},
               "this `{` begins an interpolation, in which no `\\` may stand")
           .help("write a brace of the text as `\\{`");
+    } else if (size_t nested = nestedBrace(string);
+               nested != string.npos && isClosedBehind(token)) {
+      reportNestedBrace(token, string, nested);
+    } else if (size_t word = wordBefore(token);
+               brace == std::string_view::npos && word < token.begin) {
+      const std::string name(
+          sources.text({list.source, uint32_t(word), token.begin}));
+      engine
+          .report(diag::Kind::UnclosedString,
+                  {list.source, uint32_t(word), token.begin + 1},
+                  "the string has no `\"` before `" + name + "`")
+          .help("write `\"" + name + "\"`")
+          .fixIt({list.source, uint32_t(word), uint32_t(word)}, "\"",
+                 diag::Applicability::safe);
     } else if (brace == std::string_view::npos) {
       engine
           .report(diag::Kind::UnclosedString, range,
@@ -215,6 +231,62 @@ private:
           .help("end it with `}`; write a brace of the text as `\\{`");
     }
     markLine(token);
+  }
+
+  /// Where the name begins that touches a token from the left.
+  size_t wordBefore(const Token& token) const {
+    std::string_view all = sources.text(list.source);
+    size_t begin = token.begin;
+    while (begin > 0 &&
+           (std::isalnum(static_cast<unsigned char>(all[begin - 1])) ||
+            all[begin - 1] == '_'))
+      --begin;
+    return begin;
+  }
+
+  /// The first `{` directly behind a `{` of the text; npos if there is none.
+  static size_t nestedBrace(std::string_view string) {
+    for (size_t i = 1; i + 1 < string.size(); ++i) {
+      if (string[i] == '\\')
+        ++i;
+      else if (string[i] == '{' && string[i + 1] == '{')
+        return i;
+    }
+    return std::string_view::npos;
+  }
+
+  /// Whether the token before which the lexer gave up ends in `"` on its line.
+  bool isClosedBehind(const Token& token) const {
+    std::string_view all = sources.text(list.source);
+    return token.end < all.size() && all[token.end] == '"';
+  }
+
+  /// `"runs/{{name}}"`, as templates write it.
+  void reportNestedBrace(const Token& token, std::string_view string,
+                         size_t open) {
+    const size_t close = string.find("}}", open);
+    const uint32_t begin = token.begin + uint32_t(open);
+    if (close == string.npos) {
+      engine
+          .report(diag::Kind::UnclosedString, {list.source, begin, begin + 2},
+                  "this `{` begins an interpolation, in which no `{` may stand")
+          .help("write braces of the text as `\\{` and `\\}`");
+      return;
+    }
+    std::string_view name = string.substr(open + 2, close - open - 2);
+    const size_t first = name.find_first_not_of(' ');
+    const size_t last = name.find_last_not_of(' ');
+    const std::string hole =
+        first == name.npos
+            ? "{name}"
+            : "{" + std::string(name.substr(first, last - first + 1)) + "}";
+    engine
+        .report(diag::Kind::UnclosedString,
+                {list.source, begin, token.begin + uint32_t(close) + 2},
+                "an interpolation has one pair of braces")
+        .help("write `" + hole + "`; a brace of the text is written `\\{`")
+        .fixIt({list.source, begin, token.begin + uint32_t(close) + 2}, hole,
+               diag::Applicability::safe);
   }
 
   void reportBrokenText(const Token& token) {
@@ -233,13 +305,86 @@ private:
     SourceRange range = rangeOf(token);
     std::string_view character = sources.text(range);
     std::optional<LookAlike> meant = lookAlikeOf(character);
-    auto report = engine.report(diag::Kind::UnexpectedCharacter, range,
-                                "unexpected " +
-                                    (meant ? meant->name : nameOf(character)));
-    if (std::string help = strayHelp(token, meant); !help.empty())
-      report.help(std::move(help));
+    const std::string message =
+        "unexpected " + (meant ? meant->name : nameOf(character));
+    // Whoever writes one `;` writes it at the end of all lines.
+    if (Repeated* earlier = repeated(message)) {
+      ++earlier->lines;
+      if (earlier->lines == 1)
+        earlier->nextLine = sources.lineColumn(list.source, token.begin).line;
+      auto first = engine.at(earlier->diagnostic);
+      correctLine(token, first);
+      markLine(token);
+      return;
+    }
+    if (character == ";" || isQuote(character))
+      strays.push_back({message, engine.all().size()});
+    auto report =
+        engine.report(diag::Kind::UnexpectedCharacter, range, message);
+    if (isBehindType(token)) {
+      report.help("a type that may be `none` is written `T | none`")
+          .fixIt(range, " | none", diag::Applicability::safe);
+      markLine(token);
+      return;
+    }
+    if (std::string help = strayHelp(token, meant); !help.empty()) {
+      report.help(help);
+      if (isQuote(character)) // where the edit of the line does not work
+        report.otherwise(std::move(help));
+    }
     correctLine(token, report);
     markLine(token);
+  }
+
+  /// A stray character that was reported, and the lines with more of it.
+  struct Repeated {
+    std::string message;
+    size_t diagnostic; // index in the engine
+    int lines = 0;
+    int nextLine = 0;
+  };
+
+  Repeated* repeated(const std::string& message) {
+    for (Repeated& each : strays)
+      if (each.message == message)
+        return &each;
+    return nullptr;
+  }
+
+  void noteRepeated() {
+    for (const Repeated& each : strays)
+      if (each.lines == 1)
+        engine.at(each.diagnostic)
+            .note("the same in line " + std::to_string(each.nextLine));
+      else if (each.lines > 1)
+        engine.at(each.diagnostic)
+            .note("the same in " + std::to_string(each.lines) +
+                  " more lines, from line " + std::to_string(each.nextLine) +
+                  " on");
+  }
+
+  /// Whether the innermost open bracket is a square or round one.
+  bool isInList() const {
+    int depth = 0;
+    for (size_t i = list.tokens.size(); i > 0; --i) {
+      const size_t type = list.tokens[i - 1].type;
+      depth += type == TokenType::RBRACKET || type == TokenType::RPAREN ||
+               type == TokenType::CLOSE;
+      if (type == TokenType::OPEN || type == TokenType::LBRACKET ||
+          type == TokenType::LPAREN)
+        if (depth-- == 0)
+          return type != TokenType::OPEN;
+    }
+    return false;
+  }
+
+  /// `name : string?`: whether a `?` ends a type behind a `:`.
+  bool isBehindType(const Token& token) const {
+    std::string_view all = sources.text(list.source);
+    if (all[token.begin] != '?' || list.tokens.size() < 2 ||
+        list.tokens.back().end != token.begin)
+      return false;
+    return list.tokens[list.tokens.size() - 2].type == TokenType::COLON;
   }
 
   static std::string nameOf(std::string_view character) {
@@ -327,6 +472,30 @@ private:
     }
   }
 
+  /// `for (i = 0; i < n; i++) {`
+  bool beginsLoop(const Token& token) const {
+    const int line = sources.lineColumn(list.source, token.begin).line;
+    std::string_view text = sources.lineText(list.source, line);
+    text.remove_prefix(std::min(text.find_first_not_of(" \t"), text.size()));
+    return text.starts_with("for");
+  }
+
+  /// The forms of other languages that have a `?` or `&`: `a ?? b`, `a?.b`,
+  /// `&anchor`.
+  std::string operatorHelp(const Token& token) const {
+    std::string_view rest = sources.text(list.source).substr(token.begin);
+    if (rest.starts_with("??"))
+      return "a value for `none` is chosen by `if a == none then b else a`";
+    if (rest.starts_with("?."))
+      return "write `.`: a field of a record is always there, and may be "
+             "`none`";
+    if (rest.starts_with("&") && rest.size() > 1 &&
+        std::isalpha(static_cast<unsigned char>(rest[1])))
+      return "there are no anchors: what is used twice is named with `let`, "
+             "settings that recipes share with `mixin`";
+    return {};
+  }
+
   std::string strayHelp(const Token& token,
                         const std::optional<LookAlike>& meant) const {
     std::string_view character = sources.text(rangeOf(token));
@@ -337,8 +506,14 @@ private:
     if (meant)
       return meant->replacement == " " ? "write a space"
                                        : "write `" + meant->replacement + "`";
+    if (std::string help = operatorHelp(token); !help.empty())
+      return help;
+    if (character == ";" && beginsLoop(token))
+      return "a repetition is written `for i in 0..n { ... }`";
+    if (character == ";" && !list.tokens.empty() && isInList())
+      return "write `,` between the elements of a list";
     if (character == ";")
-      return "an item ends at the line's end or with a comma";
+      return "remove it: an item ends at the end of its line, or with a comma";
     if (character == "&")
       return "write `and`";
     if (character == "!")
@@ -369,6 +544,7 @@ private:
   diag::Engine& engine;
   std::string_view text;
   ByteOffsets offsets;
+  std::vector<Repeated> strays;
 };
 
 } // namespace

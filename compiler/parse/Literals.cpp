@@ -83,6 +83,22 @@ std::optional<int64_t> multiplierOf(std::string_view name) {
 
 } // namespace
 
+/// ": write `512`" for `0x200`; empty for a number that is none in its radix.
+static std::string decimalOf(std::string_view text) {
+  const char letter = text.size() > 2 ? text[1] : ' ';
+  const int radix = letter == 'x' || letter == 'X'   ? 16
+                    : letter == 'o' || letter == 'O' ? 8
+                                                     : 2;
+  const std::string digits =
+      withoutUnderscores(text.substr(std::min<size_t>(2, text.size())));
+  int64_t value = 0;
+  auto [end, error] = std::from_chars(
+      digits.data(), digits.data() + digits.size(), value, radix);
+  const bool isNumber = error == std::errc() && !digits.empty() &&
+                        end == digits.data() + digits.size();
+  return isNumber ? ": write `" + std::to_string(value) + "`" : "";
+}
+
 int64_t Transformer::integer(size_t token) {
   SourceRange place = tokens->range(token);
   std::string text = withoutUnderscores(sources.text(place));
@@ -214,7 +230,7 @@ void Transformer::reportUnit(const ast::Name& unit, size_t number) {
         .report(diag::Kind::InvalidNumber, whole,
                 "`" + text + "` is not a number")
         .help(isExponent ? "an exponent has digits: `2e-5`"
-                         : "numbers are decimal");
+                         : "numbers are decimal" + decimalOf(text));
     return;
   }
   // `1f1b` is not a number.
@@ -234,6 +250,15 @@ void Transformer::reportUnit(const ast::Name& unit, size_t number) {
   auto report = engine.report(diag::Kind::UnknownUnit, unit.range,
                               "unknown unit `" + unit.text + "`");
   std::string digits(sources.text(tokens->range(number)));
+  // `1.0f`, `10L`, `8u`
+  static constexpr std::string_view suffixes[] = {"f", "F", "L",   "l",
+                                                  "u", "U", "f32", "i32"};
+  if (isGlued &&
+      std::count(std::begin(suffixes), std::end(suffixes), unit.text) > 0) {
+    report.help("numbers have no suffix: write `" + digits + "`")
+        .fixIt(unit.range, "", diag::Applicability::safe);
+    return;
+  }
   if (unit.text == "percent") {
     report.help("write `" + digits + "%`").fixIt(whole, digits + "%");
     return;
@@ -404,6 +429,7 @@ ast::StringLiteral Transformer::stringParts(size_t token, int& depthBelow) {
       ast::ExprId hole =
           interpolation({tokens->source, whole.begin + uint32_t(at) + 1,
                          whole.begin + uint32_t(end) - 1});
+      warnOfPrefix(text, at, end, whole.begin);
       at = end;
       if (hole == ast::ExprId::none)
         continue;
@@ -415,6 +441,22 @@ ast::StringLiteral Transformer::stringParts(size_t token, int& depthBelow) {
     }
   }
   return literal;
+}
+
+/// Warns of `${name}`, whose `$` is text here.
+void Transformer::warnOfPrefix(std::string_view text, size_t open, size_t end,
+                               uint32_t offset) {
+  if (open == 0 || text[open - 1] != '$')
+    return;
+  const std::string hole(text.substr(open, end - open));
+  const uint32_t begin = offset + uint32_t(open) - 1;
+  engine
+      .report(diag::Kind::UnlikelySetting,
+              {tokens->source, begin, offset + uint32_t(end)},
+              "the `$` of `$" + hole +
+                  "` is part of the text: an interpolation is `" + hole + "`")
+      .help("write `" + hole + "`")
+      .fixIt({tokens->source, begin, begin + 1}, "");
 }
 
 void Transformer::escape(std::string_view text, size_t& at, uint32_t offset,
@@ -446,7 +488,16 @@ void Transformer::escape(std::string_view text, size_t& at, uint32_t offset,
   auto report = engine.report(diag::Kind::InvalidEscape, place,
                               "`" + std::string(sources.text(place)) +
                                   "` is not an escape");
-  if (letter == 'u')
+  const size_t close = letter == '(' ? text.find(')', at) : text.npos;
+  if (close != text.npos &&
+      text.substr(begin, close - begin).find('\n') == text.npos) {
+    const std::string hole =
+        "{" + std::string(text.substr(at, close - at)) + "}";
+    report.help("an interpolation is written `" + hole + "`")
+        .fixIt({tokens->source, offset + uint32_t(begin),
+                offset + uint32_t(close) + 1},
+               hole, diag::Applicability::safe);
+  } else if (letter == 'u')
     report.help("a code point is written `\\u{1F600}`");
   else
     report.help("write a backslash of the text as `\\\\`");

@@ -11,8 +11,10 @@ namespace recipec::parse {
 static bool tokenize(const SourceMap& sources, SourceId source, TokenList& list,
                      TokenBudget& budget, diag::Engine& engine) {
   SourceRange all{source, 0, uint32_t(sources.text(source).size())};
-  return lex(sources, all, list, budget, engine) &&
-         layOut(sources, list, engine);
+  if (!lex(sources, all, list, budget, engine))
+    return false;
+  rewriteForeignNotation(sources, list, engine);
+  return layOut(sources, list, engine);
 }
 
 ast::File parse(const SourceMap& sources, SourceId source,

@@ -76,6 +76,11 @@ bool lex(const SourceMap& sources, SourceRange range, TokenList& list,
 bool checkInterpolations(const SourceMap& sources, SourceRange range,
                          diag::Engine& engine);
 
+/// Rewrites items in the notation of YAML and JSON to ours, and reports them as
+/// one error: see ForeignNotation.cpp. Runs between the lexer and the layout.
+void rewriteForeignNotation(const SourceMap& sources, TokenList& list,
+                            diag::Engine& engine);
+
 /// Rewrites newlines, commas and brackets as grammar/Recipe.g4 expects them:
 /// see Layout.cpp. Returns false if the text is nested too deeply to be parsed.
 bool layOut(const SourceMap& sources, TokenList& list, diag::Engine& engine);

@@ -25,8 +25,8 @@ diag::Builder Messages::report(diag::Kind kind, SourceRange range,
     std::vector<Derived> outer = std::exchange(derivations, {});
     operands = operandsOf(
         evaluator, derivation.expr,
-        *evaluator.schemaScope(*derivation.object, derivation.slot
-                                                       ? derivation.slot->name
+        *evaluator.objects.schemaScope(*derivation.object,
+                                       derivation.slot ? derivation.slot->name
                                                        : std::string_view()));
     std::vector<const Operand*> candidates =
         suspects(evaluator, operands, derivation.object);

@@ -90,7 +90,14 @@ struct Command {
 /// A command of another program that users may look for, and our equivalent.
 struct ForeignCommand {
   std::string name;
-  std::string own; // `recipec run`
+  std::string own;       // `recipec run`; empty when nothing is equivalent
+  std::string help = {}; // what to do, where `own` alone does not say it
+};
+
+/// An option that a command lacks, as given in a call.
+struct UnknownOption {
+  std::string name;  // `--tp`, without the value
+  std::string value; // of `--tp=2` or `--tp 2`; may be empty
 };
 
 struct Program {
@@ -102,8 +109,12 @@ struct Program {
   /// The text of `--version`.
   std::function<std::string()> version = {};
   /// The remedy for an option that the command lacks; empty when none is known.
-  std::function<std::string(const Command&, const std::string& option)> advise =
-      {};
+  std::function<std::string(const Command&, const UnknownOption&)> advise = {};
+  /// The remedy for a word that is no command; empty when none is known.
+  std::function<std::string(const std::string& word)> adviseCommand = {};
+  /// Why a command cannot take an operand; nullopt when it can.
+  std::function<Check(const Command&, const std::string& operand)>
+      refuseOperand = {};
 };
 
 } // namespace reciperun::cli

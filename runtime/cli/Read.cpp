@@ -46,7 +46,11 @@ UsageError unknownCommand(const Program& program, const Split& split) {
   if (!split.command)
     for (const ForeignCommand& each : program.foreignCommands)
       if (each.name == name)
-        return {message, "that is `" + each.own + "`"};
+        return {message,
+                each.help.empty() ? "that is `" + each.own + "`" : each.help};
+  if (!split.command && program.adviseCommand)
+    if (std::string help = program.adviseCommand(name); !help.empty())
+      return {message, std::move(help)};
   const auto near = nearest(name, namesOf(commandsAt(program, split)));
   return {message, near ? "did you mean `" + *near + "`?" : ""};
 }
@@ -68,13 +72,21 @@ std::vector<std::string> ownersOf(const std::string& option,
 }
 
 UsageError unknownOption(const Program& program, const Split& split) {
-  const std::string name = split.unknown->substr(0, split.unknown->find('='));
+  const size_t equals = split.unknown->find('=');
+  const std::string name = split.unknown->substr(0, equals);
+  const std::string value = equals == std::string::npos
+                                ? split.afterUnknown
+                                : split.unknown->substr(equals + 1);
   const std::string message =
       "`" + split.path + "` has no option `" + name + "`";
   if (split.command && program.advise)
-    if (std::string help = program.advise(*split.command, name); !help.empty())
+    if (std::string help = program.advise(*split.command, {name, value});
+        !help.empty())
       return {message, std::move(help)};
   const auto owners = ownersOf(name, program.commands, program.name);
+  if (!owners.empty() && !split.command)
+    return {message, "options stand behind the command: `" + owners.front() +
+                         " " + name + "`"};
   if (!owners.empty())
     return {message, "that is an option of " + quotedList(owners, "and")};
   std::vector<std::string> names;
@@ -132,8 +144,12 @@ Check storeOption(const std::vector<Item>& items, size_t at) {
   return option->store({value, hasNext ? items[at + 1].text : ""});
 }
 
-Check storeOperands(const Split& split) {
+Check storeOperands(const Program& program, const Split& split) {
   std::vector<std::string> values;
+  for (const Item& item : split.items)
+    if (!item.option && program.refuseOperand)
+      if (Check error = program.refuseOperand(*split.command, item.text))
+        return error;
   for (const Item& item : split.items)
     if (!item.option)
       values.push_back(item.text);
@@ -142,22 +158,23 @@ Check storeOperands(const Split& split) {
     return UsageError{"`" + split.path + "` needs " + operands.needs,
                       "usage: " + usageOf(*split.command, split.path).front()};
   if (values.size() > operands.most)
-    return UsageError{"`" + split.path + "` takes " +
-                      std::to_string(operands.most) +
-                      (operands.most == 1 ? " argument" : " arguments") +
-                      ", not " + std::to_string(values.size()) + ": `" +
-                      values[operands.most] + "` is too many"};
+    return UsageError{
+        "`" + split.path + "` takes " + std::to_string(operands.most) +
+            (operands.most == 1 ? " argument" : " arguments") + ", not " +
+            std::to_string(values.size()) + ": `" + values[operands.most] +
+            "` is too many",
+        "leave it out, or call `" + split.path + "` once for each"};
   if (operands.values)
     *operands.values = std::move(values);
   return std::nullopt;
 }
 
-Check store(const Split& split) {
+Check store(const Program& program, const Split& split) {
   for (size_t at = 0; at < split.items.size(); ++at)
     if (split.items[at].option)
       if (Check error = storeOption(split.items, at))
         return error;
-  if (Check error = storeOperands(split))
+  if (Check error = storeOperands(program, split))
     return error;
   return split.command->check ? split.command->check() : std::nullopt;
 }
@@ -172,7 +189,7 @@ Check take(const Program& program, const Split& split) {
     return needsValue(*split.lacksValue);
   if (!split.command || !split.command->subcommands.empty())
     return missingCommand(program, split);
-  return store(split);
+  return store(program, split);
 }
 
 /// The requested help or version text; empty when none was requested.

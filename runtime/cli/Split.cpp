@@ -57,6 +57,8 @@ public:
       result.path += " " + result.command->name;
       result.unknown = unknownOf(*app);
     }
+    if (result.unknown)
+      result.afterUnknown = argumentAfter(*result.unknown);
     result.wantsVersion = version->count() > 0;
     if (result.command)
       list(*app);
@@ -74,6 +76,7 @@ private:
   void declare(CLI::App& parent, const Command& command);
   void parse();
   std::optional<std::string> unknownOf(const CLI::App& app) const;
+  std::string argumentAfter(const std::string& argument) const;
   void list(const CLI::App& app);
   std::string valueOf(const Option& option, std::string text) const;
   const Option* lastOption() const;
@@ -126,6 +129,13 @@ std::optional<std::string> Splitter::unknownOf(const CLI::App& app) const {
     if (argument != "--")
       return argument;
   return std::nullopt;
+}
+
+std::string Splitter::argumentAfter(const std::string& argument) const {
+  auto at = std::ranges::find(arguments, argument);
+  const bool hasNext =
+      at != arguments.end() && ++at != arguments.end() && !at->starts_with("-");
+  return hasNext ? *at : "";
 }
 
 void Splitter::list(const CLI::App& app) {

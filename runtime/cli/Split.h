@@ -20,6 +20,8 @@ struct Split {
   std::vector<Item> items = {};     // in the order given
   /// The first argument that is not an option, operand or command of `command`.
   std::optional<std::string> unknown = {};
+  /// The argument after `unknown`, unless it is an option; may be empty.
+  std::string afterUnknown = {};
   const Option* lacksValue = nullptr; // last option, without its value
   bool wantsHelp = false;
   bool wantsVersion = false;

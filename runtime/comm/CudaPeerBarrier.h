@@ -16,6 +16,7 @@
 #define RECIPERUN_COMM_CUDAPEERBARRIER_H
 
 #include "runtime/device/cuda/HostWords.h"
+#include "runtime/sizes/ConnectionWidths.h"
 
 #include <cstdint>
 
@@ -23,7 +24,7 @@ namespace reciperun::comm {
 
 /// The barrier state of a group of ranks, in this rank's device memory.
 struct PeerBarrierState {
-  static constexpr int mostRanks = 64;
+  static constexpr int mostRanks = sizes::mostPeers;
   enum Flag { hasBegun, isDone, flagKinds };
 
   int ranks = 0;

@@ -1,21 +1,22 @@
-// Makes the NCCL communicators:
+// Makes the connections of the plan's table:
 //
-//   1. rank 0 draws an id and broadcasts it by MPI, and all ranks connect;
-//   2. the world is split into the groups that the plan's ops name, except
-//      groups of all ranks, and groups with the same ranks as an earlier one;
-//   3. the same for groups whose transfers overlap with kernels;
-//   4. kernels and copies that write to other GPUs of a host need no
-//      communicator: before all of this, ranks map each other's memory;
-//   5. the world is split into the pairs of ranks that exchange messages, link
-//      by link, and each pair exchanges its first message.
+//   1. ranks learn which of them share a host, and whether the plan is for such
+//      a placement;
+//   2. ranks map each other's memory where the table has copies or kernels that
+//      write to other GPUs. If that fails, NCCL serves their groups;
+//   3. rank 0 draws an id and broadcasts it by MPI, and all ranks connect;
+//   4. the communicator of all ranks is split into those of the other groups;
+//   5. it is split into the pairs of ranks that exchange messages, link by
+//      link, and each pair exchanges its first message.
 //
-// All ranks go through the same list, since each split is a collective of the
-// world.
+// All ranks go through the same list, since each split is a collective of all
+// ranks.
 
 #include "runtime/comm/NcclConnections.h"
 #include "runtime/comm/CudaPeerBarrier.h"
 #include "runtime/comm/GroupName.h"
 #include "runtime/comm/MpiCheck.h"
+#include "runtime/comm/Placement.h"
 #include "runtime/device/cuda/CudaError.h"
 #include "runtime/plan/Mesh.h"
 #include "runtime/sizes/ConnectionWidths.h"
@@ -24,9 +25,7 @@
 
 #include <algorithm>
 #include <chrono>
-#include <map>
 #include <numeric>
-#include <set>
 #include <string>
 #include <utility>
 
@@ -64,47 +63,58 @@ void NcclConnections::disconnect() {
 }
 
 Status NcclConnections::connect(const plan::Plan& plan) {
-  PlanConnections wanted = connectionsOf(plan);
+  const ConnectionTable table(plan);
   if (ranks() > 1) {
     Expected<NcclLibrary> library = NcclLibrary::open();
     // Agree here, so that no rank waits for one that lacks the library.
     RECIPERUN_TRY(processes.agree(library.status()));
     nccl = *library;
-    RECIPERUN_TRY(findHosts());
-    connectPeers(plan.mesh, wanted);
+    const Expected<std::vector<int64_t>> hosts = findHosts();
+    RECIPERUN_TRY(hosts);
+    RECIPERUN_TRY(processes.agree(checkPlacement(table, *hosts)));
+    packs = table.packs();
+    connectPeers(table);
+    RECIPERUN_TRY(connectWorld(table));
   }
-  Expected<PlanConnections> rest = byLibrary(plan.mesh, std::move(wanted));
-  RECIPERUN_TRY(processes.agree(rest.status()));
-  wanted = *std::move(rest);
-  packs = ranks() > 1 && wanted.packs;
-  if (ranks() > 1)
-    RECIPERUN_TRY(connectWorld(plan.mesh, wanted));
-  RECIPERUN_TRY(connectGroups(plan.mesh, wanted));
-  return connectLinks(plan.mesh, wanted);
+  RECIPERUN_TRY(connectGroups(plan.mesh, table));
+  return connectLinks(plan.mesh, table);
 }
 
-/// Finds which ranks share a host. Hosts have equal numbers of consecutive
-/// ranks. Otherwise all ranks use the number of the largest host.
-Status NcclConnections::findHosts() {
+/// Returns, by rank, the first rank on its host.
+Expected<std::vector<int64_t>> NcclConnections::findHosts() {
   Expected<MPI_Comm> host = splitHost(rank());
   RECIPERUN_TRY(host);
   int64_t first = rank();
   RECIPERUN_TRY(broadcast(std::as_writable_bytes(std::span(&first, 1)), 0,
                           *host, rank()));
   RECIPERUN_TRY(checkMpi(MPI_Comm_free(&*host), "MPI_Comm_free", rank()));
-  hosts.resize(size_t(ranks()));
+  std::vector<int64_t> hosts(static_cast<size_t>(ranks()));
   const int64_t one[] = {1}, all[] = {ranks()};
   RECIPERUN_TRY(processes.allGather(world, {&first, plan::DType::i64, one},
                                     {hosts.data(), plan::DType::i64, all}, 0));
-  std::map<int64_t, int> counts;
-  for (int64_t each : hosts)
-    ranksOnHost = std::max(ranksOnHost, ++counts[each]);
-  return Status::ok();
+  return hosts;
 }
 
-/// The communicator of all ranks serves all collectives in stream order.
-Status NcclConnections::connectWorld(const plan::Mesh& mesh,
-                                     const PlanConnections& wanted) {
+/// Maps the memory of the ranks that the table lets a rank read or write.
+void NcclConnections::connectPeers(const ConnectionTable& table) {
+  if (!std::ranges::any_of(table.groups(), mapsPeers))
+    return;
+  peers = std::make_unique<PeerCopies>(processes);
+  whyNoPeers = peers->open(table.peersOf(rank()));
+  if (whyNoPeers.empty())
+    return;
+  peers.reset();
+  whyNoPeers = "GPUs of a host exchange data by NCCL's kernels, not by their "
+               "copy engines: " +
+               whyNoPeers;
+}
+
+/// The communicator of all ranks, the first of the table, serves all
+/// collectives in stream order.
+Status NcclConnections::connectWorld(const ConnectionTable& table) {
+  if (table.groups().empty())
+    return Status::error("the plan has no connections between its " +
+                         std::to_string(ranks()) + " GPUs");
   const Watch::Wait wait = waitForConnection();
   ncclUniqueId id = {};
   Status drawn;
@@ -114,10 +124,7 @@ Status NcclConnections::connectWorld(const plan::Mesh& mesh,
   RECIPERUN_TRY(broadcast(std::as_writable_bytes(std::span(&id, 1)), 0,
                           MPI_COMM_WORLD, rank()));
   ncclComm_t all = nullptr;
-  std::vector<int> members(static_cast<size_t>(ranks()));
-  std::iota(members.begin(), members.end(), 0);
-  const GroupUse use = usesByExtent(mesh, wanted.groups)[extentOfAll(mesh)];
-  ncclConfig_t config = configOf(blocksFor(use, members, ranksOnHost));
+  ncclConfig_t config = configOf(widthOf(table, table.groups().front()));
   Status made =
       nccl.check(nccl.CommInitRankConfig(&all, ranks(), id, rank(), &config),
                  "ncclCommInitRankConfig");
@@ -126,116 +133,101 @@ Status NcclConnections::connectWorld(const plan::Mesh& mesh,
   return processes.agree(made);
 }
 
+/// Connections by kernels come last: NCCL's of the same ranks replace them
+/// where no memory is mapped.
 Status NcclConnections::connectGroups(const plan::Mesh& mesh,
-                                      const PlanConnections& wanted) {
-  auto connect = [&](const std::map<int, GroupUse>& used, cudaStream_t stream,
-                     NcclGroups& commGroups) -> Status {
-    const bool isBeside = stream != context.stream();
-    const std::map<Extent, GroupUse> uses = usesByExtent(mesh, used);
-    std::map<Extent, NcclGroup> known;
-    for (const auto& [number, own] : used) {
-      const plan::Group& group = mesh.groups[size_t(number)];
-      const auto members = plan::groupMembers(mesh, group, rank());
-      const std::string name = nameOf(group, members);
-      const Extent extent = extentOf(mesh, group);
-      const int blocks = blocksFor(uses.at(extent), members, ranksOnHost);
-      auto [commGroup, isNew] = known.try_emplace(extent);
-      if (isNew) {
-        Expected<NcclGroup> made =
-            !isBeside && isWorld(members) ? whole(stream)
-            : isBeside && peers && areOnOneHost(mesh, group)
-                ? besideByCopies(members)
-                : split(members, stream, name, configOf(blocks));
-        RECIPERUN_TRY(made.status().withContext("group `" + group.name + "`"));
-        commGroup->second = *made;
-      }
-      commGroup->second.name = name;
-      commGroups.emplace(number, commGroup->second);
+                                      const ConnectionTable& table) {
+  const auto connect = [&](const plan::GroupConnection& connection) -> Status {
+    const bool isOfKernels =
+        peers && connection.transport == plan::Transport::peerKernels;
+    NcclGroups& served = connection.overlaps ? background
+                         : isOfKernels       ? barriers
+                                             : groups;
+    if (connection.groups.empty())
+      return Status::ok();
+    const plan::Group& first = mesh.groups[size_t(connection.groups[0])];
+    const auto members = table.membersOf(connection, rank());
+    Expected<NcclGroup> made =
+        connectGroup(table, connection, nameOf(first, members));
+    RECIPERUN_TRY(made.status().withContext("group `" + first.name + "`"));
+    for (int number : connection.groups) {
+      made->name = nameOf(mesh.groups[size_t(number)], members);
+      served.try_emplace(number, *made);
     }
     return Status::ok();
   };
-  RECIPERUN_TRY(connect(wanted.groups, context.stream(), groups));
-  if (wanted.background.empty())
-    return Status::ok();
-  Expected<cudaStream_t> stream = newStream();
-  RECIPERUN_TRY(stream);
-  return connect(wanted.background, *stream, background);
+  const auto isOfKernels = [](const plan::GroupConnection& connection) {
+    return connection.transport == plan::Transport::peerKernels;
+  };
+  const auto isServed = [&](const plan::GroupConnection& connection) {
+    return std::ranges::all_of(
+        connection.groups, [&](int number) { return groups.contains(number); });
+  };
+  for (const plan::GroupConnection& connection : table.groups())
+    if (!isOfKernels(connection))
+      RECIPERUN_TRY(connect(connection));
+  for (const plan::GroupConnection& connection : table.groups())
+    if (isOfKernels(connection) && (peers || !isServed(connection)))
+      RECIPERUN_TRY(connect(connection));
+  return Status::ok();
 }
 
-/// Maps the memory of ranks in groups that lie on one host, if there are any.
-void NcclConnections::connectPeers(const plan::Mesh& mesh,
-                                   const PlanConnections& wanted) {
-  std::set<int> others;
-  bool isWanted = false;
-  for (const auto* list : {&wanted.background, &wanted.barriers})
-    for (const auto& [number, use] : *list) {
-      const plan::Group& group = mesh.groups[size_t(number)];
-      if (extentOf(mesh, group).first.empty() || !areOnOneHost(mesh, group))
-        continue;
-      isWanted = true;
-      const auto members = plan::groupMembers(mesh, group, rank());
-      others.insert(members.begin(), members.end());
+Expected<NcclGroup>
+NcclConnections::connectGroup(const ConnectionTable& table,
+                              const plan::GroupConnection& connection,
+                              const std::string& name) {
+  const std::vector<int> members = table.membersOf(connection, rank());
+  if (peers && connection.transport == plan::Transport::peerKernels)
+    return byKernels(members);
+  if (peers && connection.transport == plan::Transport::peerCopies)
+    return byCopies(members);
+  if (!connection.overlaps && isWorld(members))
+    return whole(context.stream());
+  cudaStream_t stream = context.stream();
+  if (connection.overlaps) {
+    if (!overlappingStream) {
+      const Expected<cudaStream_t> made = newStream();
+      RECIPERUN_TRY(made);
+      overlappingStream = *made;
     }
-  others.erase(rank());
-  if (!isWanted)
-    return;
-  peers = std::make_unique<PeerCopies>(processes);
-  whyNoPeers = peers->open({others.begin(), others.end()});
-  if (whyNoPeers.empty())
-    return;
-  peers.reset();
-  whyNoPeers = "GPUs of a host exchange data by NCCL's kernels, not by their "
-               "copy engines: " +
-               whyNoPeers;
+    stream = overlappingStream;
+  }
+  return split(members, stream, name, configOf(widthOf(table, connection)));
 }
 
-/// Moves the barrier groups of one host to kernels if ranks map each other's
-/// memory. Returns the remaining connections, which NCCL serves.
-Expected<PlanConnections> NcclConnections::byLibrary(const plan::Mesh& mesh,
-                                                     PlanConnections wanted) {
-  for (const auto& [number, use] : std::exchange(wanted.barriers, {})) {
-    const plan::Group& group = mesh.groups[size_t(number)];
-    const auto members = plan::groupMembers(mesh, group, rank());
-    const int size = plan::groupSize(mesh, group);
-    if (peers && size > 1 && size <= PeerBarrierState::mostRanks &&
-        areOnOneHost(mesh, group)) {
-      NcclGroup& commGroup = barriers[number];
-      commGroup = byCopies(members, context.stream());
-      commGroup.name = nameOf(group, members);
-      Expected<PeerBarrierState*> place =
-          peers->barrierState(commGroup.copies, members);
-      RECIPERUN_TRY(place);
-      commGroup.place = *place;
-    } else {
-      join(wanted.groups[number], use);
-    }
-  }
-  return wanted;
+/// The width of NCCL's connection. It also serves what kernels would, if no
+/// memory is mapped.
+int NcclConnections::widthOf(const ConnectionTable& table,
+                             const plan::GroupConnection& connection) const {
+  int width = connection.width;
+  for (const plan::GroupConnection& other : table.groups())
+    if (!peers && other.transport == plan::Transport::peerKernels &&
+        table.behind(other) == &connection)
+      width = joinedWidth(width, other.width);
+  return width;
 }
 
-/// Whether every instance of the group lies on one host.
-bool NcclConnections::areOnOneHost(const plan::Mesh& mesh,
-                                   const plan::Group& group) const {
-  for (int each = 0; each < ranks(); ++each) {
-    const auto members = plan::groupMembers(mesh, group, each);
-    for (int member : members)
-      if (hosts[size_t(member)] != hosts[size_t(members.front())])
-        return false;
-  }
-  return true;
+Expected<NcclGroup>
+NcclConnections::byKernels(const std::vector<int>& members) {
+  NcclGroup commGroup = mapped(members, context.stream());
+  Expected<PeerBarrierState*> place = nullptr;
+  if (!members.empty())
+    place = peers->barrierState(commGroup.copies, members);
+  RECIPERUN_TRY(processes.agree(place.status()));
+  commGroup.place = *place;
+  return commGroup;
 }
 
 /// Gives the group its own stream, so that a wait of one group holds up no
 /// other.
-Expected<NcclGroup>
-NcclConnections::besideByCopies(const std::vector<int>& members) {
+Expected<NcclGroup> NcclConnections::byCopies(const std::vector<int>& members) {
   Expected<cudaStream_t> stream = newStream();
   RECIPERUN_TRY(stream);
-  return byCopies(members, *stream);
+  return mapped(members, *stream);
 }
 
-NcclGroup NcclConnections::byCopies(const std::vector<int>& members,
-                                    cudaStream_t stream) {
+NcclGroup NcclConnections::mapped(const std::vector<int>& members,
+                                  cudaStream_t stream) {
   NcclGroup commGroup;
   const auto own = std::find(members.begin(), members.end(), rank());
   commGroup.rank = own == members.end() ? 0 : int(own - members.begin());
@@ -248,23 +240,22 @@ NcclGroup NcclConnections::byCopies(const std::vector<int>& members,
 
 /// The sender is the first rank of a pair.
 Status NcclConnections::connectLinks(const plan::Mesh& mesh,
-                                     const PlanConnections& wanted) {
+                                     const ConnectionTable& table) {
   const int own = plan::coordinate(mesh, rank(), "pp");
-  for (const auto& [link, from, to] : wanted.links) {
+  for (const plan::LinkConnection& connection : table.links()) {
+    const int link = connection.link, from = connection.from,
+              to = connection.to;
     std::vector<int> pair;
     std::string name;
-    int blocks = sizes::unboundedBlocks;
     if (own == from || own == to) {
       pair = {plan::rankInStage(mesh, rank(), from),
               plan::rankInStage(mesh, rank(), to)};
       name = nameOfLink(pair[0], pair[1], link);
-      blocks =
-          sizes::blocksOfLine(hosts[size_t(pair[0])] == hosts[size_t(pair[1])]);
     }
     Expected<cudaStream_t> stream = newStream(/*isMine=*/!pair.empty());
     RECIPERUN_TRY(stream);
     Expected<NcclGroup> commGroup =
-        split(pair, *stream, name, configOf(blocks));
+        split(pair, *stream, name, configOf(connection.width));
     RECIPERUN_TRY(commGroup);
     const Status greeted = commGroup->comm ? greet(*commGroup) : Status::ok();
     RECIPERUN_TRY(processes.agree(greeted.withContext("the link of " + name)));

@@ -1,24 +1,24 @@
 // The connections of a rank's GPU to other GPUs.
 //
-// Groups of the same ranks share a communicator. They have a second one, with
-// its own stream, for transfers that overlap with kernels. On one host these
-// transfers are copies instead (PeerCopies.h), with one stream per group. Every
-// link between two stages has a communicator and a stream of its own: NCCL has
-// no tags, so the messages of a pair of ranks arrive in the order of their
-// communicator. Communicators are made once, from the plan, in the same order
-// on all ranks. Each link then transfers one byte. The first message of a pair
-// sets up its connection, and the host waits until the other side calls too.
-// Without the byte, two ranks that both send first would deadlock in the middle
-// of a schedule.
+// They follow the plan's table (ConnectionTable.h). Connections by NCCL have a
+// communicator each, in one stream for those that overlap with kernels.
+// Connections by copies (PeerCopies.h) have a stream each, those by kernels
+// (NcclPeerBarriers.h) none. Every link between two stages has a communicator
+// and a stream of its own: NCCL has no tags, so the messages of a pair of ranks
+// arrive in the order of their communicator. Connections are made once, in the
+// same order on all ranks. Each link then transfers one byte. The first message
+// of a pair sets up its connection, and the host waits until the other side
+// calls too. Without the byte, two ranks that both send first would deadlock in
+// the middle of a schedule.
 
 #ifndef RECIPERUN_COMM_NCCLCONNECTIONS_H
 #define RECIPERUN_COMM_NCCLCONNECTIONS_H
 
 #include "runtime/comm/Communicator.h"
+#include "runtime/comm/ConnectionTable.h"
 #include "runtime/comm/NcclGroup.h"
 #include "runtime/comm/NcclLibrary.h"
 #include "runtime/comm/PeerCopies.h"
-#include "runtime/comm/PlanConnections.h"
 #include "runtime/device/cuda/CudaContext.h"
 #include "runtime/plan/Plan.h"
 
@@ -64,16 +64,19 @@ private:
   NcclConnections(Communicator& processes, device::CudaContext& context)
       : processes(processes), context(context) {}
   Status connect(const plan::Plan& plan);
-  Status findHosts();
-  Status connectWorld(const plan::Mesh& mesh, const PlanConnections& wanted);
-  Status connectGroups(const plan::Mesh& mesh, const PlanConnections& wanted);
-  void connectPeers(const plan::Mesh& mesh, const PlanConnections& wanted);
-  Expected<PlanConnections> byLibrary(const plan::Mesh& mesh,
-                                      PlanConnections wanted);
-  bool areOnOneHost(const plan::Mesh& mesh, const plan::Group& group) const;
-  Expected<NcclGroup> besideByCopies(const std::vector<int>& members);
-  NcclGroup byCopies(const std::vector<int>& members, cudaStream_t stream);
-  Status connectLinks(const plan::Mesh& mesh, const PlanConnections& wanted);
+  Expected<std::vector<int64_t>> findHosts();
+  void connectPeers(const ConnectionTable& table);
+  Status connectWorld(const ConnectionTable& table);
+  Status connectGroups(const plan::Mesh& mesh, const ConnectionTable& table);
+  Expected<NcclGroup> connectGroup(const ConnectionTable& table,
+                                   const plan::GroupConnection& connection,
+                                   const std::string& name);
+  int widthOf(const ConnectionTable& table,
+              const plan::GroupConnection& connection) const;
+  Expected<NcclGroup> byKernels(const std::vector<int>& members);
+  Expected<NcclGroup> byCopies(const std::vector<int>& members);
+  NcclGroup mapped(const std::vector<int>& members, cudaStream_t stream);
+  Status connectLinks(const plan::Mesh& mesh, const ConnectionTable& table);
   Expected<NcclGroup> split(const std::vector<int>& members,
                             cudaStream_t stream, std::string name,
                             ncclConfig_t config);
@@ -87,11 +90,10 @@ private:
   int ranks() const { return processes.ranks(); }
 
   Communicator& processes;
-  std::vector<int64_t> hosts; // by rank: the first rank on its host
-  int ranksOnHost = 1;
   device::CudaContext& context;
   std::vector<ncclComm_t> comms; // all communicators; the world's is the first
   std::vector<cudaStream_t> streams;
+  cudaStream_t overlappingStream = nullptr; // of NCCL
   int groupsOfCopies = 0;
 };
 

@@ -7,9 +7,9 @@
 #include "runtime/kernels/common/Kernels.h"
 
 #ifdef RECIPERUN_CUDA
+#include "runtime/comm/ConnectionTable.h"
 #include "runtime/comm/NcclCommunicator.h"
 #include "runtime/comm/NcclLibrary.h"
-#include "runtime/comm/PlanConnections.h"
 #include "runtime/device/cuda/Architectures.h"
 #include "runtime/device/cuda/CudaDevice.h"
 #include "runtime/kernels/CudaPreparation.h"
@@ -44,7 +44,7 @@ int queuesFor(const plan::Plan& plan) {
   return plan::axisSize(plan.mesh, "pp") > 1
              ? device::CudaDevice::mostQueues
              : device::CudaDevice::ownStreams +
-                   comm::streamsOf(plan.mesh, comm::connectionsOf(plan));
+                   comm::ConnectionTable(plan).streams();
 }
 
 std::vector<device::Variable> environmentOfGpus(const plan::Plan& plan) {

@@ -28,6 +28,8 @@ struct AttributeInfo {
   std::string_view name;
   AttributeType type = AttributeType::flag;
   bool isInPlans = true; // false: only in the compiler's Graph
+  /// Only in plans: the name of the group that the compiler's op refers to.
+  bool isGroup = false;
 };
 
 struct Traits {
@@ -39,6 +41,10 @@ struct Traits {
   bool isCollective = false;
   /// The op runs concurrently with GPU kernels.
   bool runsBesideKernels = false;
+  /// Each rank sends to the next one.
+  bool shifts = false;
+  /// Each rank sends a part of its own to each other rank.
+  bool exchanges = false;
   /// `starts`: the op is asynchronous. An op that `finishes` completes it.
   bool starts = false;
   bool finishes = false;

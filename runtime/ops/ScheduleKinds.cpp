@@ -2,8 +2,7 @@
 
 #include "runtime/ops/ScheduleKinds.h"
 
-#include <cstddef>
-#include <iterator>
+#include "runtime/ops/FindName.h"
 
 namespace reciperun::ops {
 namespace {
@@ -11,15 +10,6 @@ namespace {
 // In the order of the enumerators.
 constexpr const char* stepNames[] = {"load", "run", "send", "receive", "wait"};
 constexpr const char* transferNames[] = {"send", "receive"};
-
-template <class Kind, size_t count>
-std::optional<Kind> find(const char* const (&names)[count],
-                         std::string_view name) {
-  for (size_t i = 0; i < count; ++i)
-    if (names[i] == name)
-      return Kind(i);
-  return std::nullopt;
-}
 
 } // namespace
 
@@ -32,11 +22,11 @@ const char* nameOf(TransferKind kind) {
 }
 
 std::optional<ScheduleStepKind> findStepKind(std::string_view name) {
-  return find<ScheduleStepKind>(stepNames, name);
+  return findName<ScheduleStepKind>(stepNames, name);
 }
 
 std::optional<TransferKind> findTransferKind(std::string_view name) {
-  return find<TransferKind>(transferNames, name);
+  return findName<TransferKind>(transferNames, name);
 }
 
 } // namespace reciperun::ops

@@ -15,6 +15,8 @@ A description has one `family NAME ENUM` line and a block for each op:
       like ENUMERATOR       the attributes of an earlier op of the family
       attr NAME: TYPE [= DEFAULT][, MEANING]
       graph NAME: TYPE[, MEANING]   an attribute that plans do not have
+      group NAME[, MEANING]         in plans: the name of the op's group, which
+                                    the compiler knows by its axes
       reuse OPERAND         the operand whose buffer the first result may take
       is TRAIT, ...
 
@@ -38,6 +40,8 @@ TRAITS = {  # fields of ops::Traits
     "forward": "isForward",
     "collective": "isCollective",
     "beside_kernels": "runsBesideKernels",
+    "shifts": "shifts",
+    "exchanges": "exchanges",
     "starts": "starts",
     "finishes": "finishes",
     "elementwise": "isElementwise",
@@ -48,7 +52,7 @@ TRAITS = {  # fields of ops::Traits
 # Any op of the compiler's may have them: in which runs of its function it takes
 # part (`first`, `later`, `last`; in all without it), and how many elements of
 # workspace it needs.
-COMMON = [("when", "string", "", False), ("workspace", "integer", "", False)]
+COMMON = [("when", "string", "", "graph"), ("workspace", "integer", "", "graph")]
 
 
 class Op:
@@ -58,7 +62,7 @@ class Op:
         self.operands = []  # (name, optional, accumulated)
         self.results = []
         self.base = None  # of `like`
-        self.own = []  # attributes: (name, type, default, in plans)
+        self.own = []  # attributes: (name, type, default, keyword)
         self.reuse = None
         self.traits = []
 
@@ -92,6 +96,13 @@ class Mistake(Exception):
 OPERAND = re.compile(r"(in|out) (\w+)(\+?)(\??): (\S.*)$")
 ATTRIBUTE = re.compile(
     r"(attr|graph) (\w+): (\w+)(?: = ([^\s,]+))?(?:, (\S.*))?$")
+GROUP = re.compile(r"group (\w+)(?:, (\S.*))?$")
+
+
+def add_attribute(op, name, kind, default, keyword):
+    if name in [known for known, *_ in op.attributes()]:
+        raise Mistake(f"the attribute `{name}` stands twice")
+    op.own.append((name, kind, default, keyword))
 
 
 def read_line(family, op, line):
@@ -102,9 +113,9 @@ def read_line(family, op, line):
     elif match := ATTRIBUTE.match(line):
         if match[3] not in TYPES:
             raise Mistake(f"unknown type `{match[3]}`")
-        if match[2] in [name for name, *_ in op.attributes()]:
-            raise Mistake(f"the attribute `{match[2]}` stands twice")
-        op.own.append((match[2], match[3], match[4], match[1] == "attr"))
+        add_attribute(op, match[2], match[3], match[4], match[1])
+    elif match := GROUP.match(line):
+        add_attribute(op, match[1], "string", None, "group")
     elif match := re.match(r"like (\w+)$", line):
         op.base = family.find(match[1])
         if not op.base:
@@ -122,7 +133,7 @@ def read_line(family, op, line):
             if trait not in TRAITS:
                 raise Mistake(f"unknown trait `{trait}`")
     else:
-        raise Mistake("expected in, out, like, attr, graph, reuse or is")
+        raise Mistake("expected in, out, like, attr, graph, group, reuse or is")
 
 
 def read_family(path):
@@ -270,8 +281,9 @@ def op_table(families):
                 spans.append(span)
             array, span = listed(
                 f"AttributeInfo {camel(op.name)}Attributes[]",
-                [f'{{"{n}", AttributeType::{t}, {boolean(p)}}}'
-                 for n, t, _, p in op.attributes() + COMMON])
+                [f'{{"{n}", AttributeType::{t}, {boolean(k != "graph")}, '
+                 f'{boolean(k == "group")}}}'
+                 for n, t, _, k in op.attributes() + COMMON])
             arrays += array
             traits = ", ".join(f".{TRAITS[t]} = true"
                                for t in TRAITS if t in op.traits)

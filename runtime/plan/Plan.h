@@ -11,6 +11,7 @@
 #include "runtime/ops/DType.h"
 #include "runtime/ops/Initializer.h"
 #include "runtime/ops/ScheduleKinds.h"
+#include "runtime/plan/Connections.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -405,6 +406,8 @@ struct Plan {
   std::string device; // `cpu` or `cuda`
   DType compute = DType::f32;
   Mesh mesh;
+  /// Set when several GPUs communicate.
+  std::optional<Connections> connections;
   std::vector<Parameter> parameters; // of all stages
   std::vector<Stage> stages;         // along axis `pp`, at least one
   /// For task `generate`, the widest first; empty otherwise.

@@ -32,6 +32,38 @@ template <class V> void fields(V& v, typename V::template Ref<Mesh> mesh) {
 }
 
 template <class V>
+void fields(V& v, typename V::template Ref<GroupConnection> connection) {
+  v.field("transport", connection.transport);
+  v.optional("overlaps", connection.overlaps, false);
+  v.field("axes", connection.axes);
+  v.optional("stages", connection.stages, std::vector<int>());
+  v.field("groups", connection.groups);
+  v.field("traffic", connection.traffic);
+  v.field("largest", connection.largest);
+  v.field("width", connection.width);
+  v.field("bytes", connection.bytes);
+}
+
+template <class V>
+void fields(V& v, typename V::template Ref<LinkConnection> link) {
+  v.field("link", link.link);
+  v.field("from", link.from);
+  v.field("to", link.to);
+  v.field("width", link.width);
+  v.field("sender_bytes", link.senderBytes);
+  v.field("receiver_bytes", link.receiverBytes);
+}
+
+template <class V>
+void fields(V& v, typename V::template Ref<Connections> connections) {
+  v.field("ranks_per_node", connections.ranksPerNode);
+  v.field("packs", connections.packs);
+  v.field("common_bytes", connections.commonBytes);
+  v.field("groups", connections.groups);
+  v.field("links", connections.links);
+}
+
+template <class V>
 void fields(V& v, typename V::template Ref<MemoryTable> memory) {
   v.field("parameters", memory.parameters);
   v.field("gradients", memory.gradients);
@@ -290,6 +322,7 @@ template <class V> void fields(V& v, typename V::template Ref<Plan> plan) {
   v.field("device", plan.device);
   v.field("compute", plan.compute);
   v.field("mesh", plan.mesh);
+  v.optional("connections", plan.connections, std::optional<Connections>());
   v.field("parameters", plan.parameters);
   v.field("stages", plan.stages);
   v.field("buckets", plan.buckets);

@@ -170,6 +170,12 @@ private:
   void read(const Json& node, Transfer::Kind& value, const Place& at) {
     spelt(node, value, ops::findTransferKind, at, "kind of transfer");
   }
+  void read(const Json& node, Transport& value, const Place& at) {
+    spelt(node, value, ops::findTransport, at, "transport");
+  }
+  void read(const Json& node, Traffic& value, const Place& at) {
+    spelt(node, value, ops::findTraffic, at, "traffic");
+  }
 
   template <class Enum>
   void spelt(const Json& node, Enum& value,

@@ -98,6 +98,8 @@ private:
     write(std::string(ops::nameOf(value)));
   }
   void write(Transfer::Kind value) { write(std::string(ops::nameOf(value))); }
+  void write(Transport value) { write(std::string(ops::nameOf(value))); }
+  void write(Traffic value) { write(std::string(ops::nameOf(value))); }
 
   template <class T> void write(const std::vector<T>& list) {
     open('[');

@@ -7,8 +7,9 @@
 // 3. functions (each op through ValidateOps.cpp) and schedules;
 // 4. parameters, regions, inputs, outputs, buckets: buffers have the right type
 //    and size;
-// 5. messages between stages (ValidateTransfers.cpp) and the settings of the
-//    run (ValidateSettings.cpp).
+// 5. messages between stages (ValidateTransfers.cpp), the connections between
+//    GPUs (ValidateConnections.cpp) and the settings of the run
+//    (ValidateSettings.cpp).
 
 #include "runtime/plan/Validate.h"
 #include "runtime/ops/OpTable.h"
@@ -530,6 +531,7 @@ Status validate(const Plan& plan) {
   for (const Stage& stage : plan.stages)
     RECIPERUN_TRY(Validation(plan, stage).run());
   RECIPERUN_TRY(validateTransfers(plan));
+  RECIPERUN_TRY(validateConnections(plan));
   return validateSettings(plan);
 }
 

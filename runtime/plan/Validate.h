@@ -1,5 +1,5 @@
-// The parts of validate(): the plan's ops, its transfers between stages, and
-// its settings.
+// The parts of validate(): the plan's ops, its transfers between stages,
+// its connections, and its settings.
 
 #ifndef RECIPERUN_PLAN_VALIDATE_H
 #define RECIPERUN_PLAN_VALIDATE_H
@@ -20,6 +20,10 @@ Status validateOp(const Plan& plan, const Stage& stage, const Op& op);
 /// Checks that each transfer of a stage has its counterpart with the same shape
 /// in the other stage. The stages have been validated.
 Status validateTransfers(const Plan& plan);
+
+/// Checks that the table of connections is there when it is needed, and that it
+/// serves all collectives and transfers. The stages have been validated.
+Status validateConnections(const Plan& plan);
 
 /// Checks batch sizes, data sources, steps, learning rate and checkpoints of a
 /// training plan.

@@ -13,6 +13,8 @@ namespace reciperun::sizes {
 
 /// No limit: the library chooses.
 inline constexpr int unboundedBlocks = 0;
+/// The most that the library uses.
+inline constexpr int mostBlocks = 32;
 
 /// The width of a group's communicator. `bytes` is the size of its largest op,
 /// and `neighbours` the largest number of its `ranks` on one host. In an
@@ -49,6 +51,9 @@ inline constexpr int64_t packingBytes = int64_t(32) << 20;
 /// multiple of it is mapped in pages of 4 KiB: mapping is 200 times slower, and
 /// copies take 1.3 to 1.5 times as long.
 inline constexpr int64_t mappedPageBytes = int64_t(2) << 20;
+
+/// The most ranks of a group whose kernels read and write each other's memory.
+inline constexpr int mostPeers = 64;
 
 /// The size of the flags that ranks use to synchronize when they map each
 /// other's memory.

@@ -5,11 +5,13 @@
 
 #include "runtime/cli/Help.h"
 #include "runtime/cli/Read.h"
+#include "runtime/cli/Spelling.h"
 #include "runtime/exec/Devices.h"
 #include "runtime/plan/Plan.h"
 #include "runtime/serve/GenerateCommand.h"
 #include "runtime/train/Exceptions.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -72,11 +74,81 @@ constexpr ForeignOption foreignOptions[] = {
     {"prune", "--keep-best", "that is `--keep-top` here"},
 };
 
-std::string advise(const cli::Command& command, const std::string& option) {
+std::string advise(const cli::Command& command,
+                   const cli::UnknownOption& option) {
+  std::string name = option.name;
+  std::replace(name.begin(), name.end(), '_', '-');
   for (const ForeignOption& each : foreignOptions)
-    if (each.command == command.name && each.option == option)
+    if (each.command == command.name &&
+        (each.option == option.name || each.option == name))
       return std::string(each.help);
+  std::vector<std::string> own;
+  for (const cli::Option& each : command.options)
+    own.push_back(each.name);
+  // What `train` lacks, if it is no slip, is a setting of the recipe.
+  const bool isSetting = command.name == "train" && name.starts_with("--") &&
+                         !cli::nearest(name, own) && name != "--help";
+  return isSetting ? std::string(isCompiled) : std::string();
+}
+
+std::vector<cli::ForeignCommand> foreignCommands() {
+  return {{"run", "recipec run"},
+          {"check", "recipec check"},
+          {"plan", "recipec plan"},
+          {"estimate", "recipec estimate"},
+          {"launch", "mpirun -np N reciperun train PLAN"},
+          {"torchrun", "mpirun -np N reciperun train PLAN"},
+          {"start", "reciperun train"},
+          {"pretrain", "reciperun train"},
+          {"finetune", "reciperun train"},
+          {"sft", "reciperun train"},
+          {"evaluate", "reciperun eval"},
+          {"test", "reciperun eval"},
+          {"validate", "reciperun eval"},
+          {"infer", "reciperun generate"},
+          {"inference", "reciperun generate"},
+          {"predict", "reciperun generate"},
+          {"chat", "reciperun generate DIR --prompt TEXT"},
+          {"export", "reciperun convert"},
+          {"merge", "reciperun convert"},
+          {"list", "reciperun checkpoint list"},
+          {"ls", "reciperun checkpoint list"},
+          {"verify", "reciperun checkpoint verify"},
+          {"prune", "reciperun checkpoint prune"},
+          {"diff", "reciperun checkpoint diff"},
+          {"version", "reciperun --version"},
+          {"resume", "", std::string(resumes)},
+          {"serve", "",
+           "there is no server: `reciperun generate DIR --prompt TEXT` answers "
+           "prompts"}};
+}
+
+/// The remedy where a plan or a recipe stands in place of the command.
+std::string adviseCommand(const std::string& word) {
+  if (word.ends_with(".json"))
+    return "a plan is carried out with `mpirun -np N reciperun train " + word +
+           "`";
+  if (word.find(".recipe") != word.npos)
+    return "a recipe is compiled and carried out with `recipec run " + word +
+           "`";
   return {};
+}
+
+/// Refuses `parallel.tp=2` behind a plan.
+cli::Check refuseSetting(const cli::Command& command,
+                         const std::string& operand) {
+  const size_t colon = operand.find(".recipe:");
+  if (colon != operand.npos && command.name == "train")
+    return cli::UsageError{"`" + operand + "` is a recipe, and not a plan",
+                           "run it with `recipec run " + operand + "`"};
+  const size_t equals = operand.find('=');
+  const bool isSetting = equals != operand.npos && equals > 0 &&
+                         operand.find('/') == operand.npos &&
+                         (command.name == "train" || command.name == "eval");
+  if (!isSetting)
+    return std::nullopt;
+  return cli::UsageError{"`" + operand + "` is a setting, not a plan",
+                         std::string(isCompiled)};
 }
 
 cli::Program describeProgram() {
@@ -86,15 +158,11 @@ cli::Program describeProgram() {
                    "by signal n after the step in progress.",
           .commands = {trainCommand(), evalCommand(), serve::generateCommand(),
                        convertCommand(), checkpointCommand()},
-          .foreignCommands = {{"run", "recipec run"},
-                              {"check", "recipec check"},
-                              {"plan", "recipec plan"},
-                              {"estimate", "recipec estimate"},
-                              {"evaluate", "reciperun eval"},
-                              {"export", "reciperun convert"},
-                              {"version", "reciperun --version"}},
+          .foreignCommands = foreignCommands(),
           .version = versionText,
-          .advise = advise};
+          .advise = advise,
+          .adviseCommand = adviseCommand,
+          .refuseOperand = refuseSetting};
 }
 
 int dispatch(const std::vector<std::string>& arguments) {

@@ -121,6 +121,28 @@ void doubtSchedule(const recipe::Recipe& recipe, diag::Engine& engine) {
       .help("shorten one of them, say to a tenth of the run, `decay = 0.1`");
 }
 
+/// An interval that the run does not reach.
+void doubtInterval(const recipe::Recipe& recipe, const std::string& section,
+                   const std::string& name, std::string_view effect,
+                   diag::Engine& engine) {
+  const recipe::Value& every = recipe.at(section + "." + name);
+  const auto* length = std::get_if<recipe::Quantity>(&every.data);
+  const std::optional<double> total = totalSteps(recipe);
+  const bool isWritten = every.origin.kind == recipe::Origin::Kind::written ||
+                         every.origin.kind == recipe::Origin::Kind::commandLine;
+  if (!length || !total || !isWritten || length->unit != recipe::Unit::steps ||
+      length->amount <= *total)
+    return;
+  const double tenth = std::max(1.0, std::floor(*total / 10));
+  engine
+      .report(diag::Kind::UnlikelySetting, every.origin.range,
+              "`" + name + "` = " + recipe::formatValue(every, {}) +
+                  " is longer than the run of " + counted(*total) + ": " +
+                  std::string(effect))
+      .label(lengthOfRun(recipe).origin.range, "the run has " + counted(*total))
+      .help("shorten it, say to `" + name + " = " + counted(tenth) + "`");
+}
+
 /// Where a rate of 1 or more begins: that of no optimizer here.
 constexpr double mostRate = 1;
 
@@ -153,6 +175,52 @@ void doubtRate(const recipe::Recipe& recipe, diag::Engine& engine) {
                           : "was `" + meant + "` meant?");
 }
 
+/// A setting that has no effect while a degree of parallelism is 1.
+struct Idle {
+  const char* setting;
+  const char* degree;
+  const char* effect; // of the setting
+};
+
+constexpr Idle idleSettings[] = {
+    {"sequence", "tp", "shards the sequence over the ranks of `tp`"},
+    {"cp_comm", "cp", "says how the ranks of `cp` exchange the sequence"},
+    {"schedule", "pp", "orders the micro-batches of a pipeline"},
+    {"embedding_as_layer", "pp", "balances the stages of a pipeline"},
+    {"loss_as_layer", "pp", "balances the stages of a pipeline"},
+};
+
+bool isGiven(const recipe::Value& value) {
+  using Kind = recipe::Origin::Kind;
+  return value.origin.kind == Kind::written ||
+         value.origin.kind == Kind::commandLine;
+}
+
+/// Settings of parallelism that the user gives where nothing is parallel.
+void doubtLayout(const recipe::Recipe& recipe, diag::Engine& engine) {
+  for (const Idle& idle : idleSettings) {
+    const std::string path = std::string("parallel.") + idle.setting;
+    const recipe::Value& setting = recipe.at(path);
+    const recipe::Value& degree =
+        recipe.at(std::string("parallel.") + idle.degree);
+    const auto* ranks = std::get_if<int64_t>(&degree.data);
+    const auto* isOn = std::get_if<bool>(&setting.data);
+    const bool isOff = isOn && !*isOn;
+    if (!ranks || *ranks != 1 || isOff || !isGiven(setting))
+      continue;
+    auto builder = engine.report(
+        diag::Kind::UnlikelySetting, setting.origin.range,
+        std::string("`") + idle.setting + "` " + idle.effect + ", and `" +
+            idle.degree + "` is 1" + (isGiven(degree) ? "" : " by default") +
+            ": it has no effect");
+    if (isGiven(degree))
+      builder.label(degree.origin.range,
+                    std::string("`") + idle.degree + "` is 1");
+    builder.help(std::string("set `parallel.") + idle.degree +
+                 "` to 2 or more, or leave `" + idle.setting + "` out");
+  }
+}
+
 } // namespace
 
 void findDoubts(const recipe::Recipe& recipe, diag::Engine& engine) {
@@ -162,6 +230,12 @@ void findDoubts(const recipe::Recipe& recipe, diag::Engine& engine) {
   doubtValidation(recipe, engine);
   doubtSchedule(recipe, engine);
   doubtRate(recipe, engine);
+  doubtLayout(recipe, engine);
+  if (!recipe.at("data.valid").isNone())
+    doubtInterval(recipe, "train", "validate_every",
+                  "it is validated at the end alone", engine);
+  doubtInterval(recipe, "train", "log_every", "the log has no line of a step",
+                engine);
 }
 
 } // namespace recipec::passes

@@ -266,7 +266,7 @@ private:
                         {read(logits), max, stats, read(sum.operands[2]),
                          read(nll.operands[2]), nll.operands[3]},
                         {dlogits}));
-    op.attributes = sum.attributes; // the axis of the vocabulary
+    op.group = sum.group; // the ranks that split the vocabulary
     push(logits, dlogits, nll);
   }
 

@@ -50,10 +50,7 @@ void differentiateAllGather(Cotangents& rules, const Op& op, ValueId dy) {
   Op& made = rules.emit(
       opFor(op, isSum ? OpKind::ReduceScatter : OpKind::Slice, {dy}, {dx}));
   made.attributes["dim"] = op.attributes.at("dim");
-  if (isSum)
-    made.group = op.group;
-  else
-    made.attributes["axis"] = ir::groupName(rules.program(), op.group);
+  made.group = op.group;
   rules.push(x, dx, op);
 }
 
@@ -63,13 +60,9 @@ void differentiateScatter(Cotangents& rules, const Op& op, ValueId dy) {
   ValueId x = op.operands[0];
   dy = rules.complete(dy, op);
   ValueId dx = rules.makeCotangent(x);
-  AxisSet group = op.group;
-  if (op.kind == OpKind::Slice)
-    group = ir::findGroup(rules.program(),
-                          ops::SliceAttributes(op.attributes).axis);
   Op& made = rules.emit(opFor(op, OpKind::AllGather, {dy}, {dx}));
   made.attributes["dim"] = op.attributes.at("dim");
-  made.group = group;
+  made.group = op.group;
   rules.push(x, dx, op);
 }
 

@@ -72,7 +72,7 @@ void differentiateEmbedding(Cotangents& rules, const Op& op, ValueId dy) {
   dy = rules.complete(dy, op);
   Op& made = rules.emit(opFor(op, OpKind::EmbeddingBackward, {tokens, dy},
                               {rules.gradientOf(table)}));
-  made.attributes = op.attributes;
+  made.group = op.group;
   const ir::Sharding& sharding = rules.shardingOf(dy);
   rules.contribute(table, splitOf(sharding, 0, sharding.dims.size() - 1));
 }

@@ -139,7 +139,7 @@ void Expansion::emitBlock(OpKind kind, int64_t step, Values operands,
   Op& op = emit(kind, std::move(operands), std::move(results));
   op.attributes = ring.attributes;
   op.attributes["step"] = step;
-  op.attributes["axis"] = ir::groupName(program, ring.group);
+  op.group = ring.group;
 }
 
 void Expansion::startShift(Values sent, Values received) {

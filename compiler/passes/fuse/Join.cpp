@@ -78,7 +78,7 @@ private:
       sum.kind = OpKind::SoftmaxStats;
       sum.results = {sum.operands[1], sum.results[0]};
       sum.operands = {sum.operands[0], sum.operands[2]};
-      sum.attributes.clear(); // the axis: this rank has the whole vocabulary
+      sum.group = {}; // this rank has the whole vocabulary
       ops->erase(max);
       --i;
     }

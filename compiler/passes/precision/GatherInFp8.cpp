@@ -77,7 +77,7 @@ private:
     const ir::Param& param = program[member.param];
     Op made = op(kind, param.name, std::move(operands), std::move(results));
     made.range = program[param.value].range;
-    made.attributes["axis"] = ir::groupName(program, member.region->shard);
+    made.group = member.region->shard;
     made.attributes["start"] = member.start;
     made.attributes["count"] = ir::localElements(program, param.value);
     made.attributes["place"] = int64_t(place);

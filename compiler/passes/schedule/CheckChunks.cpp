@@ -75,6 +75,14 @@ diag::Proposal otherInterleaving(const Counts& counts) {
   return proposal;
 }
 
+/// Where the embedding or the loss counts as a layer, the other one as well.
+diag::Proposal bothEnds(const Counts& counts) {
+  const std::string other =
+      counts.first ? "parallel.loss_as_layer" : "parallel.embedding_as_layer";
+  return {
+      "", {{"set `" + other + "` to `true` as well", {other + "=true"}}}, ""};
+}
+
 /// Checks that equal chunks add up to the layers that count.
 bool checkDivision(const recipe::Recipe& recipe, diag::Engine& engine) {
   const Counts counts(recipe);
@@ -84,8 +92,16 @@ bool checkDivision(const recipe::Recipe& recipe, diag::Engine& engine) {
   const char* among =
       counts.first + counts.last > 0 ? ", embedding or loss among them," : "";
   const bool areSeveral = recipe.integer("parallel.vp") > 1;
-  const char* primary = areSeveral ? "parallel.vp" : "parallel.pp";
-  const char* other = areSeveral ? "parallel.pp" : "parallel.vp";
+  // A layer that only the user's setting counts is what does not divide.
+  const char* counting =
+      counts.first ? "parallel.embedding_as_layer" : "parallel.loss_as_layer";
+  const bool isCounting =
+      counts.first + counts.last == 1 &&
+      (counts.counted - 1) % counts.chunks == 0 &&
+      recipe.at(counting).origin.kind != recipe::Origin::Kind::defaultValue;
+  const char* degree = areSeveral ? "parallel.vp" : "parallel.pp";
+  const char* primary = isCounting ? counting : degree;
+  const char* other = areSeveral || isCounting ? "parallel.pp" : "parallel.vp";
   auto builder = engine.report(
       diag::Kind::Indivisible, recipe.at(primary).origin.range,
       std::to_string(counts.counted) + " layers" + among +
@@ -95,12 +111,12 @@ bool checkDivision(const recipe::Recipe& recipe, diag::Engine& engine) {
     builder.label(recipe.at(other).origin.range,
                   "`" + std::string(other).substr(sizeof("parallel.") - 1) +
                       "` is " + std::to_string(recipe.integer(other)));
-  builder
-      .label(recipe.at("model.layers").origin.range,
-             "`layers` = " + std::to_string(recipe.count("model.layers")) +
-                 " is given here")
-      .propose(otherInterleaving(counts))
-      .propose(otherChunks(recipe));
+  builder.label(recipe.at("model.layers").origin.range,
+                "`layers` = " + std::to_string(recipe.count("model.layers")) +
+                    " is given here");
+  if (isCounting && counts.chunks == 2)
+    builder.propose(bothEnds(counts));
+  builder.propose(otherInterleaving(counts)).propose(otherChunks(recipe));
   return false;
 }
 

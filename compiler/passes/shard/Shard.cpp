@@ -172,10 +172,7 @@ ValueId Sharder::collective(OpKind kind, ValueId form, AxisSet group, int dim,
   ir::Value value = module[form];
   if (dim >= 0)
     op.attributes["dim"] = int64_t(dim);
-  if (kind == OpKind::Slice)
-    op.attributes["axis"] = groupName(module, group);
-  else
-    op.group = group;
+  op.group = group;
   if (kind == OpKind::AllReduce)
     op.attributes["reduce"] = std::string("sum");
   else if (AxisSet& split = value.sharding.dims[size_t(dim)]; isLarger)

@@ -31,8 +31,7 @@ void Sharder::embedding(Op& op) {
   const std::vector<AxisSet>& table = shardingOf(op.operands[1]).dims;
   std::vector<AxisSet> dims = shardingOf(op.operands[0]).dims;
   dims.push_back(table[1]);
-  if (!table[0].empty())
-    op.attributes["axis"] = groupName(module, table[0]);
+  op.group = table[0];
   set(op.results[0], std::move(dims), table[0]);
 }
 

@@ -50,8 +50,7 @@ void Sharder::softmaxSum(Op& op) {
   logits.pop_back();
   require(op, 1, logits);
   require(op, 2, logits);
-  if (!vocabulary.empty())
-    op.attributes["axis"] = groupName(module, vocabulary);
+  op.group = vocabulary;
   logits.emplace_back();
   set(op.results[0], std::move(logits), vocabulary);
 }

@@ -49,7 +49,7 @@ private:
   bool isNew(const Value& value, const std::vector<Value>& others) {
     for (const Value& other : others)
       if (!call.evaluator.limits.takeStep(call.range) ||
-          call.evaluator.isEqual(value, other))
+          call.evaluator.operators.isEqual(value, other))
         return false;
     return true;
   }
@@ -101,11 +101,12 @@ Value runSum(BuiltinCall& call) {
   bool isFirst = true;
   for (const Value& element : call.list(0)) {
     bool isAmount = element.isNumber() || element.is<recipe::Quantity>();
-    if (!isAmount || (!isFirst && Evaluator::mixesUnits(total, element)))
-      return call.evaluator.reportOperands("sum", total, element, call.range);
+    if (!isAmount || (!isFirst && Operators::mixesUnits(total, element)))
+      return call.evaluator.operators.reportOperands("sum", total, element,
+                                                     call.range);
     total = isFirst ? element
-                    : call.evaluator.arithmetic(ast::BinaryOp::add, total,
-                                                element, call.range);
+                    : call.evaluator.operators.arithmetic(
+                          ast::BinaryOp::add, total, element, call.range);
     isFirst = false;
     if (total.isPoison())
       return total;
@@ -119,13 +120,13 @@ Value runSorted(BuiltinCall& call) {
   if (elements.empty())
     return call.arguments[0];
   if (const Value* other = misfit(elements))
-    return call.evaluator.reportOperands("sorted", elements[0], *other,
-                                         call.range);
+    return call.evaluator.operators.reportOperands("sorted", elements[0],
+                                                   *other, call.range);
   if (!call.evaluator.limits.takeSteps(sortingSteps(elements), call.range))
     return {};
   std::stable_sort(elements.begin(), elements.end(),
                    [&](const Value& left, const Value& right) {
-                     return *call.evaluator
+                     return *call.evaluator.operators
                                  .compare(ast::BinaryOp::less, left, right,
                                           call.range)
                                  .get<bool>();
@@ -241,7 +242,7 @@ Value runValues(BuiltinCall& call) {
   std::vector<Value> values;
   Object& map = call.map(0);
   for (Slot& slot : map.slots) {
-    values.push_back(call.evaluator.force(map, slot));
+    values.push_back(call.evaluator.objects.force(map, slot));
     if (values.back().isPoison())
       return {};
   }

@@ -68,10 +68,11 @@ Value extreme(BuiltinCall& call, ast::BinaryOp better) {
   Value best = values->front();
   for (const Value& value : *values) {
     if (!isAmount(value) || !isAmount(best) ||
-        Evaluator::mixesUnits(best, value))
-      return evaluator.reportOperands(call.function.name, best, value,
-                                      call.range);
-    Value isBetter = evaluator.compare(better, value, best, call.range);
+        Operators::mixesUnits(best, value))
+      return evaluator.operators.reportOperands(call.function.name, best, value,
+                                                call.range);
+    Value isBetter =
+        evaluator.operators.compare(better, value, best, call.range);
     if (const bool* decided = isBetter.get<bool>(); decided && *decided)
       best = value;
   }

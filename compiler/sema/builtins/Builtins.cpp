@@ -495,9 +495,9 @@ const BuiltinFunction* findBuiltin(std::string_view name) {
   return nullptr;
 }
 
-Value Evaluator::callBuiltin(Builtin builtin, const ast::Call& node,
-                             SourceRange range, const Env& env) {
-  BuiltinCall call{*this, *builtin.function, range, {}, {}};
+Value Calls::callBuiltin(Builtin builtin, const ast::Call& node,
+                         SourceRange range, const Env& env) {
+  BuiltinCall call{evaluator, *builtin.function, range, {}, {}};
   if (!ArgumentReader(call, node, env).run())
     return poison();
   return builtin.function->run(call);

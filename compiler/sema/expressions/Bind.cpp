@@ -30,8 +30,8 @@ public:
     for (const ast::Argument& argument : node.arguments)
       values.push_back(evaluator.evaluate(argument.value, env));
     size_t next = 0;
-    for (size_t i = 0;
-         i < values.size() && !lacksBrackets(i, next) && !isShape(i, next);
+    for (size_t i = 0; i < values.size() && !lacksBrackets(i, next) &&
+                       !isShape(i, next) && !isUnnamedName(i, next);
          ++i) {
       const ast::Argument& argument = node.arguments[i];
       bindGiven(i, argument.name ? indexOf(argument.name->text) : next++);
@@ -122,6 +122,32 @@ private:
 
   bool isDim(size_t argument) const {
     return isPositional(argument) && values[argument].is<DimRef>();
+  }
+
+  /// Reports the name of an op's parameters without `name =` before it:
+  /// `rmsnorm(x, "norm")`.
+  bool isUnnamedName(size_t argument, size_t parameter) {
+    if (!scope || !isPositional(argument) ||
+        !values[argument].is<std::string>())
+      return false;
+    if (parameter < parameters.size()) {
+      const Type& type = typeOf(parameters[parameter]);
+      if (takesTensor(type) || fits(argument, type))
+        return false;
+    }
+    isGood = false;
+    hasUnknown = true;
+    const SourceRange place = placeOf(node.arguments[argument]);
+    evaluator.messages
+        .report(diag::Kind::WrongType, place,
+                "the name of a call is given as `name = ...`, and this "
+                "argument of `" +
+                    callee + "` stands for another one")
+        .help("write `name = " + std::string(evaluator.sources.text(place)) +
+              "`")
+        .fixIt({place.source, place.begin, place.begin},
+               "name = ", diag::Applicability::safe);
+    return true;
   }
 
   /// Reports dimensions where an op takes a tensor of them, as other tools do:
@@ -399,7 +425,7 @@ private:
     // A dimension of this name is certainly meant.
     if (type.kind == Type::Kind::dim) {
       const std::optional<Value> own =
-          evaluator.lookUp(parameter.name.text, env);
+          evaluator.lookup.find(parameter.name.text, env);
       return "add `" + parameter.name.text + " = " +
              (own && own->is<DimRef>() ? parameter.name.text : "...") +
              "` to the arguments, a dimension of the model";
@@ -428,8 +454,8 @@ private:
 } // namespace
 
 std::vector<ParameterRef>
-Evaluator::parametersOf(const std::vector<ast::Parameter>& parameters,
-                        const Env* env) {
+Calls::parametersOf(const std::vector<ast::Parameter>& parameters,
+                    const Env* env) {
   std::vector<ParameterRef> refs;
   refs.reserve(parameters.size());
   for (const ast::Parameter& parameter : parameters)
@@ -438,11 +464,10 @@ Evaluator::parametersOf(const std::vector<ast::Parameter>& parameters,
 }
 
 std::optional<std::vector<BoundArgument>>
-Evaluator::bind(const std::vector<ParameterRef>& parameters,
-                const ast::Call& node, SourceRange range, const Env& env,
-                const std::string& callee, ScopeArguments* scope,
-                const Type* untyped) {
-  return Binder(*this, parameters, node, range, env, callee, scope, untyped)
+Calls::bind(const std::vector<ParameterRef>& parameters, const ast::Call& node,
+            SourceRange range, const Env& env, const std::string& callee,
+            ScopeArguments* scope, const Type* untyped) {
+  return Binder(evaluator, parameters, node, range, env, callee, scope, untyped)
       .run();
 }
 

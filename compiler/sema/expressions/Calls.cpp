@@ -1,5 +1,7 @@
 // Calls of functions, and of schemas as functions. The Tracer calls blocks.
 
+#include "compiler/sema/expressions/Calls.h"
+
 #include "compiler/sema/Evaluator.h"
 #include "compiler/sema/models/Trace.h"
 #include "compiler/sema/names/ForeignWords.h"
@@ -10,13 +12,14 @@
 
 namespace recipec::sema {
 
-Value Evaluator::callFunction(const Function& function, const ast::Call& node,
-                              SourceRange range, const Env& env) {
+Value Calls::callFunction(const Function& function, const ast::Call& node,
+                          SourceRange range, const Env& env) {
   const ast::FunDecl& declaration = *function.declaration;
   const std::string& name = declaration.name.text;
   if (std::find(callStack.begin(), callStack.end(), &declaration) !=
       callStack.end()) {
-    messages.report(diag::Kind::Recursion, range, "`" + name + "` calls itself")
+    evaluator.messages
+        .report(diag::Kind::Recursion, range, "`" + name + "` calls itself")
         .note("functions end for certain because none calls itself",
               declaration.name.range)
         .help("repeat by a list, `[f(i) for i in 0..n]`, and by functions of "
@@ -30,35 +33,36 @@ Value Evaluator::callFunction(const Function& function, const ast::Call& node,
     return poison();
   if (function.contract && !keepArguments(function, *arguments))
     return poison();
-  Locals& locals = store.make<Locals>();
+  Locals& locals = evaluator.store.make<Locals>();
   for (size_t i = 0; i < arguments->size(); ++i)
     locals.names.emplace_back(declaration.parameters[i].name.text,
                               *(*arguments)[i].value);
-  Env& inner = localScope(*function.env, locals);
+  Env& inner = evaluator.localScope(*function.env, locals);
   inner.inBlock = false;
   callStack.push_back(&declaration);
   Value result = functionResult(declaration, inner);
   callStack.pop_back();
-  result.origin = writtenAt(range);
+  result.origin = evaluator.writtenAt(range);
   std::string what = "the result of `" + name + "`";
   if (declaration.result != ast::TypeId::none)
-    result =
-        expect(*this, result, *types.resolve(*function.env, declaration.result),
-               range, what);
+    result = expect(evaluator, result,
+                    *evaluator.types.resolve(*function.env, declaration.result),
+                    range, what);
   if (function.contract)
-    result = expect(*this, result, *function.contract->element, range, what);
+    result =
+        expect(evaluator, result, *function.contract->element, range, what);
   return result;
 }
 
-bool Evaluator::keepArguments(const Function& function,
-                              std::vector<BoundArgument>& arguments) {
+bool Calls::keepArguments(const Function& function,
+                          std::vector<BoundArgument>& arguments) {
   const std::vector<const Type*>& types = function.contract->members;
   for (size_t i = 0; i < types.size(); ++i) {
     const ast::Parameter& parameter = function.declaration->parameters[i];
     if (parameter.type != ast::TypeId::none)
       continue; // compared when the function was passed
     arguments[i].value =
-        expect(*this, *arguments[i].value, *types[i], arguments[i].range,
+        expect(evaluator, *arguments[i].value, *types[i], arguments[i].range,
                "`" + parameter.name.text + "` of `" +
                    function.declaration->name.text + "`");
     if (arguments[i].value->isPoison())
@@ -67,48 +71,48 @@ bool Evaluator::keepArguments(const Function& function,
   return true;
 }
 
-Value Evaluator::functionResult(const ast::FunDecl& declaration,
-                                const Env& env) {
+Value Calls::functionResult(const ast::FunDecl& declaration, const Env& env) {
   if (declaration.body == ast::BodyId::none)
-    return evaluate(declaration.value, env);
+    return evaluator.evaluate(declaration.value, env);
   for (const ast::Item& item : (*env.file)[declaration.body].items) {
     if (auto* let = std::get_if<ast::Let>(&item.node)) {
-      Value value = evaluate(let->value, env);
+      Value value = evaluator.evaluate(let->value, env);
       if (value.isPoison())
         return value;
       env.locals->names.emplace_back(let->name.text, std::move(value));
     } else if (auto* result = std::get_if<ast::Return>(&item.node)) {
-      return evaluate(result->value, env);
+      return evaluator.evaluate(result->value, env);
     }
   }
-  return poison(); // the parser has reported the missing `return`
+  return poison(); // the parser has reported the evaluator.missing `return`
 }
 
 /// Reports an op or a block that is called as a member of an unknown name.
-bool Evaluator::reportQualifiedOp(const ast::Expr& callee, const Env& env) {
+bool Calls::reportQualifiedOp(const ast::Expr& callee, const Env& env) {
   const ast::Name* root = env.inBlock ? rootOf(*env.file, callee) : nullptr;
-  if (!root || lookUp(root->text, env))
+  if (!root || evaluator.lookup.find(root->text, env))
     return false;
   const ast::Name& member = std::get<ast::Member>(callee.node).member;
-  reportQualified(*this, callee, *root, lookUp(member.text, env).has_value());
+  reportQualified(evaluator, callee, *root,
+                  evaluator.lookup.find(member.text, env).has_value());
   return true;
 }
 
-Value Evaluator::call(const ast::Call& node, SourceRange range,
+Value Calls::evaluate(const ast::Call& node, SourceRange range,
                       const Env& env) {
   const ast::Expr& calleeExpr = (*env.file)[node.callee];
   auto* name = std::get_if<ast::NameRef>(&calleeExpr.node);
   Value callee;
   if (name && env.inBlock) {
-    std::optional<Value> found = lookUp(name->name.text, env);
+    std::optional<Value> found = evaluator.lookup.find(name->name.text, env);
     if (!found) {
-      auto builder =
-          messages.report(diag::Kind::UnknownName, name->name.range,
-                          "there is no op or block `" + name->name.text + "`");
+      auto builder = evaluator.messages.report(
+          diag::Kind::UnknownName, name->name.range,
+          "there is no op or block `" + name->name.text + "`");
       if (!helpWithForeignWord(builder, name->name) &&
-          !helpWithOp(*this, builder, name->name, name->name.range) &&
+          !helpWithOp(evaluator, builder, name->name, name->name.range) &&
           !builder.suggest(name->name.range, name->name.text,
-                           visibleNames(env)))
+                           evaluator.lookup.visibleNames(env)))
         builder.help("`recipec doc std.ops` lists the ops");
       return poison();
     }
@@ -116,31 +120,33 @@ Value Evaluator::call(const ast::Call& node, SourceRange range,
   } else if (reportQualifiedOp(calleeExpr, env)) {
     return poison();
   } else {
-    callee = evaluate(node.callee, env);
+    callee = evaluator.evaluate(node.callee, env);
   }
   if (callee.isPoison())
     return poison();
   if (const Function* const* function = callee.get<const Function*>())
     return callFunction(**function, node, range, env);
   if (const Schema* const* schema = callee.get<const Schema*>())
-    return {
-        makeObject(*schema, {argumentLayer(env, **schema, node, range)}, range),
-        writtenAt(range)};
+    return {evaluator.objects.make(
+                *schema,
+                {evaluator.layers.ofArguments(env, **schema, node, range)},
+                range),
+            evaluator.writtenAt(range)};
   if (const Builtin* builtin = callee.get<Builtin>())
     return callBuiltin(*builtin, node, range, env);
   if (const Mixin* const* mixin = callee.get<const Mixin*>())
-    return recipes.callMixin(**mixin, node, range, env);
+    return evaluator.recipes.callMixin(**mixin, node, range, env);
   if (const Block* const* block = callee.get<const Block*>()) {
-    if (env.inBlock && tracer)
-      return tracer->call(**block, node, range, env);
-    messages
+    if (env.inBlock && evaluator.tracer)
+      return evaluator.tracer->call(**block, node, range, env);
+    evaluator.messages
         .report(diag::Kind::InvalidValue, range,
-                "`" + std::string(sources.text(calleeExpr.range)) +
+                "`" + std::string(evaluator.sources.text(calleeExpr.range)) +
                     "` is called outside of a block")
         .help("ops and blocks are called in the blocks of a model alone");
     return poison();
   }
-  messages
+  evaluator.messages
       .report(diag::Kind::WrongType, calleeExpr.range,
               "a value of type `" + typeNameOf(callee) + "` cannot be called")
       .help("functions, mixins, schemas and models are called; write a value "

@@ -4,6 +4,8 @@
 // `xs[1..3]` has the elements 1 and 2. There are no negative indices: an index
 // out of bounds is reported.
 
+#include "compiler/sema/expressions/Elements.h"
+
 #include "compiler/base/Utf8.h"
 #include "compiler/sema/Evaluator.h"
 #include "compiler/sema/types/Convert.h"
@@ -36,18 +38,18 @@ std::string substring(const std::string& text, int64_t begin, int64_t end) {
 
 } // namespace
 
-Value Evaluator::contains(const Value& element, const Value& container,
-                          SourceRange range) {
-  recipe::Origin origin = writtenAt(range);
+Value Elements::contains(const Value& element, const Value& container,
+                         SourceRange range) {
+  recipe::Origin origin = evaluator.writtenAt(range);
   if (const ListValue* const* list = container.get<const ListValue*>()) {
     for (const Value& candidate : (*list)->elements)
-      if (isEqual(element, candidate))
+      if (evaluator.operators.isEqual(element, candidate))
         return {true, origin};
     return {false, origin};
   }
   if (const Range* bounds = container.get<Range>()) {
     std::optional<Value> whole =
-        convert(*this, element, Type::plain(Type::Kind::integer));
+        convert(evaluator, element, Type::plain(Type::Kind::integer));
     if (const int64_t* number = whole ? whole->get<int64_t>() : nullptr)
       return {*number >= bounds->begin && *number < bounds->end, origin};
   }
@@ -56,38 +58,38 @@ Value Evaluator::contains(const Value& element, const Value& container,
     return {text->find(*key) != std::string::npos, origin};
   if (Object* const* object = container.get<Object*>(); object && key)
     return {(*object)->find(*key) != nullptr, origin};
-  return reportOperands("in", element, container, range);
+  return evaluator.operators.reportOperands("in", element, container, range);
 }
 
-Value Evaluator::indexValue(const Value& base, const Value& index,
-                            SourceRange range, SourceRange indexRange) {
+Value Elements::at(const Value& base, const Value& index, SourceRange range,
+                   SourceRange indexRange) {
   Object* const* object = base.get<Object*>();
   const std::string* key = index.get<std::string>();
   if (object && key) {
     if (Slot* slot = (*object)->find(*key))
-      return force(**object, *slot);
-    reportUnknownMember(base, *key, indexRange, true);
+      return evaluator.objects.force(**object, *slot);
+    evaluator.lookup.reportUnknownMember(base, *key, indexRange, true);
     return poison();
   }
   bool isIndexed = countOf(base).has_value();
   if (const Range* bounds = index.get<Range>(); bounds && isIndexed)
     return sliceOf(base, *bounds, range, indexRange);
   std::optional<Value> whole =
-      convert(*this, index, Type::plain(Type::Kind::integer));
+      convert(evaluator, index, Type::plain(Type::Kind::integer));
   if (whole && isIndexed)
     return elementAt(base, *whole->get<int64_t>(), range, indexRange);
-  return reportOperands("[]", base, index, range);
+  return evaluator.operators.reportOperands("[]", base, index, range);
 }
 
-Value Evaluator::elementAt(const Value& base, int64_t position,
-                           SourceRange range, SourceRange indexRange) {
+Value Elements::elementAt(const Value& base, int64_t position,
+                          SourceRange range, SourceRange indexRange) {
   int64_t count = *countOf(base);
   if (position < 0 || position >= count) {
     std::string kind(kindOf(base));
-    auto builder =
-        messages.report(diag::Kind::InvalidValue, indexRange,
-                        "there is no element " + std::to_string(position) +
-                            " in a " + kind + " of " + std::to_string(count));
+    auto builder = evaluator.messages.report(
+        diag::Kind::InvalidValue, indexRange,
+        "there is no element " + std::to_string(position) + " in a " + kind +
+            " of " + std::to_string(count));
     if (position < 0)
       builder.help("elements count from 0; the last of `x` is "
                    "`x[len(x) - 1]`");
@@ -99,18 +101,18 @@ Value Evaluator::elementAt(const Value& base, int64_t position,
   if (const ListValue* const* list = base.get<const ListValue*>())
     return (*list)->elements[size_t(position)];
   if (const Range* numbers = base.get<Range>())
-    return {numbers->begin + position, writtenAt(range)};
+    return {numbers->begin + position, evaluator.writtenAt(range)};
   const std::string& text = *base.get<std::string>();
-  return {substring(text, position, position + 1), writtenAt(range)};
+  return {substring(text, position, position + 1), evaluator.writtenAt(range)};
 }
 
-Value Evaluator::sliceOf(const Value& base, Range bounds, SourceRange range,
-                         SourceRange indexRange) {
+Value Elements::sliceOf(const Value& base, Range bounds, SourceRange range,
+                        SourceRange indexRange) {
   int64_t count = *countOf(base);
   bool isInside =
       bounds.begin >= 0 && bounds.begin <= bounds.end && bounds.end <= count;
   if (!isInside) {
-    auto builder = messages.report(
+    auto builder = evaluator.messages.report(
         diag::Kind::InvalidValue, indexRange,
         "there is no slice " + std::to_string(bounds.begin) + ".." +
             std::to_string(bounds.end) + " in a " + std::string(kindOf(base)) +
@@ -122,14 +124,15 @@ Value Evaluator::sliceOf(const Value& base, Range bounds, SourceRange range,
   }
   if (const Range* numbers = base.get<Range>())
     return {Range{numbers->begin + bounds.begin, numbers->begin + bounds.end},
-            writtenAt(range)};
+            evaluator.writtenAt(range)};
   if (const std::string* text = base.get<std::string>())
-    return {substring(*text, bounds.begin, bounds.end), writtenAt(range)};
+    return {substring(*text, bounds.begin, bounds.end),
+            evaluator.writtenAt(range)};
   const std::vector<Value>& elements =
       (*base.get<const ListValue*>())->elements;
-  if (!limits.takeSteps(bounds.count(), range))
+  if (!evaluator.limits.takeSteps(bounds.count(), range))
     return poison();
-  return makeList(
+  return evaluator.makeList(
       {elements.begin() + bounds.begin, elements.begin() + bounds.end}, range);
 }
 

@@ -70,20 +70,20 @@ struct Evaluator::NodeEvaluator {
     return {std::move(text), origin()};
   }
   Value operator()(const ast::NameRef& node) const {
-    return self.nameValue(node.name, env);
+    return self.lookup.valueOf(node.name, env);
   }
   Value operator()(const ast::Member& node) const {
-    return self.memberOf(evaluate(node.base), node.member, range);
+    return self.lookup.memberOf(evaluate(node.base), node.member, range);
   }
   Value operator()(const ast::Index& node) const {
     Value base = evaluate(node.base);
     Value index = evaluate(node.index);
     if (base.isPoison() || index.isPoison())
       return poison();
-    return self.indexValue(base, index, range, (*env.file)[node.index].range);
+    return self.elements.at(base, index, range, (*env.file)[node.index].range);
   }
   Value operator()(const ast::Call& node) const {
-    return self.call(node, range, env);
+    return self.calls.evaluate(node, range, env);
   }
   Value operator()(const ast::Amend& node) const {
     Value base = evaluate(node.base);
@@ -101,11 +101,11 @@ struct Evaluator::NodeEvaluator {
       return poison();
     }
     bool isScope = schema || (*object)->schema;
-    const Layer* layer = self.bodyLayer(env, node.body, isScope);
+    const Layer* layer = self.layers.ofBody(env, node.body, isScope);
     if (layer->isBroken)
       return poison();
-    return {schema ? self.makeObject(*schema, {layer}, range)
-                   : self.amended(**object, layer, range),
+    return {schema ? self.objects.make(*schema, {layer}, range)
+                   : self.objects.amended(**object, layer, range),
             origin()};
   }
   Value operator()(const ast::ListExpr& node) const {
@@ -162,10 +162,10 @@ struct Evaluator::NodeEvaluator {
           self.condition(node.operand, env, "the operand of `not`");
       return value ? Value{!*value, origin()} : poison();
     }
-    return self.negate(evaluate(node.operand), range);
+    return self.operators.negate(evaluate(node.operand), range);
   }
   Value operator()(const ast::Binary& node) const {
-    return self.binary(node, range, env);
+    return self.operators.binary(node, range, env);
   }
   Value operator()(const ast::TypeTest& node) const {
     Value value = evaluate(node.operand);
@@ -183,10 +183,10 @@ struct Evaluator::NodeEvaluator {
   }
   Value operator()(const ast::RecordExpr& node) const {
     // Like a map: values do not see the keys.
-    const Layer* layer = self.bodyLayer(env, node.body, false);
+    const Layer* layer = self.layers.ofBody(env, node.body, false);
     if (layer->isBroken)
       return poison();
-    return {self.makeObject(nullptr, {layer}, range), origin()};
+    return {self.objects.make(nullptr, {layer}, range), origin()};
   }
 };
 

@@ -42,7 +42,7 @@ private:
   bool reportField() {
     auto* name = std::get_if<ast::NameRef>(&file[id].node);
     const Binding binding =
-        name ? evaluator.findBinding(name->name.text, env) : Binding{};
+        name ? evaluator.lookup.findBinding(name->name.text, env) : Binding{};
     if (!binding.slot || !binding.slot->field || !binding.env->object->schema ||
         !value.get<int64_t>())
       return false;
@@ -89,7 +89,7 @@ private:
   bool helpWithName(diag::Builder& builder) {
     const std::string* name = value.get<std::string>();
     const Binding binding =
-        name ? evaluator.findBinding(*name, env) : Binding{};
+        name ? evaluator.lookup.findBinding(*name, env) : Binding{};
     if (!binding.slot)
       return false;
     builder
@@ -148,7 +148,7 @@ private:
 
   std::string freeName() const {
     for (const char* name : {"width", "inner", "features"})
-      if (!evaluator.findBinding(name, env))
+      if (!evaluator.lookup.findBinding(name, env))
         return name;
     return "size";
   }
@@ -163,7 +163,7 @@ private:
 
 } // namespace
 
-bool Evaluator::appendDims(ast::ExprId id, const Value& value,
+bool Operators::appendDims(ast::ExprId id, const Value& value,
                            std::vector<DimRef>& dims, const Env& env,
                            bool isInList) {
   if (const DimRef* dim = value.get<DimRef>()) {
@@ -172,7 +172,7 @@ bool Evaluator::appendDims(ast::ExprId id, const Value& value,
   }
   const ListValue* const* list = value.get<const ListValue*>();
   if (!list) {
-    NoDimension(*this, id, value, env, isInList).report();
+    NoDimension(evaluator, id, value, env, isInList).report();
     return false;
   }
   auto* written = std::get_if<ast::ListExpr>(&(*env.file)[id].node);
@@ -182,22 +182,22 @@ bool Evaluator::appendDims(ast::ExprId id, const Value& value,
                     written != nullptr))
       return false;
   if (dims.empty())
-    messages
+    evaluator.messages
         .report(diag::Kind::InvalidValue, (*env.file)[id].range,
                 "`->` maps at least one dimension to at least one")
         .help("write a dimension of the model, as in `hidden -> ffn`");
   return !dims.empty();
 }
 
-Value Evaluator::makeMapping(const ast::Binary& node, const Value& left,
+Value Operators::makeMapping(const ast::Binary& node, const Value& left,
                              const Value& right, SourceRange range,
                              const Env& env) {
   Mapping mapping;
   if (!appendDims(node.left, left, mapping.from, env, false) ||
       !appendDims(node.right, right, mapping.to, env, false))
     return poison();
-  return {&std::as_const(store.make<Mapping>(std::move(mapping))),
-          writtenAt(range)};
+  return {&std::as_const(evaluator.store.make<Mapping>(std::move(mapping))),
+          evaluator.writtenAt(range)};
 }
 
 } // namespace recipec::sema

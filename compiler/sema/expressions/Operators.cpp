@@ -5,7 +5,10 @@
 // also an error. Comparing a number with a quantity, or quantities of different
 // units, is an error. Comparing with another type is allowed (`steps == none`).
 
+#include "compiler/sema/expressions/Operators.h"
+
 #include "compiler/ast/Operators.h"
+#include "compiler/recipe/Units.h"
 #include "compiler/sema/Evaluator.h"
 #include "compiler/sema/models/Trace.h"
 #include "compiler/sema/values/Arithmetic.h"
@@ -98,39 +101,64 @@ Value repeated(Evaluator& evaluator, const ListValue& list, int64_t times,
   return evaluator.makeList(std::move(elements), range);
 }
 
+/// The help for a quantity and a plain number, which lacks its unit.
+void helpWithNumber(diag::Builder& builder, const Value& left,
+                    const Value& right) {
+  const auto* quantity = left.get<recipe::Quantity>();
+  const Value& number = quantity ? right : left;
+  if (!quantity)
+    quantity = right.get<recipe::Quantity>();
+  const int64_t* count = number.get<int64_t>();
+  const bool isCount = quantity && quantity->unit != recipe::Unit::bytes &&
+                       quantity->unit != recipe::Unit::seconds;
+  if (isCount && count)
+    builder.help("give the number its unit: `" + std::to_string(*count) + " " +
+                 std::string(recipe::unitTypeName(quantity->unit)) + "`");
+  else
+    builder.help("give both a unit, or divide by one: `80GiB / 1GiB` is 80");
+}
+
 } // namespace
 
-Value Evaluator::reportOperands(std::string_view what, const Value& left,
+Value Operators::reportOperands(std::string_view what, const Value& left,
                                 const Value& right, SourceRange range) {
   bool isMixed = mixesUnits(left, right);
-  auto builder = messages.report(
+  auto builder = evaluator.messages.report(
       isMixed ? diag::Kind::WrongUnit : diag::Kind::WrongType, range,
       "`" + std::string(what) + "` does not take `" +
-          fullTypeNameOf(sources, left) + "` and `" +
-          fullTypeNameOf(sources, right) + "`");
+          fullTypeNameOf(evaluator.sources, left) + "` and `" +
+          fullTypeNameOf(evaluator.sources, right) + "`");
   if (isMixed && (left.isNumber() || right.isNumber()))
-    builder.help("give both a unit, or divide by one: `80GiB / 1GiB` is 80");
-  if (what == "+" && left.is<std::string>())
+    helpWithNumber(builder, left, right);
+  if (left.is<Tensor>() != right.is<Tensor>() &&
+      (what == "<" || what == ">" || what == "<=" || what == ">=" ||
+       what == "==" || what == "!="))
+    builder.help(
+        "the elements of a tensor are not known when the model is "
+        "built, so no evaluator.condition depends on them: multiply by a gate, "
+        "as in `sigmoid(g) * x`");
+  if ((what == "+" && (left.is<std::string>() || right.is<std::string>())) ||
+      (what == "%" && left.is<std::string>()))
     builder.help("a value stands in a text between braces: `\"runs/{name}\"`");
   return poison();
 }
 
-Value Evaluator::binary(const ast::Binary& node, SourceRange range,
+Value Operators::binary(const ast::Binary& node, SourceRange range,
                         const Env& env) {
   using Op = ast::BinaryOp;
   if (node.op == Op::logicalAnd || node.op == Op::logicalOr) {
     std::string what =
         "an operand of `" + std::string(ast::spelling(node.op)) + "`";
-    std::optional<bool> left = condition(node.left, env, what);
+    std::optional<bool> left = evaluator.condition(node.left, env, what);
     if (!left)
       return poison();
     if (*left == (node.op == Op::logicalOr))
-      return {*left, writtenAt(range)};
-    std::optional<bool> right = condition(node.right, env, what);
-    return right ? Value{*right, writtenAt(range)} : poison();
+      return {*left, evaluator.writtenAt(range)};
+    std::optional<bool> right = evaluator.condition(node.right, env, what);
+    return right ? Value{*right, evaluator.writtenAt(range)} : poison();
   }
-  Value left = evaluate(node.left, env);
-  Value right = evaluate(node.right, env);
+  Value left = evaluator.evaluate(node.left, env);
+  Value right = evaluator.evaluate(node.right, env);
   if (left.isPoison() || right.isPoison())
     return poison();
   switch (node.op) {
@@ -138,9 +166,10 @@ Value Evaluator::binary(const ast::Binary& node, SourceRange range,
   case Op::notEqual:
     if (mixesUnits(left, right))
       return reportOperands(ast::spelling(node.op), left, right, range);
-    return {isEqual(left, right) == (node.op == Op::equal), writtenAt(range)};
+    return {isEqual(left, right) == (node.op == Op::equal),
+            evaluator.writtenAt(range)};
   case Op::in:
-    return contains(left, right, range);
+    return evaluator.elements.contains(left, right, range);
   case Op::range:
     return makeRange(left, right, range);
   case Op::maps:
@@ -151,23 +180,24 @@ Value Evaluator::binary(const ast::Binary& node, SourceRange range,
   if (isComparison(node.op))
     return compare(node.op, left, right, range);
   if (left.is<Tensor>() || right.is<Tensor>())
-    return tracer
-               ? tracer->arithmetic(
-                     node.op, left, right, range,
-                     std::string(sources.text((*env.file)[node.right].range)))
-               : poison();
+    return evaluator.tracer ? evaluator.tracer->arithmetic(
+                                  node.op, left, right, range,
+                                  std::string(evaluator.sources.text(
+                                      (*env.file)[node.right].range)))
+                            : poison();
   return arithmetic(node.op, left, right, range);
 }
 
-Value Evaluator::arithmetic(ast::BinaryOp op, const Value& left,
+Value Operators::arithmetic(ast::BinaryOp op, const Value& left,
                             const Value& right, SourceRange range) {
-  recipe::Origin origin = writtenAt(range);
+  recipe::Origin origin = evaluator.writtenAt(range);
   std::optional<double> divisor = realOf(right);
   if (const recipe::Quantity* quantity = right.get<recipe::Quantity>())
     divisor = quantity->amount;
   bool divides = op == ast::BinaryOp::divide || op == ast::BinaryOp::remainder;
   if (divides && divisor && *divisor == 0) {
-    messages.report(diag::Kind::InvalidValue, range, "division by zero")
+    evaluator.messages
+        .report(diag::Kind::InvalidValue, range, "division by zero")
         .help("divide by another number than 0");
     return poison();
   }
@@ -177,7 +207,7 @@ Value Evaluator::arithmetic(ast::BinaryOp op, const Value& left,
   if (a && b && !leavesRest) {
     if (std::optional<int64_t> result = wholeArithmetic(op, *a, *b))
       return {*result, origin};
-    messages
+    evaluator.messages
         .report(diag::Kind::InvalidValue, range,
                 "the result does not fit an `int` of 64 bits")
         .help("write a smaller number, or a `float` such as `1e20`");
@@ -185,7 +215,7 @@ Value Evaluator::arithmetic(ast::BinaryOp op, const Value& left,
   }
   std::optional<double> x = realOf(left), y = realOf(right);
   if (x && y)
-    return makeReal(realArithmetic(op, *x, *y), range);
+    return evaluator.makeReal(realArithmetic(op, *x, *y), range);
   if (left.is<recipe::Quantity>() || right.is<recipe::Quantity>())
     if (auto result = quantityArithmetic(op, left, right, range))
       return *result;
@@ -193,58 +223,58 @@ Value Evaluator::arithmetic(ast::BinaryOp op, const Value& left,
     if (std::optional<Value> result = concatenation(left, right, range))
       return *result;
   if (op == ast::BinaryOp::multiply && left.is<const ListValue*>() && b)
-    return repeated(*this, **left.get<const ListValue*>(), *b, range);
+    return repeated(evaluator, **left.get<const ListValue*>(), *b, range);
   return reportOperands(ast::spelling(op), left, right, range);
 }
 
-std::optional<Value> Evaluator::concatenation(const Value& left,
+std::optional<Value> Operators::concatenation(const Value& left,
                                               const Value& right,
                                               SourceRange range) {
   const std::string* s = left.get<std::string>();
   const std::string* t = right.get<std::string>();
   if (s && t)
-    return limits.fitsString(s->size() + t->size(), range)
-               ? Value{*s + *t, writtenAt(range)}
+    return evaluator.limits.fitsString(s->size() + t->size(), range)
+               ? Value{*s + *t, evaluator.writtenAt(range)}
                : poison();
   const ListValue* const* front = left.get<const ListValue*>();
   const ListValue* const* back = right.get<const ListValue*>();
   if (!front || !back)
     return std::nullopt;
   size_t count = (*front)->elements.size() + (*back)->elements.size();
-  if (!limits.fitsElements(count, range) ||
-      !limits.takeSteps(int64_t(count), range))
+  if (!evaluator.limits.fitsElements(count, range) ||
+      !evaluator.limits.takeSteps(int64_t(count), range))
     return poison();
   std::vector<Value> elements = (*front)->elements;
   elements.insert(elements.end(), (*back)->elements.begin(),
                   (*back)->elements.end());
-  return makeList(std::move(elements), range);
+  return evaluator.makeList(std::move(elements), range);
 }
 
-Value Evaluator::negate(const Value& operand, SourceRange range) {
+Value Operators::negate(const Value& operand, SourceRange range) {
   if (operand.isPoison())
     return poison();
-  if (operand.is<Tensor>() && tracer)
-    return tracer->arithmetic(ast::BinaryOp::multiply, operand,
-                              {int64_t(-1), {}}, range, "-1");
+  if (operand.is<Tensor>() && evaluator.tracer)
+    return evaluator.tracer->arithmetic(ast::BinaryOp::multiply, operand,
+                                        {int64_t(-1), {}}, range, "-1");
   if (auto* quantity = operand.get<recipe::Quantity>())
     return {
         recipe::Quantity{-quantity->amount, quantity->unit, quantity->written},
-        writtenAt(range)};
+        evaluator.writtenAt(range)};
   if (std::optional<int64_t> whole = wholeOf(operand);
       whole && *whole != INT64_MIN)
-    return {-*whole, writtenAt(range)};
+    return {-*whole, evaluator.writtenAt(range)};
   if (std::optional<double> real = realOf(operand))
-    return {-*real, writtenAt(range)};
-  messages
+    return {-*real, evaluator.writtenAt(range)};
+  evaluator.messages
       .report(diag::Kind::WrongType, range,
               "`-` does not take `" + typeNameOf(operand) + "`")
       .help("`-` takes numbers and quantities such as `2GiB`");
   return poison();
 }
 
-Value Evaluator::compare(ast::BinaryOp op, const Value& left,
+Value Operators::compare(ast::BinaryOp op, const Value& left,
                          const Value& right, SourceRange range) {
-  recipe::Origin origin = writtenAt(range);
+  recipe::Origin origin = evaluator.writtenAt(range);
   std::optional<int64_t> a = wholeOf(left), b = wholeOf(right);
   if (a && b)
     return {ordered(op, *a, *b), origin};
@@ -262,12 +292,12 @@ Value Evaluator::compare(ast::BinaryOp op, const Value& left,
   return reportOperands(ast::spelling(op), left, right, range);
 }
 
-bool Evaluator::isEqual(const Value& left, const Value& right) {
-  Limits::Level level(limits);
-  return limits.takeStep(left.origin.range) && areEqual(left, right);
+bool Operators::isEqual(const Value& left, const Value& right) {
+  Limits::Level level(evaluator.limits);
+  return evaluator.limits.takeStep(left.origin.range) && areEqual(left, right);
 }
 
-bool Evaluator::areEqual(const Value& left, const Value& right) {
+bool Operators::areEqual(const Value& left, const Value& right) {
   std::optional<double> x = realOf(left), y = realOf(right);
   if (x && y) {
     std::optional<int64_t> a = wholeOf(left), b = wholeOf(right);
@@ -278,8 +308,8 @@ bool Evaluator::areEqual(const Value& left, const Value& right) {
   if (const bool* value = left.get<bool>())
     return *value == *right.get<bool>();
   if (const std::string* value = left.get<std::string>())
-    return limits.takeSteps(int64_t(value->size() / bytesOfStep),
-                            left.origin.range) &&
+    return evaluator.limits.takeSteps(int64_t(value->size() / bytesOfStep),
+                                      left.origin.range) &&
            *value == *right.get<std::string>();
   if (auto* value = left.get<recipe::Quantity>())
     return *value == *right.get<recipe::Quantity>();
@@ -300,7 +330,8 @@ bool Evaluator::areEqual(const Value& left, const Value& right) {
       return false;
     for (Slot& slot : a.slots) {
       Slot* other = b.find(slot.name);
-      if (!other || !isEqual(force(a, slot), force(b, *other)))
+      if (!other || !isEqual(evaluator.objects.force(a, slot),
+                             evaluator.objects.force(b, *other)))
         return false;
     }
     return true;
@@ -315,11 +346,11 @@ bool Evaluator::areEqual(const Value& left, const Value& right) {
   return left.is<recipe::None>() || left.is<recipe::Auto>();
 }
 
-Value Evaluator::makeRange(const Value& left, const Value& right,
+Value Operators::makeRange(const Value& left, const Value& right,
                            SourceRange range) {
   std::optional<int64_t> begin = wholeOf(left), end = wholeOf(right);
   if (begin && end)
-    return {Range{*begin, *end}, writtenAt(range)};
+    return {Range{*begin, *end}, evaluator.writtenAt(range)};
   return reportOperands("..", left, right, range);
 }
 

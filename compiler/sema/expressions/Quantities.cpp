@@ -77,7 +77,7 @@ Value Evaluator::makeQuantity(recipe::Quantity quantity, SourceRange range) {
   return poison();
 }
 
-bool Evaluator::mixesUnits(const Value& left, const Value& right) {
+bool Operators::mixesUnits(const Value& left, const Value& right) {
   auto* a = left.get<recipe::Quantity>();
   auto* b = right.get<recipe::Quantity>();
   if (a && b)
@@ -85,7 +85,7 @@ bool Evaluator::mixesUnits(const Value& left, const Value& right) {
   return (a && right.isNumber()) || (b && left.isNumber());
 }
 
-std::optional<Value> Evaluator::quantityArithmetic(ast::BinaryOp op,
+std::optional<Value> Operators::quantityArithmetic(ast::BinaryOp op,
                                                    const Value& left,
                                                    const Value& right,
                                                    SourceRange range) {
@@ -96,10 +96,10 @@ std::optional<Value> Evaluator::quantityArithmetic(ast::BinaryOp op,
       return std::nullopt;
     double result = realArithmetic(op, a->amount, b->amount);
     if (op != ast::BinaryOp::divide)
-      return makeQuantity({result, a->unit, a->written}, range);
+      return evaluator.makeQuantity({result, a->unit, a->written}, range);
     bool isWhole = std::floor(result) == result && std::abs(result) < 0x1p53;
-    return isWhole ? Value{int64_t(result), writtenAt(range)}
-                   : makeReal(result, range);
+    return isWhole ? Value{int64_t(result), evaluator.writtenAt(range)}
+                   : evaluator.makeReal(result, range);
   }
   std::optional<double> number = numberOf(a ? right : left);
   bool isScaling =
@@ -108,7 +108,7 @@ std::optional<Value> Evaluator::quantityArithmetic(ast::BinaryOp op,
     return std::nullopt;
   recipe::Quantity result = a ? *a : *b;
   result.amount = realArithmetic(op, result.amount, *number);
-  return makeQuantity(result, range);
+  return evaluator.makeQuantity(result, range);
 }
 
 } // namespace recipec::sema

@@ -91,7 +91,7 @@ std::optional<recipe::Dataflow> Tracer::run() {
   }
   collectDims();
   Tracer* outer = std::exchange(evaluator.tracer, this);
-  Env& env = evaluator.store.make<Env>(*evaluator.schemaScope(model));
+  Env& env = evaluator.store.make<Env>(*evaluator.objects.schemaScope(model));
   env.inBlock = true;
   Env& body = evaluator.store.make<Env>(env);
   body.outer = &env;
@@ -251,9 +251,9 @@ Value Tracer::callBlock(const Block& block, const ast::Call& node,
   }
   Type tensor = Type::plain(Type::Kind::tensor);
   ScopeArguments names;
-  auto arguments =
-      evaluator.bind(Evaluator::parametersOf(declaration.parameters, block.env),
-                     node, range, env, name, &names, &tensor);
+  auto arguments = evaluator.calls.bind(
+      Calls::parametersOf(declaration.parameters, block.env), node, range, env,
+      name, &names, &tensor);
   if (!arguments)
     return {};
   Env& around = evaluator.store.make<Env>(*block.env);
@@ -285,9 +285,9 @@ Value Tracer::callOp(const Block& op, const ast::Call& node, SourceRange range,
                      const Env& env) {
   Type tensor = Type::plain(Type::Kind::tensor);
   ScopeArguments names;
-  auto arguments = evaluator.bind(
-      Evaluator::parametersOf(op.declaration->parameters, op.env), node, range,
-      env, op.declaration->name.text, &names, &tensor);
+  auto arguments = evaluator.calls.bind(
+      Calls::parametersOf(op.declaration->parameters, op.env), node, range, env,
+      op.declaration->name.text, &names, &tensor);
   if (!arguments)
     return {};
   return record(op, std::move(*arguments), scopeWith(names),
@@ -375,7 +375,7 @@ recipe::Value Tracer::lowerAttribute(const Value& value, const Type& type) {
     }
     return lowered;
   }
-  evaluator.finishValue(value);
+  evaluator.objects.finishValue(value);
   return lower(evaluator, value);
 }
 

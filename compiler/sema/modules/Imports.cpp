@@ -225,7 +225,8 @@ Value Modules::selectedValue(Module& module, const ast::Import& import,
     return poison();
   Module* const* file = target.get<Module*>();
   if (!file) // the value of a data file
-    return evaluator.memberOf(target, selected.name, selected.name.range);
+    return evaluator.lookup.memberOf(target, selected.name,
+                                     selected.name.range);
   ModuleEntry* entry = selectedEntry(**file, selected);
   return entry ? entryValue(**file, *entry) : poison();
 }

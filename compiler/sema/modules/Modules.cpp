@@ -115,10 +115,11 @@ Value Modules::evaluateEntry(Module& module, ModuleEntry& entry) {
   if (auto* let = std::get_if<ast::Let>(&node))
     return evaluator.evaluate(let->value, module.env);
   if (auto* schema = std::get_if<ast::SchemaDecl>(&node))
-    return {evaluator.makeSchema(module, schema->name, schema->body, false),
-            origin};
+    return {
+        evaluator.layers.makeSchema(module, schema->name, schema->body, false),
+        origin};
   if (auto* model = std::get_if<ast::ModelDecl>(&node))
-    return {evaluator.makeSchema(module, model->name, model->body, true),
+    return {evaluator.layers.makeSchema(module, model->name, model->body, true),
             origin};
   if (auto* recipe = std::get_if<ast::RecipeDecl>(&node))
     return evaluator.recipes.valueOf(module, *recipe);

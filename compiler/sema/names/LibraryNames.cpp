@@ -1,6 +1,8 @@
 // Finds declarations of the library by names that a file cannot see:
 // `llama3_8b` without its import, `"meta-llama/Meta-Llama-3-8B"`, `sgd`.
 
+#include "compiler/sema/names/LibraryNames.h"
+
 #include "compiler/sema/Evaluator.h"
 #include "compiler/sema/names/OtherNames.h"
 #include "compiler/sema/types/Quotation.h"
@@ -8,6 +10,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <iterator>
 
 namespace recipec::sema {
 namespace {
@@ -70,20 +73,20 @@ diag::FixIt addImport(const ast::File& file, const std::string& import) {
 
 } // namespace
 
-std::optional<LibraryName> Evaluator::libraryName(std::string_view name,
-                                                  const Module& module,
-                                                  bool isModel) {
+std::optional<LibraryName>
+LibraryNames::find(std::string_view name, const Module& module, bool isModel) {
   std::string wanted = plain(name);
   // Shorter names would match almost anything.
   if (wanted.size() < 4)
     return std::nullopt;
   std::string import, found;
-  for (const std::string& path : loader.standardFiles()) {
+  for (const std::string& path : evaluator.loader.standardFiles()) {
     bool isOfModels = path.starts_with("std/models/");
     bool isOffered =
         isOfModels || (!isModel && (path.starts_with("std/adapters/") ||
                                     path.starts_with("std/schedules/")));
-    const ast::File* file = isOffered ? loader.load(path).file : nullptr;
+    const ast::File* file =
+        isOffered ? evaluator.loader.load(path).file : nullptr;
     if (!file)
       continue;
     for (const ast::Declaration& declaration : file->declarations) {
@@ -112,17 +115,17 @@ std::optional<LibraryName> Evaluator::libraryName(std::string_view name,
                      addImport(*at->file, import)};
 }
 
-std::optional<KnownDeclaration>
-Evaluator::declarationKnownAs(std::string_view name) {
-  for (const std::string& path : loader.standardFiles()) {
-    const ast::File* file =
-        path.starts_with(libraryFolder) ? loader.load(path).file : nullptr;
+std::optional<KnownDeclaration> LibraryNames::knownAs(std::string_view name) {
+  for (const std::string& path : evaluator.loader.standardFiles()) {
+    const ast::File* file = path.starts_with(libraryFolder)
+                                ? evaluator.loader.load(path).file
+                                : nullptr;
     if (!file)
       continue;
     for (const ast::Declaration& declaration : file->declarations) {
       const ast::Name* own = declaredName(declaration);
-      bool isSeen =
-          own && modules.prelude() && modules.prelude()->find(own->text);
+      bool isSeen = own && evaluator.modules.prelude() &&
+                    evaluator.modules.prelude()->find(own->text);
       auto values =
           isSeen ? listedAs(declaration.comments, name) : std::nullopt;
       if (values)
@@ -132,20 +135,21 @@ Evaluator::declarationKnownAs(std::string_view name) {
   return std::nullopt;
 }
 
-std::string Evaluator::aliasOf(const std::string& import,
-                               const Module& module) const {
+std::string LibraryNames::aliasOf(const std::string& import,
+                                  const Module& module) const {
   const Module* at = &module;
   while (at->fallback) // an override's module has no imports
     at = at->fallback;
   return boundName(*at, import);
 }
 
-std::vector<std::string> Evaluator::namesOf(const Schema& schema) {
+std::vector<std::string> LibraryNames::recordsOf(const Schema& schema) {
   std::vector<std::string> names;
-  if (!modules.prelude())
+  if (!evaluator.modules.prelude())
     return names;
-  for (auto& [name, entry] : modules.prelude()->entries) {
-    const Value& value = modules.entryValue(*modules.prelude(), entry);
+  for (auto& [name, entry] : evaluator.modules.prelude()->entries) {
+    const Value& value =
+        evaluator.modules.entryValue(*evaluator.modules.prelude(), entry);
     Object* const* object = value.get<Object*>();
     if (object && (*object)->schema == &schema)
       names.emplace_back(name);
@@ -154,13 +158,47 @@ std::vector<std::string> Evaluator::namesOf(const Schema& schema) {
   return names;
 }
 
-std::optional<Suggestion>
-Evaluator::modelNamed(const Value& value, const Type& type, SourceRange range) {
+/// The digits of a name, which tell `v100` from `h200`.
+static std::string digitsOf(std::string_view name) {
+  std::string digits;
+  std::copy_if(name.begin(), name.end(), std::back_inserter(digits),
+               [](unsigned char c) { return std::isdigit(c); });
+  return digits;
+}
+
+/// `v100` where a device is due, which is no misspelt `a100`: lists the records
+/// of the type that have names, and how another one is described.
+bool LibraryNames::helpWithRecord(diag::Builder& builder, const ast::Name& name,
+                                  const Type& type) {
+  if (type.kind != Type::Kind::schema)
+    return false;
+  const std::vector<std::string> names = recordsOf(*type.schema);
+  if (names.size() < 2)
+    return false;
+  const auto near = diag::didYouMean(name.text, names);
+  const bool isSlip =
+      near && digitsOf(*near) == digitsOf(name.text) &&
+      (plain(*near) == plain(name.text) || plain(name.text)[0] == (*near)[0]);
+  if (isSlip)
+    return false;
+  constexpr size_t mostListed = 12;
+  std::string help = "the library has " + diag::quotedList(names, mostListed);
+  if (!digitsOf(name.text).empty()) // a product, which `gpu` is not
+    help += "; another one is described by amending one of them: `" +
+            near.value_or(names.front()) + " { name = \"" + name.text +
+            "\", ... }`";
+  builder.help(help);
+  return true;
+}
+
+std::optional<Suggestion> LibraryNames::modelNamed(const Value& value,
+                                                   const Type& type,
+                                                   SourceRange range) {
   const std::string* text = value.get<std::string>();
-  const Module* module = modules.find(range.source);
+  const Module* module = evaluator.modules.find(range.source);
   if (!text || !module || type.kind != Type::Kind::model)
     return std::nullopt;
-  auto known = libraryName(*text, *module, true);
+  auto known = find(*text, *module, true);
   if (!known)
     return std::nullopt;
   return Suggestion{"write `" + known->text + "`" +

@@ -1,5 +1,7 @@
 // Looks up names, and the members of records and files.
 
+#include "compiler/sema/names/Lookup.h"
+
 #include "compiler/sema/Evaluator.h"
 #include "compiler/sema/builtins/Builtins.h"
 #include "compiler/sema/names/ForeignWords.h"
@@ -137,7 +139,7 @@ bool helpWithSchemas(Evaluator& evaluator, diag::Builder& builder,
                        value.range.begin == name.range.begin;
   if (!isMaker)
     return false;
-  const Type& type = *evaluator.typeOf(object, slot);
+  const Type& type = *evaluator.objects.typeOf(object, slot);
   std::vector<std::string> names;
   if (type.kind == Type::Kind::schema)
     names.emplace_back(type.schema->name);
@@ -159,13 +161,13 @@ bool helpWithSchemas(Evaluator& evaluator, diag::Builder& builder,
 
 } // namespace
 
-Value Evaluator::letValue(const ast::Let& let, const Env& env) {
+Value Lookup::letValue(const ast::Let& let, const Env& env) {
   std::vector<LetValue>& known = env.object->letValues;
   for (LetValue& entry : known) {
     if (entry.let != &let)
       continue;
     if (entry.isRunning)
-      messages
+      evaluator.messages
           .report(diag::Kind::Recursion, let.name.range,
                   "`" + let.name.text + "` depends on itself")
           .help("give it a value that is computed without it");
@@ -173,7 +175,7 @@ Value Evaluator::letValue(const ast::Let& let, const Env& env) {
   }
   size_t index = known.size();
   known.push_back({&let, true, poison()});
-  Value value = evaluate(let.value, env);
+  Value value = evaluator.evaluate(let.value, env);
   known[index] = {&let, false, value};
   return value;
 }
@@ -181,7 +183,7 @@ Value Evaluator::letValue(const ast::Let& let, const Env& env) {
 // A field that a record has only through its schema does not appear in the
 // text. A parameter, `let` or function further out therefore hides it. A field
 // that the same braces set is not hidden.
-Binding Evaluator::findBinding(std::string_view name, const Env& env) {
+Binding Lookup::findBinding(std::string_view name, const Env& env) {
   Binding field;
   for (const Env* at = &env; at; at = at->outer) {
     if (Binding declared = declaredAt(*at, name))
@@ -199,31 +201,32 @@ Binding Evaluator::findBinding(std::string_view name, const Env& env) {
   return field;
 }
 
-std::optional<Value> Evaluator::lookUp(std::string_view name, const Env& env) {
+std::optional<Value> Lookup::find(std::string_view name, const Env& env) {
   if (Binding binding = findBinding(name, env)) {
     const Env& at = *binding.env;
     if (binding.local)
       return *binding.local;
     if (binding.slot)
-      return force(*at.object, *binding.slot);
+      return evaluator.objects.force(*at.object, *binding.slot);
     if (binding.let)
       return letValue(*binding.let, at);
     if (binding.function)
-      return Value{
-          &std::as_const(store.make<Function>({binding.function, &at})),
-          writtenAt(binding.function->name.range)};
-    return Value{&std::as_const(store.make<Block>({binding.block, &at})),
-                 writtenAt(binding.block->name.range)};
+      return Value{&std::as_const(
+                       evaluator.store.make<Function>({binding.function, &at})),
+                   evaluator.writtenAt(binding.function->name.range)};
+    return Value{
+        &std::as_const(evaluator.store.make<Block>({binding.block, &at})),
+        evaluator.writtenAt(binding.block->name.range)};
   }
   for (Module* module = env.module; module; module = module->fallback)
     if (ModuleEntry* entry = module->find(name))
-      return modules.entryValue(*module, *entry);
-  if (env.inBlock && modules.ops())
-    if (ModuleEntry* entry = modules.ops()->find(name))
-      return modules.entryValue(*modules.ops(), *entry);
-  if (modules.prelude() && env.module != modules.ops())
-    if (ModuleEntry* entry = modules.prelude()->find(name))
-      return modules.entryValue(*modules.prelude(), *entry);
+      return evaluator.modules.entryValue(*module, *entry);
+  if (env.inBlock && evaluator.modules.ops())
+    if (ModuleEntry* entry = evaluator.modules.ops()->find(name))
+      return evaluator.modules.entryValue(*evaluator.modules.ops(), *entry);
+  if (evaluator.modules.prelude() && env.module != evaluator.modules.ops())
+    if (ModuleEntry* entry = evaluator.modules.prelude()->find(name))
+      return evaluator.modules.entryValue(*evaluator.modules.prelude(), *entry);
   if (const BuiltinFunction* function = findBuiltin(name))
     return Value{Builtin{function}, {}};
   for (const Module* module = env.module; module; module = module->fallback)
@@ -233,7 +236,7 @@ std::optional<Value> Evaluator::lookUp(std::string_view name, const Env& env) {
   return std::nullopt;
 }
 
-std::vector<std::string> Evaluator::visibleNames(const Env& env) {
+std::vector<std::string> Lookup::visibleNames(const Env& env) {
   std::vector<std::string> names;
   auto addModule = [&](const Module* module) {
     if (module)
@@ -259,41 +262,47 @@ std::vector<std::string> Evaluator::visibleNames(const Env& env) {
   for (Module* module = env.module; module; module = module->fallback)
     addModule(module);
   if (env.inBlock)
-    addModule(modules.ops());
-  addModule(modules.prelude());
+    addModule(evaluator.modules.ops());
+  addModule(evaluator.modules.prelude());
   for (const BuiltinFunction& function : builtinFunctions())
     names.emplace_back(function.name);
   return names;
 }
 
-void Evaluator::reportUnknownName(const ast::Name& name, const Env& env) {
+void Lookup::reportUnknownName(const ast::Name& name, const Env& env) {
   SourceRange place;
-  if (!running.empty() &&
-      bareLiteral(*this, *running.back().first, *running.back().second,
-                  &place) &&
+  const std::optional<SlotOf> current = evaluator.objects.current();
+  if (current &&
+      bareLiteral(evaluator, *current->object, *current->slot, &place) &&
       place.begin <= name.range.begin && name.range.end <= place.end) {
     // Report a value such as `a2a+p2p` once, not once per name.
-    auto builder =
-        messages.report(diag::Kind::UnknownName, place,
-                        "there is nothing called `" +
-                            std::string(sources.text(place)) + "` here");
+    auto builder = evaluator.messages.report(
+        diag::Kind::UnknownName, place,
+        "there is nothing called `" +
+            std::string(evaluator.sources.text(place)) + "` here");
     helpWithLiteral(builder, name);
     return;
   }
-  const std::string_view text = textAround(sources, name);
-  auto builder = messages.report(
+  const std::string_view text = textAround(evaluator.sources, name);
+  auto builder = evaluator.messages.report(
       diag::Kind::UnknownName, name.range,
       "there is nothing called `" + name.text + "` here" +
           (text.empty() ? "" : ", which `" + std::string(text) + "` reads"));
-  if (helpWithForeignWord(builder, name) || helpWithHole(builder, name) ||
-      helpWithImported(*this, builder, name, env) ||
-      helpWithSection(builder, name, env))
+  const bool isWhole = current && isWholeValue(*current->slot, name.range);
+  if (isWhole &&
+      evaluator.library.helpWithRecord(
+          builder, name,
+          *evaluator.objects.typeOf(*current->object, *current->slot)))
     return;
-  for (const std::string& path : loader.standardFiles())
+  if (helpWithForeignWord(builder, name) || helpWithHole(builder, name) ||
+      helpWithImported(evaluator, builder, name, env) ||
+      helpWithWord(builder, name) || helpWithSection(builder, name, env))
+    return;
+  for (const std::string& path : evaluator.loader.standardFiles())
     if (path.ends_with("/" + name.text + ".recipe")) {
       std::string import = path.substr(0, path.rfind('.'));
       std::replace(import.begin(), import.end(), '/', '.');
-      std::string alias = aliasOf(import, *env.module);
+      std::string alias = evaluator.library.aliasOf(import, *env.module);
       if (alias.empty())
         builder.help("add `import " + import + "`");
       else
@@ -302,36 +311,35 @@ void Evaluator::reportUnknownName(const ast::Name& name, const Env& env) {
       return;
     }
   std::optional<LibraryName> library =
-      libraryName(name.text, *env.module, false);
+      evaluator.library.find(name.text, *env.module, false);
   bool isExact = library && library->text.ends_with("." + name.text);
   if (isExact && helpWithLibrary(builder, name, env))
     return;
   if (helpWithLiteral(builder, name))
     return;
-  bool isValue =
-      !running.empty() && isWholeValue(*running.back().second, name.range);
   std::vector<std::string> names = visibleNames(env);
-  if (isValue) // a function is no value
+  if (isWhole) // a function is no value
     std::erase_if(names, [](const std::string& each) {
       return findBuiltin(each) != nullptr;
     });
   if (builder.suggest(name.range, name.text, names) ||
       helpWithLibrary(builder, name, env))
     return;
-  if (std::optional<KnownDeclaration> own = declarationKnownAs(name.text)) {
-    builder.help("that is `" + own->name + "` here" +
-                 (own->values.empty() ? "" : ": " + own->values));
-    if (own->values.empty())
-      builder.fixIt(name.range, own->name);
-  } else if (isValue)
-    helpWithType(*this, builder, {},
-                 *typeOf(*running.back().first, *running.back().second),
+  if (std::optional<KnownDeclaration> own =
+          evaluator.library.knownAs(name.text)) {
+    builder
+        .help(own->values.empty() ? "that is `" + own->name + "` here"
+                                  : own->values + ": write `" + own->name + "`")
+        .fixIt(name.range, own->name);
+  } else if (isWhole)
+    helpWithType(evaluator, builder, {},
+                 *evaluator.objects.typeOf(*current->object, *current->slot),
                  name.range);
-  else if (!running.empty() &&
-           helpWithSchemas(*this, builder, *running.back().first,
-                           *running.back().second, name))
+  else if (current && helpWithSchemas(evaluator, builder, *current->object,
+                                      *current->slot, name))
     return;
-  else if (sources.text(name.range.source).substr(name.range.end, 1) == "(")
+  else if (evaluator.sources.text(name.range.source)
+               .substr(name.range.end, 1) == "(")
     builder.help("declare it, `fun " + name.text +
                  "(x: int): int = ...`, or import the file that does");
   else
@@ -341,16 +349,17 @@ void Evaluator::reportUnknownName(const ast::Name& name, const Env& env) {
 
 /// Helps with a bare word that is the whole value of a field: a literal of the
 /// field without quotation marks, or a misspelt one.
-bool Evaluator::helpWithLiteral(diag::Builder& builder, const ast::Name& name) {
-  if (running.empty())
+bool Lookup::helpWithLiteral(diag::Builder& builder, const ast::Name& name) {
+  const std::optional<SlotOf> current = evaluator.objects.current();
+  if (!current)
     return false;
-  auto [object, slot] = running.back();
+  auto [object, slot] = *current;
   SourceRange place;
-  auto literal = bareLiteral(*this, *object, *slot, &place);
+  auto literal = bareLiteral(evaluator, *object, *slot, &place);
   if (!literal) {
     if (!isWholeValue(*slot, name.range))
       return false;
-    const Type* type = typeOf(*object, *slot);
+    const Type* type = evaluator.objects.typeOf(*object, *slot);
     std::vector<std::string> literals;
     for (const Type* member : type->members)
       if (member->kind == Type::Kind::literal)
@@ -358,18 +367,44 @@ bool Evaluator::helpWithLiteral(diag::Builder& builder, const ast::Name& name) {
     if (literals.empty())
       return false;
     if (!builder.suggest(name.range, name.text, literals, "\""))
-      helpWithType(*this, builder, {}, *type, name.range);
+      helpWithType(evaluator, builder, {}, *type, name.range);
     return true;
   }
   std::string quoted = "\"" + *literal + "\"";
-  builder.help(quotedAs(sources, place, quoted))
+  builder.help(quotedAs(evaluator.sources, place, quoted))
       .fixIt(place, quoted, diag::Applicability::safe);
   return true;
 }
 
+/// Helps with a bare word that is the whole value of a field of choices or
+/// records as with the same word in quotation marks: `precision = bf16`.
+bool Lookup::helpWithWord(diag::Builder& builder, const ast::Name& name) {
+  const std::optional<SlotOf> current = evaluator.objects.current();
+  if (!current || !isWholeValue(*current->slot, name.range) ||
+      evaluator.sources.kind(name.range.source) != SourceKind::file)
+    return false;
+  auto [object, slot] = *current;
+  const Type& type = *evaluator.objects.typeOf(*object, *slot);
+  // Records that have names, as devices have, are listed instead.
+  if (type.kind == Type::Kind::schema &&
+      !evaluator.library.recordsOf(*type.schema).empty())
+    return false;
+  const auto outer = std::exchange(evaluator.typing, {object, slot});
+  const auto correction =
+      correctionOf(evaluator, {name.text, {}}, type, name.range,
+                   "`" + evaluator.pathOf(*object, slot->name) + "`");
+  evaluator.typing = outer;
+  if (!correction)
+    return false;
+  builder.help(correction->help);
+  if (!correction->replacement.empty())
+    builder.fixIt(name.range, correction->replacement);
+  return true;
+}
+
 /// `"<{role}>"`, where the text is to have the braces.
-bool Evaluator::helpWithHole(diag::Builder& builder, const ast::Name& name) {
-  std::string_view text = sources.text(name.range.source);
+bool Lookup::helpWithHole(diag::Builder& builder, const ast::Name& name) {
+  std::string_view text = evaluator.sources.text(name.range.source);
   uint32_t begin = name.range.begin, end = name.range.end;
   bool isHole = begin > 0 && end < text.size() && text[begin - 1] == '{' &&
                 text[end] == '}';
@@ -386,16 +421,16 @@ bool Evaluator::helpWithHole(diag::Builder& builder, const ast::Name& name) {
 
 /// Helps with a name that is a field of a section, or another tool's name for
 /// one.
-bool Evaluator::helpWithSection(diag::Builder& builder, const ast::Name& name,
-                                const Env& env) {
+bool Lookup::helpWithSection(diag::Builder& builder, const ast::Name& name,
+                             const Env& env) {
   bool isInRecipe = false;
   for (const Env* at = &env; at && !isInRecipe; at = at->outer)
-    isInRecipe = at->object && recipes.loadedSchema() &&
-                 at->object->schema == recipes.loadedSchema();
+    isInRecipe = at->object && evaluator.recipes.loadedSchema() &&
+                 at->object->schema == evaluator.recipes.loadedSchema();
   if (!isInRecipe)
     return false;
   std::vector<std::string> sections =
-      sectionsWith(*this, *recipes.loadedSchema(), name.text);
+      sectionsWith(evaluator, *evaluator.recipes.loadedSchema(), name.text);
   if (sections.size() == 1 || sections.size() == 2) {
     std::string first = sections.front() + "." + name.text;
     std::string second = sections.back() + "." + name.text;
@@ -406,7 +441,26 @@ bool Evaluator::helpWithSection(diag::Builder& builder, const ast::Name& name,
       builder.fixIt(name.range, first);
     return true;
   }
-  auto known = fieldKnownAs(*this, *recipes.loadedSchema(), name.text);
+  auto known =
+      fieldKnownAs(evaluator, *evaluator.recipes.loadedSchema(), name.text);
+  const std::optional<SlotOf> current = evaluator.objects.current();
+  const bool isRecordDue =
+      current && isWholeValue(*current->slot, name.range) &&
+      evaluator.objects.typeOf(*current->object, *current->slot)->kind ==
+          Type::Kind::schema;
+  if (isRecordDue)
+    return false;
+  if (known && known->path.empty() && current &&
+      helpWithSchemas(evaluator, builder, *current->object, *current->slot,
+                      name))
+    return true;
+  // `[bf16, fp32]`, the flags of other tools, as the values of an axis.
+  const std::string quoted = "\"" + name.text + "\"";
+  if (known && known->values.find("`" + quoted + "`") != std::string::npos) {
+    builder.help(quotedAs(evaluator.sources, name.range, quoted))
+        .fixIt(name.range, quoted);
+    return true;
+  }
   if (known)
     builder.help(helpFor(*known));
   if (known && !known->path.empty())
@@ -415,16 +469,17 @@ bool Evaluator::helpWithSection(diag::Builder& builder, const ast::Name& name,
 }
 
 /// Suggests `llama.llama3_8b` for `llama3_8b`, with the import that it needs.
-bool Evaluator::helpWithLibrary(diag::Builder& builder, const ast::Name& name,
-                                const Env& env) {
-  auto known = libraryName(name.text, *env.module, false);
+bool Lookup::helpWithLibrary(diag::Builder& builder, const ast::Name& name,
+                             const Env& env) {
+  auto known = evaluator.library.find(name.text, *env.module, false);
   if (!known)
     return false;
   builder.help("write `" + known->text + "`" +
                (known->import.empty() ? ""
                                       : ", with `import " + known->import +
                                             "` at the top of the file"));
-  bool isArgument = sources.kind(name.range.source) == SourceKind::commandLine;
+  bool isArgument =
+      evaluator.sources.kind(name.range.source) == SourceKind::commandLine;
   if (isArgument && known->added)
     return true;
   builder.fixIt(name.range, known->text, diag::Applicability::safe);
@@ -434,20 +489,20 @@ bool Evaluator::helpWithLibrary(diag::Builder& builder, const ast::Name& name,
   return true;
 }
 
-Value Evaluator::nameValue(const ast::Name& name, const Env& env) {
-  if (std::optional<Value> value = lookUp(name.text, env))
+Value Lookup::valueOf(const ast::Name& name, const Env& env) {
+  if (std::optional<Value> value = find(name.text, env))
     return *value;
   if (name.text == outerName) {
     for (const Env* at = &env; at; at = at->outer)
       if (at->object && at->object->schema) {
         if (Object* container = at->object->container)
-          return {container, writtenAt(name.range)};
+          return {container, evaluator.writtenAt(name.range)};
         break;
       }
-    if (isPartial)
-      ++missing; // another record may contain this one
+    if (evaluator.isPartial)
+      ++evaluator.missing; // another record may contain this one
     else
-      messages
+      evaluator.messages
           .report(diag::Kind::InvalidValue, name.range,
                   "this record is in no other, so that it has no `outer`")
           .help("read `outer` in a record that a recipe holds, `train { ... }` "
@@ -458,42 +513,44 @@ Value Evaluator::nameValue(const ast::Name& name, const Env& env) {
   return poison();
 }
 
-Value Evaluator::memberOf(const Value& base, const ast::Name& member,
-                          SourceRange range) {
+Value Lookup::memberOf(const Value& base, const ast::Name& member,
+                       SourceRange range) {
   if (base.isPoison())
     return poison();
   if (Object* const* object = base.get<Object*>()) {
     if (Slot* slot = (*object)->find(member.text))
-      return force(**object, *slot);
+      return evaluator.objects.force(**object, *slot);
   } else if (Module* const* module = base.get<Module*>()) {
     if (ModuleEntry* entry = (*module)->find(member.text))
-      return modules.entryValue(**module, *entry);
+      return evaluator.modules.entryValue(**module, *entry);
   } else {
-    auto builder = messages.report(diag::Kind::WrongType, range,
-                                   "a value of type `" + typeNameOf(base) +
-                                       "` has no `" + member.text + "`");
+    auto builder =
+        evaluator.messages.report(diag::Kind::WrongType, range,
+                                  "a value of type `" + typeNameOf(base) +
+                                      "` has no `" + member.text + "`");
     // In `hardware.cpu`, `hardware` is the schema and not an imported file. The
     // prelude declares `cpu` itself.
-    bool isKnown = base.is<const Schema*>() && modules.prelude() &&
-                   modules.prelude()->find(member.text);
+    bool isKnown = base.is<const Schema*>() && evaluator.modules.prelude() &&
+                   evaluator.modules.prelude()->find(member.text);
     if (isKnown)
       builder.help("write `" + member.text + "`")
           .fixIt(range, member.text, diag::Applicability::safe);
     else if (base.is<Tensor>() && !helpWithForeignWord(builder, member))
-      builder.help(modules.ops()->find(member.text)
+      builder.help(evaluator.modules.ops()->find(member.text)
                        ? "ops are called with their tensors: `" + member.text +
                              "(x)`"
                        : "ops are called with their tensors, as in `gelu(x)`; "
                          "`recipec doc std.ops` lists them");
+    else if (!base.is<Tensor>())
+      helpWithMethod(builder, member.text, evaluator.sources.text(range));
     return poison();
   }
   reportUnknownMember(base, member.text, member.range, false);
   return poison();
 }
 
-void Evaluator::reportUnknownMember(const Value& base,
-                                    const std::string& member,
-                                    SourceRange range, bool isIndex) {
+void Lookup::reportUnknownMember(const Value& base, const std::string& member,
+                                 SourceRange range, bool isIndex) {
   Module* const* module = base.get<Module*>();
   Object* const* object = base.get<Object*>();
   std::vector<std::string> names;
@@ -509,10 +566,10 @@ void Evaluator::reportUnknownMember(const Value& base,
   std::string message = isMap ? "this map has no key `" + member + "`"
                               : "`" + owner + "` has no " +
                                     (module ? "`" : "field `") + member + "`";
-  auto builder =
-      messages.report(diag::Kind::UnknownName, range, std::move(message));
+  auto builder = evaluator.messages.report(diag::Kind::UnknownName, range,
+                                           std::move(message));
   if (object && !isMap && !isIndex) {
-    auto known = fieldKnownAs(*this, *(*object)->schema, member);
+    auto known = fieldKnownAs(evaluator, *(*object)->schema, member);
     if (known) {
       builder.help(helpFor(*known));
       if (!known->path.empty())
@@ -521,7 +578,7 @@ void Evaluator::reportUnknownMember(const Value& base,
     }
   }
   if (module)
-    if (auto elsewhere = libraryName(member, **module, true);
+    if (auto elsewhere = evaluator.library.find(member, **module, true);
         elsewhere && elsewhere->text.ends_with("." + member)) {
       builder.help("write `" + elsewhere->text + "`, with `import " +
                    elsewhere->import + "`");

@@ -21,10 +21,10 @@ std::unordered_set<std::string> setOf(std::vector<std::string> names) {
 
 NameCheck::NameCheck(Evaluator& evaluator, const Env& scope)
     : evaluator(evaluator), scope(scope), file(*scope.file),
-      names(setOf(evaluator.visibleNames(scope))) {
+      names(setOf(evaluator.lookup.visibleNames(scope))) {
   Env block = scope;
   block.inBlock = true;
-  namesInBlock = setOf(evaluator.visibleNames(block));
+  namesInBlock = setOf(evaluator.lookup.visibleNames(block));
 }
 
 // ---- names
@@ -67,7 +67,9 @@ void NameCheck::name(const ast::Name& name, bool isCalled) {
               : i + 1 == locals.size() ? " and "
                                        : ", ") +
              ("`" + std::string(locals[i]) + "`");
-  builder.help("the block has " + known);
+  builder.help("the block has " + known +
+               "; a dimension is declared between the braces of the model: `" +
+               name.text + " : dim`");
 }
 
 /// Reports a call of a member of an unknown name, `F.silu(x)`, in a block.

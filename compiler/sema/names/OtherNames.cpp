@@ -8,11 +8,34 @@
 
 #include "compiler/sema/values/Comments.h"
 
+#include <algorithm>
+
 namespace recipec::sema {
 namespace {
 
 /// The deepest field of a recipe is `optimizer.lr.warmup`.
 constexpr int deepest = 3;
+
+/// Names that mean something else in another record.
+constexpr std::string_view genericNames[] = {
+    "answer", "assistant", "base",        "context",  "cooldown",
+    "data",   "decay",     "dev",         "dim",      "directory",
+    "eval",   "file",      "files",       "folder",   "frequency",
+    "input",  "inputs",    "instruction", "interval", "keep",
+    "label",  "length",    "limit",       "load",     "loop",
+    "mode",   "modules",   "np",          "offload",  "out",
+    "output", "path",      "paths",       "query",    "question",
+    "repeat", "response",  "restore",     "run",      "save",
+    "scale",  "scaling",   "schedule",    "seq",      "size",
+    "source", "sources",   "stage",       "step",     "steps",
+    "target", "template",  "test",        "to",       "top_k",
+    "total",  "training",  "user",        "val",      "validate",
+};
+
+bool isGeneric(std::string_view name) {
+  return std::find(std::begin(genericNames), std::end(genericNames), name) !=
+         std::end(genericNames);
+}
 
 /// Whether a number may mean two things, as in a union of `steps` and `float`.
 bool takesTwoNumbers(const Type& type) {
@@ -38,14 +61,19 @@ std::vector<const Schema*> schemasOf(const Type& type) {
 std::optional<KnownField> find(Evaluator& evaluator, const Schema& schema,
                                std::string_view name, int depth) {
   for (const ast::Item& item : schema.body->items)
-    if (auto* field = std::get_if<ast::FieldDecl>(&item.node); field)
+    if (auto* field = std::get_if<ast::FieldDecl>(&item.node); field) {
       if (auto values = listedAs(item.comments, name))
-        return KnownField{field->name.text, field->isFixed, *values,
+        return KnownField{field->name.text,
+                          field->isFixed,
+                          *values,
                           !takesTwoNumbers(*evaluator.types.resolve(
-                              *schema.layer.env, field->type))};
+                              *schema.layer.env, field->type)),
+                          &schema,
+                          field};
       else if (std::string why = whyAbsent(item.comments, name); !why.empty())
         return KnownField{"", true, std::move(why)};
-  if (depth == deepest)
+    }
+  if (depth == deepest || isGeneric(name))
     return std::nullopt;
   for (const Field& field : schema.fields) {
     const Type* type =
@@ -60,12 +88,67 @@ std::optional<KnownField> find(Evaluator& evaluator, const Schema& schema,
   return std::nullopt;
 }
 
+/// Adds the names of other tools for the fields of a schema and of the records
+/// in it.
+void addNames(Evaluator& evaluator, const Schema& schema, int depth,
+              std::vector<std::string>& names) {
+  for (const ast::Item& item : schema.body->items)
+    if (std::holds_alternative<ast::FieldDecl>(item.node))
+      for (ListedName& each : namesListedIn(item.comments))
+        if (std::find(names.begin(), names.end(), each.name) == names.end())
+          names.push_back(std::move(each.name));
+  if (depth == deepest)
+    return;
+  for (const Field& field : schema.fields)
+    for (const Schema* inner : schemasOf(*evaluator.types.resolve(
+             *schema.layer.env, field.declaration->type)))
+      addNames(evaluator, *inner, depth + 1, names);
+}
+
 } // namespace
+
+std::optional<std::string> nearestOtherName(Evaluator& evaluator,
+                                            const Schema& schema,
+                                            std::string_view name) {
+  constexpr size_t leastLetters = 5; // shorter ones are near to anything
+  if (name.size() < leastLetters)
+    return std::nullopt;
+  std::vector<std::string> names;
+  addNames(evaluator, schema, 1, names);
+  std::optional<std::string> nearest = diag::didYouMean(name, names);
+  const bool isMeant = nearest && nearest->size() >= leastLetters &&
+                       diag::isSurelyMeant(name, *nearest, {});
+  return isMeant ? nearest : std::nullopt;
+}
 
 std::optional<KnownField> fieldKnownAs(Evaluator& evaluator,
                                        const Schema& schema,
-                                       std::string_view name) {
-  return find(evaluator, schema, name, 1);
+                                       std::string_view name,
+                                       bool isElsewhere) {
+  if (isElsewhere && isGeneric(name))
+    return std::nullopt;
+  if (auto known = find(evaluator, schema, name, 1))
+    return known;
+  // `warmup` of a schedule beside `lr`: a field of a record in this one, not of
+  // a section.
+  for (const Field& field : schema.fields) {
+    const Type& type =
+        *evaluator.types.resolve(*schema.layer.env, field.declaration->type);
+    for (const Type* member : type.members) {
+      const Field* inner = member->kind == Type::Kind::schema && !isElsewhere
+                               ? member->schema->find(name)
+                               : nullptr;
+      if (inner && !inner->declaration->isFixed)
+        return KnownField{field.declaration->name.text + "." +
+                              inner->declaration->name.text,
+                          false,
+                          "",
+                          true,
+                          member->schema,
+                          inner->declaration};
+    }
+  }
+  return std::nullopt;
 }
 
 std::string helpFor(const KnownField& field) {
@@ -73,7 +156,9 @@ std::string helpFor(const KnownField& field) {
     return field.values + ": leave it out";
   return "that is `" + field.path + "` here" +
          (field.isFixed ? ", which is derived: leave it out" : "") +
-         (field.values.empty() ? "" : ": " + field.values);
+         (field.values.empty()
+              ? ""
+              : (field.isFixed ? ", and " : ": ") + field.values);
 }
 
 diag::Applicability applicabilityOf(const KnownField& field) {

@@ -20,12 +20,26 @@ struct KnownField {
   /// Whether a number means the same in both tools. It does not when the field
   /// takes numbers both with and without a unit.
   bool hasOneMeaning = true;
+  /// The declaration of the field and the schema that has it; null where there
+  /// is no such field.
+  const Schema* owner = nullptr;
+  const ast::FieldDecl* declaration = nullptr;
 };
 
 /// The first field that another tool calls `name`, in a schema or in the
-/// records that its fields may hold.
-std::optional<KnownField>
-fieldKnownAs(Evaluator& evaluator, const Schema& schema, std::string_view name);
+/// records that its fields may hold. Names such as `path`, which say nothing
+/// without their record, are those of the schema's own fields alone, and of
+/// none where `isElsewhere`: the name was written in another record.
+std::optional<KnownField> fieldKnownAs(Evaluator& evaluator,
+                                       const Schema& schema,
+                                       std::string_view name,
+                                       bool isElsewhere = false);
+
+/// The one name of other tools for a field of a schema, or of the records in
+/// it, that `name` is a misspelling of.
+std::optional<std::string> nearestOtherName(Evaluator& evaluator,
+                                            const Schema& schema,
+                                            std::string_view name);
 
 /// `` that is `batch.micro` here ``
 std::string helpFor(const KnownField& field);

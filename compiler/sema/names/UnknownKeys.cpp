@@ -4,16 +4,23 @@
 #include "compiler/sema/names/UnknownKeys.h"
 
 #include "compiler/sema/Evaluator.h"
+#include "compiler/sema/names/AbsentFields.h"
+#include "compiler/sema/names/MeantValues.h"
 #include "compiler/sema/names/OtherNames.h"
 #include "compiler/sema/names/Sections.h"
+#include "compiler/sema/types/Examples.h"
 
 #include <algorithm>
+#include <cctype>
 
 namespace recipec::sema {
 namespace {
 
 /// A shorter beginning of a name says too little.
 constexpr size_t leastPrefix = 3;
+
+/// More fields than this are not listed.
+constexpr size_t mostListed = 24;
 
 /// The one name that begins with `prefix`, `optimizer` for `optim`.
 std::optional<std::string> onlyWith(const std::vector<std::string>& names,
@@ -65,6 +72,20 @@ SourceRange assignmentIn(const ast::File& file, std::span<const ast::Name> path,
   return {};
 }
 
+/// The assignment to `parts` in the braces behind a value, `adamw { ... }`.
+SourceRange assignmentInValue(const ast::File& file, const Member& member,
+                              std::span<const std::string_view> parts) {
+  if (member.value == ast::ExprId::none || member.path.size() >= parts.size())
+    return {};
+  for (size_t i = 0; i < member.path.size(); ++i)
+    if (member.path[i].text != parts[i])
+      return {};
+  const auto* amended = std::get_if<ast::Amend>(&file[member.value].node);
+  return amended ? assignmentIn(file, {}, amended->body, {},
+                                parts.subspan(member.path.size()))
+                 : SourceRange{};
+}
+
 /// Where the layers of a record set a path; not valid where none does.
 SourceRange placeOf(const Object& object, std::string_view path) {
   const std::vector<std::string_view> parts = partsOf(path);
@@ -72,8 +93,10 @@ SourceRange placeOf(const Object& object, std::string_view path) {
     for (const Member& member : layer->members) {
       if (member.given || !layer->env || !layer->env->file)
         continue;
-      const SourceRange found = assignmentIn(*layer->env->file, member.path,
-                                             member.body, member.range, parts);
+      SourceRange found = assignmentIn(*layer->env->file, member.path,
+                                       member.body, member.range, parts);
+      if (!found.isValid())
+        found = assignmentInValue(*layer->env->file, member, parts);
       if (found.isValid())
         return found;
     }
@@ -89,41 +112,228 @@ const Schema* onlySchema(const Type& type) {
   return only;
 }
 
+/// A text without its line breaks and alignment.
+std::string onOneLine(std::string_view text) {
+  std::string line;
+  for (char c : text)
+    if (!std::isspace(static_cast<unsigned char>(c)))
+      line += c;
+    else if (!line.ends_with(' '))
+      line += ' ';
+  return line;
+}
+
+/// `` , which line 28 sets: `lr = 2e-5`; leave this out `` where the record
+/// sets the path in the same file.
+std::string leaveOut(Evaluator& evaluator, const Object& object,
+                     std::string_view path, const ast::Name& name) {
+  const SourceRange set = placeOf(object, path);
+  if (!set.isValid() || evaluator.isLibrary(set) ||
+      set.source != name.range.source)
+    return {};
+  return ", which line " +
+         std::to_string(
+             evaluator.sources.lineColumn(set.source, set.begin).line) +
+         " sets: `" + onOneLine(evaluator.sources.text(set)) +
+         "`; change it there, or leave this out";
+}
+
+/// The name of a field of the same record.
+void helpWithOwnField(Evaluator& evaluator, diag::Builder& builder,
+                      const Object& object, const Layer& layer,
+                      const Member& member, KnownField own) {
+  const ast::Name& name = member.path.front();
+  // `dataset { ... }` is the section, not the one field in it.
+  const size_t dot = own.path.find('.');
+  if (member.body != ast::BodyId::none && dot != own.path.npos &&
+      own.declaration &&
+      evaluator.types.resolve(*own.owner->layer.env, own.declaration->type)
+              ->kind != Type::Kind::schema) {
+    const std::string section = own.path.substr(0, dot);
+    builder.help("that is `" + section + "` here").fixIt(name.range, section);
+    return;
+  }
+  if (std::string set = leaveOut(evaluator, object, own.path, name);
+      !set.empty()) {
+    builder.help("that is `" + own.path + "` here" + set);
+    return;
+  }
+  const MeantValue value = member.path.size() == 1
+                               ? meantValue(evaluator, own, layer, member)
+                               : MeantValue();
+  const std::string setting = settingOf(evaluator, own, own.path, value);
+  const bool isOther = value.kind == MeantValue::Kind::mended ||
+                       value.kind == MeantValue::Kind::settings;
+  if (isOther && !own.isFixed &&
+      evaluator.sources.kind(member.range.source) == SourceKind::file) {
+    builder.help("that is `" + own.path + "` here: write `" + setting + "`")
+        .fixIt(member.range, setting,
+               own.hasOneMeaning ? diag::Applicability::safe
+                                 : diag::Applicability::maybe);
+    return;
+  }
+  const Member* const other = own.path.find('.') == own.path.npos
+                                  ? excludedBy(*object.schema, own.path, layer)
+                                  : nullptr;
+  if (other && value.kind == MeantValue::Kind::asWritten) {
+    builder.label(other->range, "");
+    builder.help("that is `" + own.path + "` here: write `" + setting +
+                 "` in place of `" +
+                 onOneLine(evaluator.sources.text(other->range)) +
+                 "`, or leave it out");
+    return;
+  }
+  if (value.kind == MeantValue::Kind::unfit && own.values.empty()) {
+    builder.help("that is `" + own.path + "` here, of type `" +
+                 nameOf(*evaluator.types.resolve(*own.owner->layer.env,
+                                                 own.declaration->type)) +
+                 "`: write, for example, `" + setting + "`");
+    return;
+  }
+  builder.help(helpFor(own));
+  if (!own.isFixed && own.values.empty())
+    builder.fixIt(name.range, own.path, applicabilityOf(own));
+}
+
+/// `` `checkpoint { every = 100 steps }` `` for a path of the recipe.
+std::string inSection(std::string_view path, const std::string& setting) {
+  const size_t dot = path.find('.');
+  if (dot == path.npos)
+    return setting;
+  return std::string(path.substr(0, dot)) + " { " + setting + " }";
+}
+
+/// The name of a field of another section.
+void helpWithFieldElsewhere(Evaluator& evaluator, diag::Builder& builder,
+                            const Layer& layer, const Member& member,
+                            const KnownField& other) {
+  std::string set;
+  if (evaluator.root && !other.isFixed)
+    set = leaveOut(evaluator, *evaluator.root, other.path, member.path.front());
+  const bool isFile =
+      evaluator.sources.kind(member.range.source) == SourceKind::file;
+  if (!set.empty() || other.isFixed || !other.values.empty() || !isFile ||
+      !other.owner || member.path.size() != 1) {
+    builder.help(set.empty() ? helpFor(other)
+                             : "that is `" + other.path + "` here" + set);
+    return;
+  }
+  const MeantValue value = meantValue(evaluator, other, layer, member);
+  const size_t dot = other.path.find('.');
+  const std::string setting = settingOf(
+      evaluator, other,
+      dot == other.path.npos ? other.path : other.path.substr(dot + 1), value);
+  const bool isKnown = value.kind != MeantValue::Kind::unfit &&
+                       value.kind != MeantValue::Kind::unknown &&
+                       value.kind != MeantValue::Kind::settings;
+  builder.help(
+      helpFor(other) +
+      (isKnown ? ": write `" + inSection(other.path, setting) + "`"
+       : value.kind == MeantValue::Kind::unfit
+           ? ": write, for example, `" + inSection(other.path, setting) + "`"
+           : ""));
+}
+
 /// Where the name is what another tool calls a field of the schema, or else of
 /// the recipe.
 bool helpWithOtherName(Evaluator& evaluator, diag::Builder& builder,
-                       const Object& object, const ast::Name& name) {
+                       const Object& object, const Layer& layer,
+                       const Member& member) {
+  const ast::Name& name = member.path.front();
   const Schema& schema = *object.schema;
   if (std::optional<KnownField> own =
           fieldKnownAs(evaluator, schema, name.text)) {
-    const SourceRange set = placeOf(object, own->path);
-    if (set.isValid() && !evaluator.isLibrary(set) &&
-        set.source == name.range.source) {
-      builder.help(
-          helpFor(*own) + ", which line " +
-          std::to_string(
-              evaluator.sources.lineColumn(set.source, set.begin).line) +
-          " sets: `" + std::string(evaluator.sources.text(set)) +
-          "`; leave this out");
-      return true;
-    }
-    builder.help(helpFor(*own));
-    if (!own->isFixed && own->values.empty())
-      builder.fixIt(name.range, own->path, applicabilityOf(*own));
+    helpWithOwnField(evaluator, builder, object, layer, member, *own);
     return true;
   }
-  if (!evaluator.recipes.loadedSchema() ||
-      &schema == evaluator.recipes.loadedSchema())
+  const bool isLibrary = evaluator.isLibrary(schema.range);
+  if (isLibrary)
+    if (std::string_view help = insteadOf(schema.name, name.text);
+        !help.empty()) {
+      builder.help(std::string(help));
+      return true;
+    }
+  const Schema* const recipes = evaluator.recipes.loadedSchema();
+  if (!recipes || &schema == recipes)
     return false;
   // A name of our own, `dir` say, is that of its sections.
-  if (!sectionsWith(evaluator, *evaluator.recipes.loadedSchema(), name.text)
-           .empty())
+  if (!sectionsWith(evaluator, *recipes, name.text).empty())
     return false;
   std::optional<KnownField> other =
-      fieldKnownAs(evaluator, *evaluator.recipes.loadedSchema(), name.text);
+      fieldKnownAs(evaluator, *recipes, name.text, true);
   if (other)
-    builder.help(helpFor(*other));
+    helpWithFieldElsewhere(evaluator, builder, layer, member, *other);
   return other.has_value();
+}
+
+/// `` `data { seed = 42 }` or `train { seed = 42 }` ``
+std::string inSections(const std::vector<std::string>& sections,
+                       const std::string& name, const std::string& value) {
+  std::vector<std::string> texts;
+  for (const std::string& section : sections)
+    texts.push_back(section + " { " + name + " = " + value + " }");
+  return joinAlternatives(texts);
+}
+
+/// A misspelt name of another tool.
+bool helpWithNearName(Evaluator& evaluator, diag::Builder& builder,
+                      const Object& object, const ast::Name& name) {
+  const Schema* const recipes = evaluator.recipes.loadedSchema();
+  for (const Schema* schema : {object.schema, recipes}) {
+    if (!schema)
+      continue;
+    auto near = nearestOtherName(evaluator, *schema, name.text);
+    auto known = near ? fieldKnownAs(evaluator, *schema, *near) : std::nullopt;
+    if (!known)
+      continue;
+    builder.help(known->path.empty()
+                     ? helpFor(*known)
+                     : "`" + *near + "` of other tools is `" + known->path +
+                           "` here" +
+                           (known->values.empty() ? "" : ": " + known->values));
+    return true;
+  }
+  return false;
+}
+
+/// `betas = [0.9, 0.98]` for `beta1` and `beta2`: reports all such keys at
+/// once, at the first of them. False where the keys have fields of their own.
+bool reportKeysOfOneField(Evaluator& evaluator, const Object& object,
+                          const Layer& layer, const Member& member) {
+  if (layer.isArguments)
+    return false;
+  const Schema& schema = *object.schema;
+  const auto keys = keysOfOneField(evaluator, schema, layer, member);
+  if (keys.empty())
+    return false;
+  const std::string setting = settingOfAll(evaluator, schema, layer, keys);
+  if (setting.empty())
+    return false;
+  if (keys.front() != &member)
+    return true;
+  // What the setting takes the place of, with fields that are in the way.
+  std::vector<std::string> names;
+  for (const Member* key : keys)
+    names.push_back(key->path[0].text);
+  const std::string head = setting.substr(0, setting.find(' '));
+  std::vector<std::string> replaced = names;
+  for (const Member& each : layer.members) {
+    const bool isHead = each.path.size() == 1 && each.path[0].text == head;
+    if (isHead)
+      replaced.insert(replaced.begin(), head);
+  }
+  auto builder = evaluator.messages.report(
+      diag::Kind::UnknownKey, member.path[0].range,
+      "`" + std::string(schema.name) + "` has no field" +
+          (names.size() > 1 ? "s " : " ") +
+          diag::quotedList(names, names.size()));
+  for (size_t i = 1; i < keys.size(); ++i)
+    builder.label(keys[i]->path[0].range, "");
+  builder.help("write `" + setting + "` in place of " +
+               diag::quotedList(replaced, replaced.size()));
+  if (keys.size() == 1 && replaced.size() == 1)
+    builder.fixIt(member.range, setting);
+  return true;
 }
 
 /// `trainer.max_steps` for `train.steps`: the section and its field at once.
@@ -145,7 +355,8 @@ bool helpWithOtherPath(Evaluator& evaluator, diag::Builder& builder,
   if (!schema)
     return false;
   const ast::Name& name = member.path[1];
-  KnownField meant{name.text};
+  KnownField meant;
+  meant.path = name.text;
   if (!schema->find(name.text)) {
     auto known = fieldKnownAs(evaluator, *schema, name.text);
     if (!known || known->path.empty())
@@ -197,22 +408,90 @@ bool helpWithModelField(Evaluator& evaluator, diag::Builder& builder,
   return false;
 }
 
+/// Whether a path leads to a field of the recipe. Below the model any name may
+/// be a field.
+bool isPathOfRecipe(Evaluator& evaluator, std::string_view path) {
+  const Schema* schema = evaluator.recipes.loadedSchema();
+  for (std::string_view part : partsOf(path)) {
+    const Field* field = schema ? schema->find(part) : nullptr;
+    if (!field)
+      return false;
+    const Type& type =
+        *evaluator.types.resolve(*schema->layer.env, field->declaration->type);
+    if (type.kind == Type::Kind::model)
+      return true;
+    schema = onlySchema(type);
+  }
+  return true;
+}
+
+/// `--set tp=2` for `parallel.tp=2`, `base.parallel.tp=2`, `parallel_tp=2` or
+/// `Parallel.TP=2`: the path that was meant, with the value that was given.
+bool helpWithArgument(Evaluator& evaluator, diag::Builder& builder,
+                      const Object& object, const Member& member) {
+  const SourceRange first = member.path.front().range;
+  if (evaluator.sources.kind(first.source) != SourceKind::commandLine ||
+      object.schema != evaluator.recipes.loadedSchema() || member.given ||
+      member.range.source != first.source)
+    return false;
+  std::string path, rest;
+  for (const ast::Name& name : member.path) {
+    path += (path.empty() ? "" : ".") + name.text;
+    if (&name != &member.path.front())
+      rest += (rest.empty() ? "" : ".") + name.text;
+  }
+  std::string lower = path;
+  std::transform(lower.begin(), lower.end(), lower.begin(),
+                 [](unsigned char c) { return char(std::tolower(c)); });
+  std::vector<std::string> candidates = {lower, rest};
+  for (size_t at = lower.find('_'); at != lower.npos;
+       at = lower.find('_', at + 1)) {
+    candidates.push_back(lower);
+    candidates.back()[at] = '.';
+  }
+  for (const std::string& section :
+       sectionsWith(evaluator, *object.schema, path))
+    candidates.push_back(section + "." + path);
+  const SourceRange whole = cover(first, member.path.back().range);
+  for (const std::string& meant : candidates) {
+    if (meant.empty() || meant == path || !isPathOfRecipe(evaluator, meant))
+      continue;
+    std::string argument(evaluator.sources.text(member.range));
+    argument.replace(0, whole.end - whole.begin, meant);
+    const bool isPlain = argument.find_first_of(" \"'{}[]()$") == argument.npos;
+    const bool isQuotable = argument.find('\'') == argument.npos;
+    builder
+        .help("write `--set " +
+              (isPlain      ? argument
+               : isQuotable ? "'" + argument + "'"
+                            : meant + "=...") +
+              "`")
+        .fixIt(whole, meant);
+    return true;
+  }
+  return false;
+}
+
 } // namespace
 
 void reportUnknownKey(Evaluator& evaluator, const Object& object,
                       const Layer& layer, const Member& member) {
   const Schema& schema = *object.schema;
   const ast::Name& name = member.path.front();
+  // Help looks at every field of every section.
+  constexpr int mostHelped = 200;
+  const bool isHelped = evaluator.messages.errors() <= mostHelped;
+  if (isHelped && reportKeysOfOneField(evaluator, object, layer, member))
+    return;
   auto builder = evaluator.messages.report(
       layer.isArguments ? diag::Kind::UnknownArgument : diag::Kind::UnknownKey,
       name.range,
       "`" + std::string(schema.name) + "` has no field `" + name.text + "`");
-  // Help looks at every field of every section.
-  constexpr int mostHelped = 200;
-  if (evaluator.messages.errors() > mostHelped)
+  if (!isHelped)
     return;
-  if (helpWithOtherPath(evaluator, builder, object, member) ||
-      helpWithOtherName(evaluator, builder, object, name))
+  if (helpWithArgument(evaluator, builder, object, member) ||
+      helpWithOtherPath(evaluator, builder, object, member) ||
+      helpWithOtherName(evaluator, builder, object, layer, member))
     return;
   std::vector<std::string> names;
   for (const Field& field : schema.fields)
@@ -236,24 +515,48 @@ void reportUnknownKey(Evaluator& evaluator, const Object& object,
   if (!sections.empty()) {
     bool isArgument =
         evaluator.sources.kind(name.range.source) == SourceKind::commandLine;
-    builder.help("`" + name.text + "` is a field of " + joinSections(sections) +
-                 ": write `" +
-                 (isArgument
-                      ? "--set " + sections.front() + "." + name.text + "=...`"
-                      : sections.front() + " { " + name.text + " = ... }`"));
+    std::string set;
+    if (evaluator.root && sections.size() == 1 && !isArgument)
+      set = leaveOut(evaluator, *evaluator.root,
+                     sections.front() + "." + name.text, name);
+    std::string value = "...";
+    if (!isArgument && member.path.size() == 1 && !member.given &&
+        member.value != ast::ExprId::none)
+      value = evaluator.sources.text((*layer.env->file)[member.value].range);
+    if (value.find('\n') != value.npos)
+      value = "...";
+    builder.help(
+        "`" + name.text + "` is a field of " + joinSections(sections) +
+        (!set.empty() ? set
+         : isArgument
+             ? ": write `--set " + sections.front() + "." + name.text + "=...`"
+             : ": write " + inSections(sections, name.text, value)));
     return;
   }
-  if (helpWithModelField(evaluator, builder, object, name))
+  if (const Schema* recipes = evaluator.recipes.loadedSchema();
+      recipes && &schema != recipes && evaluator.isLibrary(schema.range) &&
+      !layer.isArguments) {
+    const Field* outside = recipes->find(name.text);
+    if (outside && !outside->declaration->isFixed) {
+      builder.help("`" + name.text +
+                   "` is a field of the recipe: write it beside `" +
+                   std::string(schema.name) + "`, not in it");
+      return;
+    }
+  }
+  if (helpWithModelField(evaluator, builder, object, name) ||
+      helpWithNearName(evaluator, builder, object, name))
     return;
   if (names.empty() && layer.isArguments)
     builder.help("it takes no arguments: write `" + std::string(schema.name) +
                  "()`");
-  if (names.empty() || names.size() > 16)
+  if (names.empty() || names.size() > mostListed)
     return;
   std::string list;
   for (const std::string& field : names)
     list += (list.empty() ? "`" : ", `") + field + "`";
-  builder.help("its fields are " + list);
+  builder.help((names.size() == 1 ? "its one field is " : "its fields are ") +
+               list);
 }
 
 } // namespace recipec::sema

@@ -56,8 +56,8 @@ Object* requestedSettings(Evaluator& evaluator, const Request& request,
     // The point goes below the overrides, which win.
     layers.insert(layers.end() - std::ptrdiff_t(request.overrides.size()),
                   pointLayer(evaluator, *sweep, *request.point));
-    settings = evaluator.makeObject(settings->schema, std::move(layers),
-                                    settings->range);
+    settings = evaluator.objects.make(settings->schema, std::move(layers),
+                                      settings->range);
   }
   return evaluator.recipes.withChanges(*settings, module, request.changes);
 }
@@ -67,7 +67,7 @@ namespace {
 std::optional<recipe::Dataflow> Analysis::trace(Object& settings) {
   Slot* slot = settings.find("model");
   Object* const* model =
-      slot ? evaluator.force(settings, *slot).get<Object*>() : nullptr;
+      slot ? evaluator.objects.force(settings, *slot).get<Object*>() : nullptr;
   if (!model)
     return std::nullopt;
   bool isWhole =
@@ -95,7 +95,7 @@ std::optional<recipe::Recipe> Analysis::run() {
     return std::nullopt;
   }
   evaluator.root = settings;
-  evaluator.finish(*settings);
+  evaluator.objects.finish(*settings);
   std::optional<recipe::Dataflow> model = trace(*settings);
   if (hasFailed())
     return std::nullopt;

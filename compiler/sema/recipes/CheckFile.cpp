@@ -88,7 +88,7 @@ void FileCheck::checkParameters(const std::vector<ast::Parameter>& parameters) {
 bool FileCheck::isWhole(Object& object) {
   int errors = engine.errors();
   int64_t missing = evaluator.missing;
-  evaluator.finish(object);
+  evaluator.objects.finish(object);
   return evaluator.missing == missing && engine.errors() == errors;
 }
 
@@ -104,13 +104,13 @@ void FileCheck::checkConstant(const Value& value) {
     return;
   const Object& record = **object;
   Object* copy =
-      evaluator.makeObject(record.schema, record.layers, record.range);
+      evaluator.objects.make(record.schema, record.layers, record.range);
   if (!isWhole(*copy))
     return;
   // Nothing is missing, so the conditions of the constant have to hold.
   evaluator.isPartial = false;
-  evaluator.finish(
-      *evaluator.makeObject(record.schema, record.layers, record.range));
+  evaluator.objects.finish(
+      *evaluator.objects.make(record.schema, record.layers, record.range));
   evaluator.isPartial = true;
 }
 
@@ -120,8 +120,8 @@ void FileCheck::checkSchema(const Schema& schema) {
     return;
   for (const Field& field : schema.fields)
     evaluator.types.resolve(module->env, field.declaration->type);
-  Object* object = evaluator.makeObject(&schema, {}, schema.range);
-  NameCheck names(evaluator, *evaluator.schemaScope(*object));
+  Object* object = evaluator.objects.make(&schema, {}, schema.range);
+  NameCheck names(evaluator, *evaluator.objects.schemaScope(*object));
   for (const ast::Item& item : schema.body->items) {
     if (auto* field = std::get_if<ast::FieldDecl>(&item.node)) {
       names.check(field->defaultValue);
@@ -143,8 +143,8 @@ void FileCheck::checkSchema(const Schema& schema) {
 
 void FileCheck::checkModel(const Schema& schema) {
   evaluator.isPartial = false;
-  Object* model = evaluator.makeObject(&schema, {}, schema.range);
-  evaluator.finish(*model);
+  Object* model = evaluator.objects.make(&schema, {}, schema.range);
+  evaluator.objects.finish(*model);
   Tracer(evaluator, *model).run();
   evaluator.isPartial = true;
 }
@@ -155,7 +155,7 @@ void FileCheck::checkRecipe(const ast::RecipeDecl& recipe) {
   Object* settings = evaluator.recipes.settingsOf(recipe, *module, {});
   if (!settings)
     return;
-  evaluator.finish(*settings);
+  evaluator.objects.finish(*settings);
   checkSweep(recipe.name.text, *settings);
 }
 
@@ -170,7 +170,7 @@ void FileCheck::checkSweep(const std::string& name, Object& settings) {
     for (size_t axis = 0; axis < sweep->axes.size(); ++axis)
       varied += &sweep->at(axis, i) != &sweep->axes[axis].values.front();
     if (varied <= 1)
-      evaluator.finish(*evaluator.amended(
+      evaluator.objects.finish(*evaluator.objects.amended(
           settings, pointLayer(evaluator, *sweep, i), settings.range));
   }
 }
@@ -186,7 +186,7 @@ void FileCheck::checkMixin(const Mixin& mixin) {
   Object* settings = evaluator.recipes.settingsOf(mixin);
   if (!settings)
     return;
-  evaluator.finish(*settings);
+  evaluator.objects.finish(*settings);
   checkSweep(declaration.name.text, *settings);
 }
 

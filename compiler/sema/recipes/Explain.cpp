@@ -116,7 +116,7 @@ bool Explainer::takeName(Target& target, const std::string& name,
   }
   target.object = object;
   target.slot = slot;
-  target.value = evaluator.force(*object, *slot);
+  target.value = evaluator.objects.force(*object, *slot);
   target.type = object->elementType;
   if (slot->field)
     target.type = evaluator.types.resolve(*object->schema->layer.env,
@@ -176,14 +176,14 @@ Source Explainer::sourceOf(Object& object, Slot& slot) {
     if (definition.member->given)
       return {};
     return {definition.member->value,
-            evaluator.scopeOf(object, definition, slot.name)};
+            evaluator.objects.scopeOf(object, definition, slot.name)};
   }
   bool hasDefault =
       slot.field && slot.field->declaration->defaultValue != ast::ExprId::none;
   if (isOwn || !hasDefault)
     return {};
   return {slot.field->declaration->defaultValue,
-          evaluator.schemaScope(object, slot.name)};
+          evaluator.objects.schemaScope(object, slot.name)};
 }
 
 bool Explainer::isInRecipe(const Object& object) const {
@@ -195,7 +195,7 @@ bool Explainer::isInRecipe(const Object& object) const {
 
 std::string Explainer::expressionOf(const Source& source) const {
   if (source.expr == ast::ExprId::none ||
-      Evaluator::isConstant(*source.env->file, source.expr))
+      Objects::isConstant(*source.env->file, source.expr))
     return "";
   return std::string(
       evaluator.sources.text((*source.env->file)[source.expr].range));
@@ -241,7 +241,7 @@ std::string Explainer::textOf(const Value& value) {
 std::vector<Explanation::Field> Explainer::fieldsOf(Object& object) {
   std::vector<Explanation::Field> fields;
   for (Slot& slot : object.slots) {
-    const Value& value = evaluator.force(object, slot);
+    const Value& value = evaluator.objects.force(object, slot);
     fields.push_back({std::string(slot.name), textOf(value), value.origin});
   }
   return fields;

@@ -39,16 +39,16 @@ private:
   Object* recordOf(const Value& value, Object& container,
                    std::string_view key) {
     if (const Schema* const* schema = value.get<const Schema*>())
-      return evaluator.copyInto(*evaluator.makeObject(*schema, {}, {}),
-                                container, key);
+      return evaluator.objects.copyInto(
+          *evaluator.objects.make(*schema, {}, {}), container, key);
     Object* const* object = value.get<Object*>();
     if (!object)
       return nullptr;
     const Object* record = *object;
     if (const Schema* schema = schemaOf(container, key);
         schema && !record->schema)
-      record = evaluator.makeObject(schema, record->layers, record->range);
-    return evaluator.copyInto(*record, container, key);
+      record = evaluator.objects.make(schema, record->layers, record->range);
+    return evaluator.objects.copyInto(*record, container, key);
   }
 
   /// The schema that plain braces have as the field's value.
@@ -68,7 +68,7 @@ private:
     for (const ast::Name& name : path) {
       Slot* slot = at->find(name.text);
       Object* const* inner =
-          slot ? evaluator.force(*at, *slot).get<Object*>() : nullptr;
+          slot ? evaluator.objects.force(*at, *slot).get<Object*>() : nullptr;
       if (!inner)
         return nullptr;
       at = *inner;
@@ -89,7 +89,7 @@ private:
     }
     Object* inner = nullptr;
     if (expr != ast::ExprId::none) {
-      const Env* env = evaluator.schemaScope(object, names.front());
+      const Env* env = evaluator.objects.schemaScope(object, names.front());
       inner = recordOf(evaluator.evaluate(expr, *env), object, names.front());
     } else {
       const Type* type = evaluator.types.resolve(*object.schema->layer.env,
@@ -125,14 +125,14 @@ private:
 
   void inner(Object& object, const Layer& layer, const Member& member,
              Names names) {
-    const Env* env = evaluator.scopeOf(
+    const Env* env = evaluator.objects.scopeOf(
         object, sema::Definition{&layer, &member, 0}, member.path[0].text);
     if (member.body != ast::BodyId::none) {
       Object* target = finalRecord(object, member.path);
       if (!target)
         return;
       const Layer* body =
-          evaluator.bodyLayer(*env, member.body, target->schema != nullptr);
+          evaluator.layers.ofBody(*env, member.body, target->schema != nullptr);
       for (const Member& each : body->members)
         this->member(*target, *body, each, names);
       return;

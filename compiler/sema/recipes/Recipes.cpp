@@ -29,11 +29,21 @@ const Object* Recipes::parentOf(Module& module, const ast::RecipeDecl& recipe) {
   Object* const* object = parent.get<Object*>();
   if (object && (*object)->schema == schema())
     return *object;
-  evaluator.messages
-      .report(diag::Kind::WrongType, (*module.file)[recipe.parent].range,
-              "a recipe amends a recipe, and this is of type `" +
-                  typeNameOf(parent) + "`")
-      .help("write the name of a recipe behind `amends`");
+  const std::string kind = typeNameOf(parent);
+  const SourceRange place = (*module.file)[recipe.parent].range;
+  const std::string written(evaluator.sources.text(place));
+  auto builder =
+      evaluator.messages.report(diag::Kind::WrongType, place,
+                                "a recipe amends a recipe, and this is of "
+                                "type `" +
+                                    kind + "`");
+  if (kind == "mixin")
+    builder.help("mixins stand behind `with`: write `recipe " +
+                 recipe.name.text + " with " + written +
+                 " { ... }`, with `amends PARENT` before it if it has a "
+                 "parent");
+  else
+    builder.help("write the name of a recipe behind `amends`");
   return nullptr;
 }
 
@@ -55,10 +65,10 @@ Value Recipes::valueOf(Module& module, const ast::RecipeDecl& recipe) {
     layers.push_back(layer);
   }
   Value name{recipe.name.text, evaluator.writtenAt(recipe.name.range)};
-  layers.push_back(evaluator.givenLayer("name", name));
-  layers.push_back(evaluator.bodyLayer(module.env, recipe.body, true));
+  layers.push_back(evaluator.layers.ofValue("name", name));
+  layers.push_back(evaluator.layers.ofBody(module.env, recipe.body, true));
   Object* object =
-      evaluator.makeObject(recipes, std::move(layers), recipe.name.range);
+      evaluator.objects.make(recipes, std::move(layers), recipe.name.range);
   return {object, evaluator.writtenAt(recipe.name.range)};
 }
 
@@ -96,9 +106,9 @@ Value Recipes::callMixin(const Mixin& mixin, const ast::Call& node,
     return poison();
   }
   Type any = Type::plain(Type::Kind::any);
-  auto bound =
-      evaluator.bind(evaluator.parametersOf(declaration.parameters, mixin.env),
-                     node, range, env, declaration.name.text, nullptr, &any);
+  auto bound = evaluator.calls.bind(
+      evaluator.calls.parametersOf(declaration.parameters, mixin.env), node,
+      range, env, declaration.name.text, nullptr, &any);
   if (!bound)
     return poison();
   Locals& arguments = evaluator.store.make<Locals>();
@@ -112,7 +122,7 @@ Value Recipes::callMixin(const Mixin& mixin, const ast::Call& node,
 
 const Layer* Recipes::layerOf(const Mixin& mixin, Locals* arguments) {
   Layer& layer = evaluator.store.make<Layer>(
-      *evaluator.bodyLayer(*mixin.env, mixin.declaration->body, true));
+      *evaluator.layers.ofBody(*mixin.env, mixin.declaration->body, true));
   layer.locals = arguments;
   return &layer;
 }
@@ -124,8 +134,8 @@ Object* Recipes::settingsOf(const Mixin& mixin) {
   Locals& arguments = evaluator.store.make<Locals>();
   for (const ast::Parameter& parameter : mixin.declaration->parameters)
     arguments.names.emplace_back(parameter.name.text, poison());
-  return evaluator.makeObject(recipes, {layerOf(mixin, &arguments)},
-                              mixin.declaration->name.range);
+  return evaluator.objects.make(recipes, {layerOf(mixin, &arguments)},
+                                mixin.declaration->name.range);
 }
 
 // ---- overrides
@@ -150,8 +160,8 @@ Object* Recipes::withOverrides(const Object& settings, Module& module,
   std::vector<const Layer*> layers = settings.layers;
   for (const Override& override : overrides)
     layers.push_back(overrideLayer(override, module));
-  return evaluator.makeObject(settings.schema, std::move(layers),
-                              settings.range);
+  return evaluator.objects.make(settings.schema, std::move(layers),
+                                settings.range);
 }
 
 const Layer* Recipes::layerOf(const LibraryMixin& named) {
@@ -172,8 +182,8 @@ Object* Recipes::withChanges(const Object& settings, Module& module,
     layers.push_back(layerOf(changes.mixin));
   for (const Override& override : changes.overrides)
     layers.push_back(overrideLayer(override, module));
-  return evaluator.makeObject(settings.schema, std::move(layers),
-                              settings.range);
+  return evaluator.objects.make(settings.schema, std::move(layers),
+                                settings.range);
 }
 
 Object* Recipes::settingsOf(const ast::RecipeDecl& recipe, Module& module,

@@ -201,6 +201,12 @@ std::vector<Selection> Selector::pointsOf(const ast::RecipeDecl& recipe,
   return points;
 }
 
+/// A name without its digits: another number is no misspelling.
+static std::string withoutDigits(std::string name) {
+  std::erase_if(name, [](unsigned char c) { return std::isdigit(c); });
+  return name;
+}
+
 std::optional<std::vector<Selection>>
 Selector::namedPoint(const ast::RecipeDecl& recipe,
                      std::vector<Selection> points) {
@@ -217,7 +223,8 @@ Selector::namedPoint(const ast::RecipeDecl& recipe,
     builder.help("it has no `sweep`: name it without `@" + naming.point + "`");
   else if (meant != names.end())
     builder.help("did you mean `" + *meant + "`?");
-  else if (auto near = diag::didYouMean(name, names))
+  else if (auto near = diag::didYouMean(name, names);
+           near && withoutDigits(*near) != withoutDigits(name))
     builder.help("did you mean `" + *near + "`?");
   else
     builder.help("its points are " + diag::quotedList(names, mostListed));

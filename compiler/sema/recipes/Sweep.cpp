@@ -13,6 +13,7 @@
 
 #include "compiler/base/Utf8.h"
 #include "compiler/recipe/Format.h"
+#include "compiler/sema/recipes/AxisHelp.h"
 #include "compiler/sema/types/Mismatch.h"
 
 #include <algorithm>
@@ -170,7 +171,7 @@ private:
 void SweepReader::collect(const Definition& definition) {
   const Member& member = *definition.member;
   Path path(member.path.begin() + 1, member.path.end());
-  const Env& env = *evaluator.scopeOf(settings, *definition.layer);
+  const Env& env = *evaluator.objects.scopeOf(settings, *definition.layer);
   if (member.body != ast::BodyId::none) {
     collectBody(path, member.body, env);
     return;
@@ -245,7 +246,7 @@ void SweepReader::readAxis(const Written& axis) {
     fail(diag::Kind::WrongType, range,
          "an axis of a sweep is a list of values, and this is of type `" +
              typeNameOf(value) + "`")
-        .help("write `[" + std::string(evaluator.sources.text(range)) + "]`");
+        .help(helpWithAxis(evaluator.sources.text(range)));
     return;
   }
   std::optional<std::vector<Value>> elements =
@@ -323,7 +324,7 @@ void SweepReader::addRecordLeaves(const Path& path, Object& record,
                            ? place
                            : slot.chain.back().member->path.front().range;
     inner.push_back({std::string(slot.name), name});
-    addLeaves(inner, evaluator.force(record, slot), place, result);
+    addLeaves(inner, evaluator.objects.force(record, slot), place, result);
   }
 }
 
@@ -397,7 +398,7 @@ void SweepReader::describeLeaves(const std::string& path, Object& record,
     if (slot.chain.empty() || !isSet(record, slot))
       continue;
     std::string inner = path + "." + std::string(slot.name);
-    const Value& value = evaluator.force(record, slot);
+    const Value& value = evaluator.objects.force(record, slot);
     if (Object* const* object = value.get<Object*>())
       describeLeaves(inner, **object, isSet, element, text);
     else
@@ -468,7 +469,9 @@ void SweepReader::reportOverlap(const Axis& first, const Axis& second,
       .report(diag::Kind::DuplicateName, second.range,
               "the axes `" + first.path + "` and `" + second.path +
                   "` both set `" + field + "`")
-      .label(first.range, "the other axis");
+      .label(first.range, "the other axis")
+      .help("leave one out: a record as value sets several fields together, "
+            "`parallel = [{ tp = 1 }, { tp = 2, pp = 2 }]`");
 }
 
 void SweepReader::checkCount() {
@@ -512,12 +515,18 @@ void SweepReader::checkNames() {
            &sweep.at(axis, i) == &sweep.at(axis, known->second))
       ++axis;
     isGood = false;
+    const SourceRange again = sweep.at(axis, i).range;
+    const SourceRange first = sweep.at(axis, known->second).range;
+    const std::string text(evaluator.sources.text(again));
+    const bool isSame = again != first && text == evaluator.sources.text(first);
     evaluator.messages
-        .report(diag::Kind::DuplicateName, sweep.at(axis, i).range,
+        .report(diag::Kind::DuplicateName, again,
                 "two points of this sweep are called `" + known->first + "`")
-        .label(sweep.at(axis, known->second).range, "the first of them")
-        .help("a point is called by what it sets: give the values names of "
-              "their own, or sweep over the field that differs");
+        .label(first, "the first of them")
+        .help(isSame ? "leave the second `" + text + "` out"
+                     : "a point is called by what it sets: give the values "
+                       "names of their own, or sweep over the field that "
+                       "differs");
     return;
   }
 }
@@ -572,7 +581,7 @@ const Layer* pointLayer(Evaluator& evaluator, const Sweep& sweep,
   layer.env = &evaluator.modules.ops()->env;
   layer.range = sweep.axes.back().range;
   Value name{sweep.nameOf(point), evaluator.writtenAt(layer.range)};
-  const Layer& named = *evaluator.givenLayer("name", name);
+  const Layer& named = *evaluator.layers.ofValue("name", name);
   layer.members.push_back(named.members.front());
   for (size_t i = 0; i < sweep.axes.size(); ++i)
     for (const Setting& setting : sweep.at(i, point).settings) {

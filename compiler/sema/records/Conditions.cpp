@@ -29,6 +29,43 @@ std::string requireMessage(Evaluator& evaluator, const ast::Require& require,
   return "`" + std::string(evaluator.sources.text(range)) + "` does not hold";
 }
 
+/// Cuts the remedy, `write ...` behind a semicolon, off a message.
+std::string cutRemedy(std::string& message) {
+  constexpr std::string_view start = "; write ";
+  const size_t at = message.rfind(start);
+  if (at == message.npos)
+    return {};
+  std::string remedy = message.substr(at + 2);
+  message.resize(at);
+  return remedy;
+}
+
+/// A rule about fields of which a record has one form or another, none of which
+/// is given: `jsonl(path)` without the fields of its samples.
+bool helpWithForms(diag::Builder& builder, const Object& object,
+                   std::string_view rule) {
+  if (!object.schema || object.schema->fields.empty())
+    return false;
+  const std::vector<std::string> forms = formsOf(*object.schema);
+  std::string first;
+  for (const Slot& slot : object.slots) {
+    if (!slot.chain.empty() && rule.find(slot.name) != rule.npos)
+      return false;
+    const std::string* text = slot.value.get<std::string>();
+    if (text && slot.field == &object.schema->fields.front())
+      first = "\"" + *text + "\"";
+  }
+  if (forms.size() < 2 || first.empty())
+    return false;
+  std::vector<std::string> calls;
+  for (const std::string& form : forms)
+    calls.push_back(std::string(object.schema->name) + "(" + first + form +
+                    ")");
+  builder.help("write " + joinAlternatives(calls) +
+               ", with the names of the file's own fields");
+  return true;
+}
+
 /// Lists the operands of a rule that are `none` because nobody set them:
 /// `` `train.steps` or `train.epochs` ``.
 std::string missingOf(Remedies& remedies, const std::vector<Operand>& operands,
@@ -112,7 +149,8 @@ void reportFailed(Evaluator& evaluator, Object& object, size_t layerIndex,
   std::vector<Operand> operands = operandsOf(evaluator, require.condition, env);
   std::vector<const Operand*> candidates =
       suspects(evaluator, operands, &object);
-  const std::string message = requireMessage(evaluator, require, env);
+  std::string message = requireMessage(evaluator, require, env);
+  const std::string remedy = cutRemedy(message);
   const Operand* primary = blamed(candidates, operands, message);
   const Trial trial{object, layerIndex, require, operands};
   Remedies remedies(evaluator, trial);
@@ -136,7 +174,10 @@ void reportFailed(Evaluator& evaluator, Object& object, size_t layerIndex,
                evaluator.isLibrary(range) ? range : ruleRange);
   noteOperands(evaluator, builder, operands, primary ? primary->slot : nullptr);
   helpWithGiven(builder, operands, rule);
-  if (helpWithLengths(builder, operands, rule))
+  if (!remedy.empty())
+    builder.help(remedy);
+  if (!remedy.empty() || helpWithLengths(builder, operands, rule) ||
+      helpWithForms(builder, object, rule))
     proposals.clear();
   if (std::string missing = missingOf(remedies, operands, rule);
       !missing.empty())
@@ -156,9 +197,10 @@ void reportFailed(Evaluator& evaluator, Object& object, size_t layerIndex,
 
 void checkCondition(Evaluator& evaluator, Object& object, size_t layerIndex,
                     const ast::Require& require, SourceRange range) {
-  const Env* env = layerIndex == checkOwnSchema
-                       ? evaluator.schemaScope(object)
-                       : evaluator.scopeOf(object, *object.layers[layerIndex]);
+  const Env* env =
+      layerIndex == checkOwnSchema
+          ? evaluator.objects.schemaScope(object)
+          : evaluator.objects.scopeOf(object, *object.layers[layerIndex]);
   std::optional<bool> holds;
   {
     Messages::Derivation derivation(evaluator.messages, object, nullptr,

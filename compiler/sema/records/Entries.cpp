@@ -135,8 +135,8 @@ private:
 
 } // namespace
 
-void Evaluator::fillMap(Layer& layer, const ast::Body& body, const Env& env) {
-  MapFiller(*this, layer).fill(body, env);
+void Layers::fillMap(Layer& layer, const ast::Body& body, const Env& env) {
+  MapFiller(evaluator, layer).fill(body, env);
 }
 
 } // namespace recipec::sema

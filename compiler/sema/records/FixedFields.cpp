@@ -4,12 +4,22 @@
 
 #include "compiler/sema/Evaluator.h"
 #include "compiler/sema/records/Operands.h"
+#include "compiler/sema/types/Mismatch.h"
 #include "compiler/sema/values/Comments.h"
 
 #include <algorithm>
 
 namespace recipec::sema {
 namespace {
+
+/// Whether a derived field has the value that the user wrote without that.
+bool isAlready(Evaluator& evaluator, Object& object, const Slot& slot,
+               const Value& wanted) {
+  const ast::ExprId id = slot.field->declaration->defaultValue;
+  const Value derived =
+      evaluator.evaluate(id, *evaluator.objects.schemaScope(object, slot.name));
+  return evaluator.operators.isEqual(derived, wanted);
+}
 
 /// `ranks = 16` for `nodes = 2`: the field of the same record that the derived
 /// one follows, with the value that makes it what the user wrote. It is looked
@@ -23,12 +33,25 @@ bool helpWithSource(Evaluator& evaluator, diag::Builder& builder,
   Value wanted;
   {
     Messages::Muted muted(evaluator.messages);
-    wanted = given.member->given
-                 ? *given.member->given
-                 : evaluator.evaluate(given.member->value,
-                                      *evaluator.scopeOf(object, given));
-    operands = directOperands(evaluator, slot.field->declaration->defaultValue,
-                              *evaluator.schemaScope(object, slot.name));
+    wanted =
+        given.member->given
+            ? *given.member->given
+            : evaluator.evaluate(given.member->value,
+                                 *evaluator.objects.scopeOf(object, given));
+    operands =
+        directOperands(evaluator, slot.field->declaration->defaultValue,
+                       *evaluator.objects.schemaScope(object, slot.name));
+  }
+  // What a record inside says is set there.
+  if (operands.size() == 1 && operands[0].object &&
+      operands[0].object->container == &object && operands[0].slot &&
+      evaluator.sources.text(given.member->range).find('\n') ==
+          std::string_view::npos) {
+    const std::string inner(operands[0].object->key);
+    builder.help("it follows `" + inner + "`: write `" + inner + " { " +
+                 std::string(operands[0].slot->name) + " = " +
+                 describe(evaluator, wanted) + " }` instead");
+    return true;
   }
   const int64_t* count = wanted.get<int64_t>();
   if (!count || *count < 1 || *count > int64_t(1) << 32)
@@ -47,22 +70,31 @@ bool helpWithSource(Evaluator& evaluator, diag::Builder& builder,
     Slot* source = operand.slot;
     const bool isFree = source && operand.object == &object && source->field &&
                         !source->field->declaration->isFixed &&
-                        operand.value.is<int64_t>() && source->chain.empty();
+                        operand.value.is<int64_t>();
     if (!isFree)
       continue;
+    const int64_t current = *operand.value.get<int64_t>();
+    const bool isSet = !source->chain.empty();
     for (int64_t candidate : candidates) {
       Messages::Muted muted(evaluator.messages);
-      Object* trial = evaluator.amended(
-          object, evaluator.givenLayer(source->name, {candidate, {}}),
+      Object* trial = evaluator.objects.amended(
+          object, evaluator.layers.ofValue(source->name, {candidate, {}}),
           object.range);
       trial->container = object.container;
       trial->key = object.key;
       Slot* derived = trial->find(slot.name);
       derived->chain.clear();
-      if (!evaluator.isEqual(evaluator.force(*trial, *derived), wanted))
+      if (!evaluator.operators.isEqual(
+              evaluator.objects.force(*trial, *derived), wanted))
         continue;
       const std::string text =
           std::string(source->name) + " = " + std::to_string(candidate);
+      if (isSet && isAlready(evaluator, object, slot, wanted)) {
+        builder.help("leave it out: with `" + std::string(source->name) +
+                     " = " + std::to_string(current) + "` it is " +
+                     std::to_string(*count));
+        return true;
+      }
       builder.help("it follows `" + std::string(source->name) + "`: write `" +
                    text + "` instead");
       if (!given.member->given && given.member->path.size() == 1)

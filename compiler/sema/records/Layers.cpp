@@ -4,6 +4,8 @@
 // A layer lists the assignments in the text and the scope around it, without
 // evaluating anything. Fields that one layer assigns twice are reported.
 
+#include "compiler/sema/records/Layers.h"
+
 #include "compiler/sema/Evaluator.h"
 #include "compiler/sema/records/AssignedPaths.h"
 
@@ -19,9 +21,8 @@ std::string joined(std::span<const ast::Name> path) {
 
 } // namespace
 
-void Evaluator::fillLayer(Layer& layer, const ast::Body& body,
-                          bool isDeclaration) {
-  AssignedPaths assigned(*this);
+void Layers::fill(Layer& layer, const ast::Body& body, bool isDeclaration) {
+  AssignedPaths assigned(evaluator);
   for (const ast::Item& item : body.items) {
     if (auto* node = std::get_if<ast::Assignment>(&item.node)) {
       layer.members.push_back(
@@ -38,7 +39,7 @@ void Evaluator::fillLayer(Layer& layer, const ast::Body& body,
       layer.conditions.push_back(require);
     } else if (!isDeclaration ||
                !std::holds_alternative<ast::FieldDecl>(item.node)) {
-      messages
+      evaluator.messages
           .report(diag::Kind::InvalidItem, item.range,
                   "this cannot stand in a record")
           .help("a record holds `name = value` and `name { ... }`; fields are "
@@ -47,23 +48,21 @@ void Evaluator::fillLayer(Layer& layer, const ast::Body& body,
   }
 }
 
-const Layer* Evaluator::bodyLayer(const Env& env, ast::BodyId body,
-                                  bool isScope) {
-  Layer& layer = store.make<Layer>();
+const Layer* Layers::ofBody(const Env& env, ast::BodyId body, bool isScope) {
+  Layer& layer = evaluator.store.make<Layer>();
   layer.env = &env;
   layer.isScope = isScope;
   layer.range = (*env.file)[body].range;
   if (isScope)
-    fillLayer(layer, (*env.file)[body], false);
+    fill(layer, (*env.file)[body], false);
   else
     fillMap(layer, (*env.file)[body], env);
   return &layer;
 }
 
-const Layer* Evaluator::argumentLayer(const Env& env, const Schema& schema,
-                                      const ast::Call& call,
-                                      SourceRange range) {
-  Layer& layer = store.make<Layer>();
+const Layer* Layers::ofArguments(const Env& env, const Schema& schema,
+                                 const ast::Call& call, SourceRange range) {
+  Layer& layer = evaluator.store.make<Layer>();
   layer.env = &env;
   layer.isArguments = true;
   layer.range = range;
@@ -77,7 +76,7 @@ const Layer* Evaluator::argumentLayer(const Env& env, const Schema& schema,
              schema.fields[next].declaration->isFixed)
         ++next;
       if (next == schema.fields.size()) {
-        messages
+        evaluator.messages
             .report(diag::Kind::UnknownArgument, valueRange,
                     "`" + std::string(schema.name) + "` takes " +
                         std::to_string(given.size()) + " arguments at most")
@@ -88,7 +87,7 @@ const Layer* Evaluator::argumentLayer(const Env& env, const Schema& schema,
     }
     auto [first, isNew] = given.emplace(name->text, valueRange);
     if (!isNew) {
-      messages
+      evaluator.messages
           .report(diag::Kind::DuplicateName, valueRange,
                   "`" + name->text + "` is given twice")
           .label(first->second, "it is given here first")
@@ -103,11 +102,10 @@ const Layer* Evaluator::argumentLayer(const Env& env, const Schema& schema,
   return &layer;
 }
 
-const Layer* Evaluator::tailLayer(const Env& env,
-                                  const Definition& definition) {
+const Layer* Layers::ofTail(const Env& env, const Definition& definition) {
   // This layer holds the rest of a dotted path. Its value is still evaluated in
   // the scope of the braces in which it was written.
-  Layer& layer = store.make<Layer>();
+  Layer& layer = evaluator.store.make<Layer>();
   layer.env = &env;
   layer.range = definition.member->range;
   Member tail = *definition.member;
@@ -116,23 +114,24 @@ const Layer* Evaluator::tailLayer(const Env& env,
   return &layer;
 }
 
-const Layer* Evaluator::givenLayer(std::string_view name, const Value& value) {
-  Layer& layer = store.make<Layer>();
-  layer.env = &modules.ops()->env;
+const Layer* Layers::ofValue(std::string_view name, const Value& value) {
+  Layer& layer = evaluator.store.make<Layer>();
+  layer.env = &evaluator.modules.ops()->env;
   layer.range = value.origin.range;
   Member member;
   member.path = std::span(
-      &store.make<ast::Name>({std::string(name), value.origin.range}), 1);
-  member.given = &store.make<Value>(value);
+      &evaluator.store.make<ast::Name>({std::string(name), value.origin.range}),
+      1);
+  member.given = &evaluator.store.make<Value>(value);
   member.range = value.origin.range;
   member.setsFixed = true;
   layer.members.push_back(member);
   return &layer;
 }
 
-const Schema* Evaluator::makeSchema(Module& module, const ast::Name& name,
-                                    ast::BodyId body, bool isModel) {
-  Schema& schema = store.make<Schema>();
+const Schema* Layers::makeSchema(Module& module, const ast::Name& name,
+                                 ast::BodyId body, bool isModel) {
+  Schema& schema = evaluator.store.make<Schema>();
   schema.name = name.text;
   schema.isModel = isModel;
   schema.file = module.file;
@@ -141,9 +140,9 @@ const Schema* Evaluator::makeSchema(Module& module, const ast::Name& name,
   schema.layer.env = &module.env;
   schema.layer.isScope = true;
   schema.layer.range = schema.body->range;
-  fillLayer(schema.layer, *schema.body, true);
+  fill(schema.layer, *schema.body, true);
   for (const Member& member : schema.layer.members)
-    messages
+    evaluator.messages
         .report(diag::Kind::InvalidItem, member.range,
                 "a schema declares fields; it does not set them")
         .help("write `" + joined(member.path) + " : type = value`");
@@ -153,7 +152,7 @@ const Schema* Evaluator::makeSchema(Module& module, const ast::Name& name,
     if (!field)
       continue;
     if (const Field* first = schema.find(field->name.text))
-      messages
+      evaluator.messages
           .report(diag::Kind::DuplicateName, field->name.range,
                   "`" + field->name.text + "` is declared twice")
           .label(first->declaration->name.range, "it is declared here first")

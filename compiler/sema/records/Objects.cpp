@@ -11,11 +11,14 @@
 // order of the schema. Fields after a failed condition see poison, and report
 // nothing.
 
+#include "compiler/sema/records/Objects.h"
+
 #include "compiler/sema/Evaluator.h"
 #include "compiler/sema/names/UnknownKeys.h"
 #include "compiler/sema/records/Conditions.h"
 #include "compiler/sema/records/FixedFields.h"
 #include "compiler/sema/types/Convert.h"
+#include "compiler/sema/types/Examples.h"
 #include "compiler/sema/types/Mismatch.h"
 #include "compiler/sema/types/Quotation.h"
 
@@ -23,6 +26,40 @@
 
 namespace recipec::sema {
 namespace {
+
+/// `lr = linear`, the name of a schema that needs arguments.
+bool helpWithBareSchema(Evaluator& evaluator, diag::Builder& builder,
+                        const Object& object) {
+  Slot* slot = object.container ? object.container->find(object.key) : nullptr;
+  if (!slot || slot->chain.empty() || !slot->chain.front().isValue() ||
+      slot->chain.front().member->given)
+    return false;
+  const ast::File& file = *slot->chain.front().layer->env->file;
+  const ast::Expr& value = file[slot->chain.front().member->value];
+  if (!std::holds_alternative<ast::NameRef>(value.node) || !object.schema ||
+      object.layers.size() > 0)
+    return false;
+  const auto typing = std::exchange(evaluator.typing, {object.container, slot});
+  const std::string example =
+      exampleOf(evaluator, *object.schema,
+                std::string(evaluator.sources.text(value.range)));
+  evaluator.typing = typing;
+  builder.help("write `" + example + "`").fixIt(value.range, example);
+  return true;
+}
+
+/// A value for a field that is missing: the default of the field that holds its
+/// record, where that is of the same type, `1e-4` for the peak of a schedule.
+std::string exampleForMissing(Evaluator& evaluator, const Object& object,
+                              const Type& type) {
+  Slot* slot = object.container ? object.container->find(object.key) : nullptr;
+  if (!slot || type.kind != Type::Kind::real)
+    return "...";
+  const auto typing = std::exchange(evaluator.typing, {object.container, slot});
+  const std::string example = defaultAsExample(evaluator, type);
+  evaluator.typing = typing;
+  return example.empty() ? "..." : example;
+}
 
 /// `data = { ... }` where a parent's `data` was to be amended.
 bool helpWithReplaced(diag::Builder& builder, const Object& object) {
@@ -54,10 +91,9 @@ bool helpWithReplaced(diag::Builder& builder, const Object& object) {
 
 // ---- making
 
-Object* Evaluator::makeObject(const Schema* schema,
-                              std::vector<const Layer*> layers,
-                              SourceRange range) {
-  Object& object = store.make<Object>();
+Object* Objects::make(const Schema* schema, std::vector<const Layer*> layers,
+                      SourceRange range) {
+  Object& object = evaluator.store.make<Object>();
   object.schema = schema;
   object.layers = std::move(layers);
   object.range = range;
@@ -65,11 +101,12 @@ Object* Evaluator::makeObject(const Schema* schema,
   return &object;
 }
 
-void Evaluator::buildSlots(Object& object) {
+void Objects::buildSlots(Object& object) {
   size_t count = object.schema ? object.schema->fields.size() : 0;
   for (const Layer* layer : object.layers)
     count += layer->members.size();
-  if (!limits.takeBytes(sizeof(Object) + count * sizeof(Slot), object.range))
+  if (!evaluator.limits.takeBytes(sizeof(Object) + count * sizeof(Slot),
+                                  object.range))
     return;
   if (object.schema) {
     object.slots.reserve(object.schema->fields.size());
@@ -85,11 +122,11 @@ void Evaluator::buildSlots(Object& object) {
       addDefinition(object, *layer, member);
 }
 
-void Evaluator::addDefinition(Object& object, const Layer& layer,
-                              const Member& member) {
+void Objects::addDefinition(Object& object, const Layer& layer,
+                            const Member& member) {
   const ast::Name& name = member.path.front();
   if (name.text == sweepName && object.schema &&
-      object.schema == recipes.loadedSchema()) {
+      object.schema == evaluator.recipes.loadedSchema()) {
     object.sweeps.push_back({&layer, &member, 0});
     return;
   }
@@ -97,7 +134,7 @@ void Evaluator::addDefinition(Object& object, const Layer& layer,
   if (!slot) {
     if (object.schema) {
       object.hasUnknownKey = true;
-      reportUnknownKey(*this, object, layer, member);
+      reportUnknownKey(evaluator, object, layer, member);
       return;
     }
     slot = &object.slots.emplace_back();
@@ -109,29 +146,29 @@ void Evaluator::addDefinition(Object& object, const Layer& layer,
   slot->chain.push_back(definition);
 }
 
-Object* Evaluator::copyInto(const Object& object, Object& container,
-                            std::string_view key) {
-  Object* copy = makeObject(object.schema, object.layers, object.range);
+Object* Objects::copyInto(const Object& object, Object& container,
+                          std::string_view key) {
+  Object* copy = make(object.schema, object.layers, object.range);
   copy->elementType = object.elementType;
   copy->container = &container;
   copy->key = key;
   return copy;
 }
 
-Object* Evaluator::amended(const Object& base, const Layer* layer,
-                           SourceRange range) {
+Object* Objects::amended(const Object& base, const Layer* layer,
+                         SourceRange range) {
   std::vector<const Layer*> layers = base.layers;
   layers.push_back(layer);
-  return makeObject(base.schema, std::move(layers), range);
+  return make(base.schema, std::move(layers), range);
 }
 
 // ---- scopes
 
-const Env* Evaluator::scopeOf(Object& object, const Layer& layer,
-                              std::string_view defined) {
+const Env* Objects::scopeOf(Object& object, const Layer& layer,
+                            std::string_view defined) {
   if (!layer.isScope)
     return layer.env;
-  Env& env = store.make<Env>(*layer.env);
+  Env& env = evaluator.store.make<Env>(*layer.env);
   env.outer = layer.env;
   env.object = &object;
   env.layer = &layer;
@@ -141,18 +178,18 @@ const Env* Evaluator::scopeOf(Object& object, const Layer& layer,
   return &env;
 }
 
-const Env* Evaluator::scopeOf(Object& object, const Definition& definition,
-                              std::string_view defined) {
+const Env* Objects::scopeOf(Object& object, const Definition& definition,
+                            std::string_view defined) {
   if (definition.member->env)
     return definition.member->env;
   return scopeOf(object, *definition.layer, defined);
 }
 
-const Env* Evaluator::schemaScope(Object& object, std::string_view defined) {
+const Env* Objects::schemaScope(Object& object, std::string_view defined) {
   return scopeOf(object, object.schema->layer, defined);
 }
 
-bool Evaluator::isConstant(const ast::File& file, ast::ExprId id) {
+bool Objects::isConstant(const ast::File& file, ast::ExprId id) {
   const auto& node = file[id].node;
   if (auto* text = std::get_if<ast::StringLiteral>(&node))
     return text->holes.empty();
@@ -176,7 +213,7 @@ bool Evaluator::isConstant(const ast::File& file, ast::ExprId id) {
 
 // ---- evaluating a slot
 
-const Value& Evaluator::force(Object& object, Slot& slot) {
+const Value& Objects::force(Object& object, Slot& slot) {
   if (slot.state == Slot::State::done)
     return slot.value;
   if (slot.state == Slot::State::running) {
@@ -184,11 +221,11 @@ const Value& Evaluator::force(Object& object, Slot& slot) {
     slot.value = poison();
     return slot.value;
   }
-  Limits::Level level(limits);
-  if (!limits.takeStep(object.range))
+  Limits::Level level(evaluator.limits);
+  if (!evaluator.limits.takeStep(object.range))
     return slot.value;
   slot.state = Slot::State::running;
-  running.emplace_back(&object, &slot);
+  running.push_back({&object, &slot});
   Value value = slotValue(object, slot);
   running.pop_back();
   slot.value = std::move(value);
@@ -196,15 +233,21 @@ const Value& Evaluator::force(Object& object, Slot& slot) {
   return slot.value;
 }
 
-void Evaluator::labelChain(diag::Builder& builder, size_t most) const {
+void Objects::labelChain(diag::Builder& builder, size_t most) const {
   size_t first = running.size() - std::min(running.size(), most);
   for (size_t i = first; i < running.size(); ++i)
-    builder.label(running[i].first->range,
-                  "through `" + std::string(running[i].second->name) + "`");
-  modules.labelChain(builder, most);
+    builder.label(running[i].object->range,
+                  "through `" + std::string(running[i].slot->name) + "`");
+  evaluator.modules.labelChain(builder, most);
 }
 
-void Evaluator::reportCycle(Object& object, Slot& slot) {
+std::optional<SlotOf> Objects::current() const {
+  if (running.empty())
+    return std::nullopt;
+  return running.back();
+}
+
+void Objects::reportCycle(Object& object, Slot& slot) {
   auto placeOf = [](const Slot& slot) {
     if (!slot.chain.empty())
       return slot.chain.back().member->range;
@@ -212,16 +255,16 @@ void Evaluator::reportCycle(Object& object, Slot& slot) {
   };
   auto first =
       std::find_if(running.begin(), running.end(), [&](const auto& entry) {
-        return entry.first == &object && entry.second == &slot;
+        return entry.object == &object && entry.slot == &slot;
       });
   std::vector<CycleLink> links;
   for (auto at = first; at < running.end(); ++at)
     links.push_back(
-        {pathOf(*at->first, at->second->name), placeOf(*at->second)});
-  auto builder = messages.reportRecursion(links);
+        {evaluator.pathOf(*at->object, at->slot->name), placeOf(*at->slot)});
+  auto builder = evaluator.messages.reportRecursion(links);
   for (auto at = first; at < running.end(); ++at) {
     SourceRange place;
-    auto literal = bareLiteral(*this, *at->first, *at->second, &place);
+    auto literal = bareLiteral(evaluator, *at->object, *at->slot, &place);
     if (!literal)
       continue;
     std::string quoted = "\"" + *literal + "\"";
@@ -231,8 +274,8 @@ void Evaluator::reportCycle(Object& object, Slot& slot) {
   }
 }
 
-Value Evaluator::slotValue(Object& object, Slot& slot) {
-  if (reportFixed(*this, object, slot))
+Value Objects::slotValue(Object& object, Slot& slot) {
+  if (reportFixed(evaluator, object, slot))
     return poison();
   size_t first = 0;
   Value value;
@@ -248,7 +291,7 @@ Value Evaluator::slotValue(Object& object, Slot& slot) {
     Object* copy = copyInto(**inner, object, slot.name);
     SourceRange place =
         slot.chain.empty() ? object.range : slot.chain.back().member->range;
-    if (isLibrary(copy->range) && place.isValid())
+    if (evaluator.isLibrary(copy->range) && place.isValid())
       copy->range = place; // now part of the user's record
     value.data = copy;
   }
@@ -257,8 +300,8 @@ Value Evaluator::slotValue(Object& object, Slot& slot) {
   return value;
 }
 
-Value Evaluator::adoptElements(Object& object, const Slot& slot,
-                               const Value& list) {
+Value Objects::adoptElements(Object& object, const Slot& slot,
+                             const Value& list) {
   const std::vector<Value>& elements =
       (*list.get<const ListValue*>())->elements;
   bool hasRecords =
@@ -272,31 +315,32 @@ Value Evaluator::adoptElements(Object& object, const Slot& slot,
     if (!record)
       continue;
     std::string key = std::string(slot.name) + "[" + std::to_string(i) + "]";
-    adopted[i].data = copyInto(
-        **record, object, store.make<ast::Name>({std::move(key), {}}).text);
+    adopted[i].data =
+        copyInto(**record, object,
+                 evaluator.store.make<ast::Name>({std::move(key), {}}).text);
   }
-  Value result = makeList(std::move(adopted), list.origin.range);
+  Value result = evaluator.makeList(std::move(adopted), list.origin.range);
   result.origin = list.origin;
   return result;
 }
 
-const Type* Evaluator::typeOf(const Object& object, const Slot& slot) {
+const Type* Objects::typeOf(const Object& object, const Slot& slot) {
   if (!slot.field)
     return object.elementType;
-  return types.resolve(*object.schema->layer.env,
-                       slot.field->declaration->type);
+  return evaluator.types.resolve(*object.schema->layer.env,
+                                 slot.field->declaration->type);
 }
 
-Value Evaluator::typedSlot(Object& object, Slot& slot, Value value,
-                           SourceRange range) {
+Value Objects::typedSlot(Object& object, Slot& slot, Value value,
+                         SourceRange range) {
   const Type* type = typeOf(object, slot);
   if (!type || value.isPoison())
     return value;
   recipe::Origin origin = value.origin;
-  std::string what = "`" + pathOf(object, slot.name) + "`";
-  auto outer = std::exchange(typing, {&object, &slot});
-  Value typed = expect(*this, value, *type, range, what);
-  typing = outer;
+  std::string what = "`" + evaluator.pathOf(object, slot.name) + "`";
+  auto outer = std::exchange(evaluator.typing, {&object, &slot});
+  Value typed = expect(evaluator, value, *type, range, what);
+  evaluator.typing = outer;
   typed.origin = origin;
   if (type->kind == Type::Kind::dim && !typed.isPoison()) {
     const DimRef* other = typed.get<DimRef>();
@@ -306,46 +350,47 @@ Value Evaluator::typedSlot(Object& object, Slot& slot, Value value,
   return typed;
 }
 
-Value Evaluator::definedValue(Object& object, Slot& slot) {
+Value Objects::definedValue(Object& object, Slot& slot) {
   const Definition& definition = slot.chain.front();
   const Member& member = *definition.member;
   const Env* env = scopeOf(object, definition, slot.name);
-  Value value = member.given ? *member.given : evaluate(member.value, *env);
-  if (slot.field && isDataText(*this, value)) // for example `auto`
-    value = convert(*this, value, *typeOf(object, slot)).value_or(value);
+  Value value =
+      member.given ? *member.given : evaluator.evaluate(member.value, *env);
+  if (slot.field && isDataText(evaluator, value)) // for example `auto`
+    value = convert(evaluator, value, *typeOf(object, slot)).value_or(value);
   // `auto` selects the schema's default.
   if (value.is<recipe::Auto>() && slot.field) {
     const ast::FieldDecl& declaration = *slot.field->declaration;
     const Type* type =
-        types.resolve(*object.schema->layer.env, declaration.type);
-    if (convert(*this, value, *type) &&
+        evaluator.types.resolve(*object.schema->layer.env, declaration.type);
+    if (convert(evaluator, value, *type) &&
         declaration.defaultValue != ast::ExprId::none)
       return defaultValue(object, slot);
   }
   if (member.given)
     return typedSlot(object, slot, std::move(value), member.range);
   SourceRange from = value.origin.range;
-  if (from.isValid() && isData(from.source))
+  if (from.isValid() && evaluator.isData(from.source))
     return typedSlot(object, slot, std::move(value), from);
-  value.origin = writtenAt(member.range);
+  value.origin = evaluator.writtenAt(member.range);
   return typedSlot(object, slot, std::move(value),
                    (*env->file)[member.value].range);
 }
 
-Value Evaluator::defaultValue(Object& object, Slot& slot) {
+Value Objects::defaultValue(Object& object, Slot& slot) {
   SourceRange place =
       slot.chain.empty() ? object.range : slot.chain.back().member->range;
   if (!slot.field) { // braces that amend nothing make a record
     const Type* type = object.elementType;
     const Schema* schema = type ? type->schema : nullptr;
-    return {makeObject(schema, {}, place), writtenAt(place)};
+    return {make(schema, {}, place), evaluator.writtenAt(place)};
   }
   const ast::FieldDecl& declaration = *slot.field->declaration;
   if (declaration.defaultValue != ast::ExprId::none) {
     const Env* env = schemaScope(object, slot.name);
     ast::ExprId expr = declaration.defaultValue;
-    Messages::Derivation derivation(messages, object, &slot, expr);
-    Value value = evaluate(expr, *env);
+    Messages::Derivation derivation(evaluator.messages, object, &slot, expr);
+    Value value = evaluator.evaluate(expr, *env);
     SourceRange range = (*env->file)[expr].range;
     value.origin = {isConstant(*env->file, expr)
                         ? recipe::Origin::Kind::defaultValue
@@ -354,55 +399,62 @@ Value Evaluator::defaultValue(Object& object, Slot& slot) {
     value = typedSlot(object, slot, std::move(value), range);
     return value;
   }
-  const Type* type = types.resolve(*object.schema->layer.env, declaration.type);
+  const Type* type =
+      evaluator.types.resolve(*object.schema->layer.env, declaration.type);
   // Braces after the name of a field make the record that it holds.
   if (type->kind == Type::Kind::schema && !slot.chain.empty()) {
     recipe::Origin origin{recipe::Origin::Kind::defaultValue,
                           slot.field->range};
-    return {makeObject(type->schema, {}, place), origin};
+    return {make(type->schema, {}, place), origin};
   }
   if (!object.hasUnknownKey)
     reportMissing(object, slot);
   return poison();
 }
 
-void Evaluator::reportMissing(Object& object, Slot& slot) {
-  if (isPartial) {
-    ++missing;
+void Objects::reportMissing(Object& object, Slot& slot) {
+  if (evaluator.isPartial) {
+    ++evaluator.missing;
     return;
   }
-  std::string path = pathOf(object, slot.name);
-  const Type* type =
-      types.resolve(*object.schema->layer.env, slot.field->declaration->type);
-  auto builder =
-      messages.report(diag::Kind::MissingField, object.range,
-                      "`" + path + "` is not set, and it has no default");
+  std::string path = evaluator.pathOf(object, slot.name);
+  const Type* type = evaluator.types.resolve(*object.schema->layer.env,
+                                             slot.field->declaration->type);
+  auto builder = evaluator.messages.report(
+      diag::Kind::MissingField, object.range,
+      "`" + path + "` is not set, and it has no default");
   builder.note("it is of type `" + nameOf(*type) + "`", slot.field->range);
-  if (helpWithReplaced(builder, object))
+  if (helpWithReplaced(builder, object)) {
+    object.hasUnknownKey =
+        true; // the other fields are evaluator.missing for this cause
+    return;
+  }
+  if (helpWithBareSchema(evaluator, builder, object))
     return;
   bool isSection = object.container && object.container->container == nullptr;
   std::string choices;
   if (type->kind == Type::Kind::schema)
-    for (const std::string& name : namesOf(*type->schema))
+    for (const std::string& name : evaluator.library.recordsOf(*type->schema))
       choices += (choices.empty() ? ", say `" : ", `") + name + "`";
   if (isSection)
     builder.help("add `" + std::string(object.key) + " { " +
                  std::string(slot.name) + " = ... }`" + choices);
   else
-    builder.help("add `" + std::string(slot.name) + " = ...`" + choices);
+    builder.help("add `" + std::string(slot.name) + " = " +
+                 exampleForMissing(evaluator, object, *type) + "`" + choices);
 }
 
 /// Adds a layer for the braces of each definition from `first` on. Returns
 /// false when one is broken.
-bool Evaluator::addLayers(Object& object, const Slot& slot, size_t first,
-                          bool hasSchema, std::vector<const Layer*>& layers) {
+bool Objects::addLayers(Object& object, const Slot& slot, size_t first,
+                        bool hasSchema, std::vector<const Layer*>& layers) {
   for (size_t i = first; i < slot.chain.size(); ++i) {
     const Definition& definition = slot.chain[i];
     const Env* env = scopeOf(object, definition);
     bool isTail = definition.depth + 1 < definition.member->path.size();
-    layers.push_back(isTail
-                         ? tailLayer(*env, definition)
-                         : bodyLayer(*env, definition.member->body, hasSchema));
+    layers.push_back(isTail ? evaluator.layers.ofTail(*env, definition)
+                            : evaluator.layers.ofBody(
+                                  *env, definition.member->body, hasSchema));
     if (layers.back()->isBroken)
       return false;
   }
@@ -410,43 +462,43 @@ bool Evaluator::addLayers(Object& object, const Slot& slot, size_t first,
 }
 
 /// Reports braces that amend a value without fields.
-void Evaluator::reportNoFields(Object& object, const Slot& slot,
-                               const Value& base, size_t first) {
+void Objects::reportNoFields(Object& object, const Slot& slot,
+                             const Value& base, size_t first) {
   const SourceRange range = slot.chain.back().member->range;
-  const std::string path = pathOf(object, slot.name);
-  auto builder =
-      messages.report(diag::Kind::WrongType, range,
-                      "`" + path + "` is of type `" + typeNameOf(base) +
-                          "`, which has no fields to set");
+  const std::string path = evaluator.pathOf(object, slot.name);
+  auto builder = evaluator.messages.report(diag::Kind::WrongType, range,
+                                           "`" + path + "` is of type `" +
+                                               typeNameOf(base) +
+                                               "`, which has no fields to set");
   std::vector<const Layer*> layers;
   std::optional<Suggestion> list;
   if (const Type* type = typeOf(object, slot);
       type && addLayers(object, slot, first, false, layers))
-    list = withoutNames(*this, {makeObject(nullptr, layers, range), {}}, *type,
+    list = withoutNames(evaluator, {make(nullptr, layers, range), {}}, *type,
                         range);
   builder.help(list ? list->help : "set the whole value: `" + path + " = ...`");
 }
 
-Value Evaluator::amendSlot(Object& object, Slot& slot, const Value& base,
-                           size_t first) {
+Value Objects::amendSlot(Object& object, Slot& slot, const Value& base,
+                         size_t first) {
   const Member& last = *slot.chain.back().member;
   Object* record = nullptr;
   if (Object* const* inner = base.get<Object*>()) {
     record = *inner;
   } else if (const Schema* const* schema = base.get<const Schema*>()) {
-    record = makeObject(*schema, {}, last.range);
+    record = make(*schema, {}, last.range);
   } else if (slot.field &&
              (base.is<recipe::None>() || base.is<recipe::Auto>())) {
     // `rope_scaling { factor = 8 }` amends `none`: make the only record that
     // the field may hold.
-    const Type* type =
-        types.resolve(*object.schema->layer.env, slot.field->declaration->type);
+    const Type* type = evaluator.types.resolve(*object.schema->layer.env,
+                                               slot.field->declaration->type);
     const Schema* only = nullptr;
     for (const Type* member : type->members)
       if (member->kind == Type::Kind::schema)
         only = only ? nullptr : member->schema;
     if (only)
-      record = makeObject(only, {}, last.range);
+      record = make(only, {}, last.range);
   }
   if (!record) {
     reportNoFields(object, slot, base, first);
@@ -455,9 +507,9 @@ Value Evaluator::amendSlot(Object& object, Slot& slot, const Value& base,
   std::vector<const Layer*> layers = record->layers;
   if (!addLayers(object, slot, first, record->schema != nullptr, layers))
     return poison();
-  Value result{makeObject(record->schema, std::move(layers), last.range),
-               writtenAt(last.range)};
-  // The field that holds a map gives the types of its values.
+  Value result{make(record->schema, std::move(layers), last.range),
+               evaluator.writtenAt(last.range)};
+  // The field that holds a map gives the evaluator.types of its values.
   return record->schema
              ? result
              : typedSlot(object, slot, std::move(result), last.range);
@@ -465,24 +517,24 @@ Value Evaluator::amendSlot(Object& object, Slot& slot, const Value& base,
 
 // ---- completeness
 
-void Evaluator::finishValue(const Value& value) {
-  Limits::Level level(limits);
+void Objects::finishValue(const Value& value) {
+  Limits::Level level(evaluator.limits);
   if (Object* const* object = value.get<Object*>()) {
     finish(**object);
     return;
   }
   if (const ListValue* const* list = value.get<const ListValue*>())
     for (const Value& element : (*list)->elements)
-      if (limits.takeStep(element.origin.range))
+      if (evaluator.limits.takeStep(element.origin.range))
         finishValue(element);
 }
 
-void Evaluator::finish(Object& object) {
+void Objects::finish(Object& object) {
   if (object.isChecked)
     return;
   object.isChecked = true;
-  Limits::Level level(limits);
-  if (!limits.takeStep(object.range))
+  Limits::Level level(evaluator.limits);
+  if (!evaluator.limits.takeStep(object.range))
     return;
   if (!object.schema) {
     for (Slot& slot : object.slots)
@@ -494,15 +546,15 @@ void Evaluator::finish(Object& object) {
       if (Slot* slot = object.find(field->name.text))
         finishValue(force(object, *slot));
     } else if (auto* require = std::get_if<ast::Require>(&item.node)) {
-      checkCondition(*this, object, checkOwnSchema, *require, item.range);
+      checkCondition(evaluator, object, checkOwnSchema, *require, item.range);
     }
   }
   for (size_t i = 0; i < object.layers.size(); ++i) {
     const Layer& layer = *object.layers[i];
     for (const ast::Let* let : layer.lets)
-      finishValue(letValue(*let, *scopeOf(object, layer)));
+      finishValue(evaluator.lookup.letValue(*let, *scopeOf(object, layer)));
     for (const ast::Require* require : layer.conditions)
-      checkCondition(*this, object, i, *require,
+      checkCondition(evaluator, object, i, *require,
                      (*layer.env->file)[require->condition].range);
   }
 }

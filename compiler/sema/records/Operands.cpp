@@ -63,7 +63,7 @@ void findOperand(Evaluator& evaluator, ast::ExprId id, const Env& env,
   auto* ref = std::get_if<ast::NameRef>(&node);
   if (!ref)
     return;
-  Binding binding = evaluator.findBinding(ref->name.text, env);
+  Binding binding = evaluator.lookup.findBinding(ref->name.text, env);
   if (binding.slot) {
     operand.object = binding.env->object;
     operand.slot = binding.slot;
@@ -178,7 +178,7 @@ std::vector<Operand> operandsOf(Evaluator& evaluator, ast::ExprId id,
     if (isDerived)
       collectOperands(
           evaluator, operand.slot->field->declaration->defaultValue,
-          *evaluator.schemaScope(*operand.object, operand.slot->name),
+          *evaluator.objects.schemaScope(*operand.object, operand.slot->name),
           operands);
   }
   for (size_t i = 0; i < operands.size(); ++i)

@@ -33,6 +33,8 @@ constexpr int64_t remedyReach = 512;
 constexpr int64_t otherReach = 64;
 /// The most operands whose other values are tried.
 constexpr size_t mostTried = 4;
+/// A longer list is not shortened by trial.
+constexpr size_t mostShortened = 16;
 
 /// Powers of two around a number, the nearest first on either side.
 std::vector<int64_t> nearPowers(int64_t number) {
@@ -72,12 +74,12 @@ bool Remedies::holdsWith(const Operand& operand, const Value& value) {
   layer.members.push_back(member);
 
   const Object& base = isAlone ? trial.object : *evaluator.root;
-  Object* at = evaluator.amended(base, &layer, base.range);
+  Object* at = evaluator.objects.amended(base, &layer, base.range);
   for (std::string_view key :
        isAlone ? std::vector<std::string_view>() : pathTo(&trial.object)) {
     Slot* slot = at->find(key);
     Object* const* inner =
-        slot ? evaluator.force(*at, *slot).get<Object*>() : nullptr;
+        slot ? evaluator.objects.force(*at, *slot).get<Object*>() : nullptr;
     if (!inner)
       return false;
     at = *inner;
@@ -85,15 +87,15 @@ bool Remedies::holdsWith(const Operand& operand, const Value& value) {
   if (trial.layerIndex != checkOwnSchema) {
     if (trial.layerIndex >= at->layers.size())
       return false;
-    return holds(trial.require,
-                 *evaluator.scopeOf(*at, *at->layers[trial.layerIndex]));
+    return holds(trial.require, *evaluator.objects.scopeOf(
+                                    *at, *at->layers[trial.layerIndex]));
   }
   // Earlier conditions of the schema have to hold as well.
   for (const ast::Item& item : at->schema->body->items) {
     auto* condition = std::get_if<ast::Require>(&item.node);
     if (!condition)
       continue;
-    if (!holds(*condition, *evaluator.schemaScope(*at)))
+    if (!holds(*condition, *evaluator.objects.schemaScope(*at)))
       return false;
     if (condition == &trial.require)
       return true;
@@ -151,6 +153,11 @@ std::vector<Value> Remedies::nearestValues(const Operand& operand,
         reach = std::min(remedyReach, i + otherReach);
       found.push_back(value);
     }
+  }
+  // A sign too many: the number without it is nearer to what was meant.
+  if (current < 0 && holdsWith(operand, {-current, {}})) {
+    std::erase(found, -current);
+    found.insert(found.begin(), -current);
   }
   const bool hasNear = !found.empty();
   // When no value nearby helps, try the other operands as bounds.
@@ -220,6 +227,18 @@ std::vector<Value> Remedies::scaledValues(const Operand& operand,
   return {};
 }
 
+/// A quantity with a bound: twice as much, and twice that, till it is enough.
+std::vector<Value> Remedies::doubledValues(const Operand& operand,
+                                           recipe::Quantity current) {
+  constexpr int mostDoublings = 20;
+  for (int i = 0; i < mostDoublings && current.amount > 0; ++i) {
+    current.amount *= 2;
+    if (holdsWith(operand, {current, {}}))
+      return {{current, {}}};
+  }
+  return {};
+}
+
 /// Lists of whole numbers that are as even as may be, the larger ones first: as
 /// long, and of such a sum, as other operands or the list itself.
 std::vector<Value> Remedies::evenLists(const Operand& operand) {
@@ -258,7 +277,7 @@ std::vector<Value> Remedies::evenLists(const Operand& operand) {
 
 /// The other values of a choice.
 std::vector<Value> Remedies::otherValues(const Operand& operand) {
-  const Type* type = evaluator.typeOf(*operand.object, *operand.slot);
+  const Type* type = evaluator.objects.typeOf(*operand.object, *operand.slot);
   std::vector<Value> values;
   if (const bool* holds = operand.value.get<bool>())
     values.push_back({!*holds, {}});
@@ -270,7 +289,7 @@ std::vector<Value> Remedies::otherValues(const Operand& operand) {
         values.push_back({recipe::Quantity{*number, member->unit}, {}});
   for (const Type* member : type ? type->members : std::vector<const Type*>())
     if (member->kind == Type::Kind::literal &&
-        !evaluator.isEqual(operand.value, {member->literal, {}}))
+        !evaluator.operators.isEqual(operand.value, {member->literal, {}}))
       values.push_back({member->literal, {}});
     else if (member->kind == Type::Kind::automatic)
       values.push_back({recipe::Auto{}, {}});
@@ -305,7 +324,7 @@ std::vector<Value> Remedies::defaultValue(const Operand& operand) {
   if (!declared || declared->defaultValue == ast::ExprId::none)
     return {};
   const Value value = evaluator.evaluate(
-      declared->defaultValue, *evaluator.schemaScope(*operand.object));
+      declared->defaultValue, *evaluator.objects.schemaScope(*operand.object));
   const ListValue* const* all = value.get<const ListValue*>();
   const ListValue* const* given = operand.value.get<const ListValue*>();
   if (all && given && (*all)->elements.size() == (*given)->elements.size())
@@ -316,9 +335,23 @@ std::vector<Value> Remedies::defaultValue(const Operand& operand) {
         return {{&std::as_const(mended), {}}};
     }
   const bool isTold = !value.isPoison() &&
-                      !evaluator.isEqual(value, operand.value) &&
+                      !evaluator.operators.isEqual(value, operand.value) &&
                       holdsWith(operand, value);
   return isTold ? std::vector<Value>{value} : std::vector<Value>();
+}
+
+/// The first elements of a list that is too long.
+std::vector<Value> Remedies::beginningOf(const Operand& operand) {
+  const ListValue* const* list = operand.value.get<const ListValue*>();
+  if (!list || (*list)->elements.size() > mostShortened)
+    return {};
+  for (size_t size = (*list)->elements.size(); size > 1; --size) {
+    ListValue& shorter = evaluator.store.make<ListValue>(**list);
+    shorter.elements.resize(size - 1);
+    if (holdsWith(operand, {&std::as_const(shorter), {}}))
+      return {{&std::as_const(shorter), {}}};
+  }
+  return {};
 }
 
 /// Values for which the condition holds, nearest first.
@@ -331,13 +364,19 @@ std::vector<Value> Remedies::helpfulValues(const Operand& operand) {
   else
     values = evenLists(operand);
   for (Value& value : otherValues(operand))
-    if (!evaluator.isEqual(value, operand.value) && holdsWith(operand, value))
+    if (!evaluator.operators.isEqual(value, operand.value) &&
+        holdsWith(operand, value))
       values.push_back(std::move(value));
+  if (auto* quantity = operand.value.get<recipe::Quantity>();
+      quantity && values.empty())
+    values = doubledValues(operand, *quantity);
   const bool hasOthers = !values.empty();
   const double* number = operand.value.get<double>();
   if (!hasOthers && number)
     values = scaledValues(operand, *number);
   isScaled = !hasOthers && !values.empty();
+  if (values.empty())
+    values = beginningOf(operand);
   if (values.empty())
     values = defaultValue(operand);
   // A default with a unit is no suggestion for a number without one.
@@ -378,7 +417,8 @@ std::optional<diag::Proposal> Remedies::remedy(const Operand& operand) {
 /// Tries one string for a field that takes any; true for other fields.
 bool Remedies::mayBeMissed(const Operand& operand) {
   const Type* type =
-      operand.slot ? evaluator.typeOf(*operand.object, *operand.slot) : nullptr;
+      operand.slot ? evaluator.objects.typeOf(*operand.object, *operand.slot)
+                   : nullptr;
   const Value text{std::string("text"), {}};
   if (!type || !canBeTried(operand) || !convert(evaluator, text, *type))
     return true;
@@ -396,7 +436,7 @@ Remedies::leaveOut(const std::vector<const Operand*>& candidates) {
   for (const Operand* operand : candidates)
     if (canBeTried(*operand) && !operand->value.is<recipe::None>() &&
         convert(evaluator, none,
-                *evaluator.typeOf(*operand->object, *operand->slot)))
+                *evaluator.objects.typeOf(*operand->object, *operand->slot)))
       optional.push_back(operand);
   if (optional.size() < 2)
     return std::nullopt;

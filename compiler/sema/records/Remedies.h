@@ -42,7 +42,10 @@ private:
   std::vector<Value> nearestBound(const Operand& operand, double current);
   std::vector<Value> otherValues(const Operand& operand);
   std::vector<Value> scaledValues(const Operand& operand, double current);
+  std::vector<Value> doubledValues(const Operand& operand,
+                                   recipe::Quantity current);
   std::vector<Value> evenLists(const Operand& operand);
+  std::vector<Value> beginningOf(const Operand& operand);
   std::vector<Value> defaultValue(const Operand& operand);
   diag::WayOut wayOut(const Operand& operand, const Value& value,
                       std::string text);

@@ -118,7 +118,7 @@ std::optional<Value> convertMap(Evaluator& evaluator, const Value& value,
     return value;
   // The values of the map are converted on first read.
   Object* map =
-      evaluator.makeObject(nullptr, (*object)->layers, (*object)->range);
+      evaluator.objects.make(nullptr, (*object)->layers, (*object)->range);
   map->elementType = type.element;
   return Value{map, value.origin};
 }
@@ -128,7 +128,7 @@ std::optional<Value> convertRecord(Evaluator& evaluator, const Value& value,
   if (const Schema* const* schema = value.get<const Schema*>()) {
     if (*schema != type.schema)
       return std::nullopt;
-    return Value{evaluator.makeObject(*schema, {}, value.origin.range),
+    return Value{evaluator.objects.make(*schema, {}, value.origin.range),
                  value.origin};
   }
   Object* const* object = value.get<Object*>();
@@ -139,7 +139,7 @@ std::optional<Value> convertRecord(Evaluator& evaluator, const Value& value,
   if ((*object)->schema)
     return std::nullopt;
   return Value{
-      evaluator.makeObject(type.schema, (*object)->layers, (*object)->range),
+      evaluator.objects.make(type.schema, (*object)->layers, (*object)->range),
       value.origin};
 }
 
@@ -147,7 +147,7 @@ std::optional<Value> convertModel(Evaluator& evaluator, const Value& value) {
   if (const Schema* const* schema = value.get<const Schema*>()) {
     if (!(*schema)->isModel)
       return std::nullopt;
-    return Value{evaluator.makeObject(*schema, {}, value.origin.range),
+    return Value{evaluator.objects.make(*schema, {}, value.origin.range),
                  value.origin};
   }
   Object* const* object = value.get<Object*>();
@@ -213,7 +213,8 @@ int64_t distanceTo(Evaluator& evaluator, Object& object, const Schema& schema) {
         *evaluator.types.resolve(*schema.layer.env, field->declaration->type);
     bool isLiteral = type.kind == Type::Kind::literal ||
                      type.kind == Type::Kind::integerLiteral;
-    if (isLiteral && !convert(evaluator, evaluator.force(object, slot), type))
+    if (isLiteral &&
+        !convert(evaluator, evaluator.objects.force(object, slot), type))
       distance += unknownKeyDistance;
   }
   for (const Field& field : schema.fields) {
@@ -375,7 +376,7 @@ static bool recordFits(Evaluator& evaluator, Object& object, const Type& type) {
       due = evaluator.types.resolve(
           *type.schema->layer.env,
           type.schema->find(slot.name)->declaration->type);
-    return fits(evaluator, evaluator.force(object, slot), *due);
+    return fits(evaluator, evaluator.objects.force(object, slot), *due);
   });
 }
 

@@ -9,6 +9,7 @@
 #include "compiler/sema/values/Comments.h"
 
 #include <algorithm>
+#include <iterator>
 
 namespace recipec::sema {
 namespace {
@@ -24,6 +25,16 @@ bool isAskedFor(const ast::FieldDecl& field) {
 
 } // namespace
 
+std::string joinAlternatives(const std::vector<std::string>& names) {
+  std::string text;
+  for (size_t i = 0; i < names.size(); ++i) {
+    if (i > 0)
+      text += i + 1 == names.size() ? " or " : ", ";
+    text += "`" + names[i] + "`";
+  }
+  return text;
+}
+
 std::vector<std::string> formsOf(const Schema& schema) {
   std::vector<std::string> forms;
   if (schema.fields.empty())
@@ -36,6 +47,8 @@ std::vector<std::string> formsOf(const Schema& schema) {
       continue;
     for (const std::string& line : item.comments.leading) {
       size_t begin = line.find('`'), end = line.rfind('`');
+      isForm &= begin != line.npos && line.find("known as") == line.npos &&
+                line.find("other tools") == line.npos;
       if (isForm && begin < end)
         forms.push_back(", " + line.substr(begin + 1, end - begin - 1));
       isForm |= line.find("Written with ") != line.npos;
@@ -181,6 +194,38 @@ std::string exampleOf(Evaluator& evaluator, const Type& type) {
   default:
     return {};
   }
+}
+
+void helpWithUnit(Evaluator& evaluator, diag::Builder& builder,
+                  const Type& quantity, SourceRange range) {
+  const std::string number(evaluator.sources.text(range));
+  const size_t digits = number.find_first_not_of("0123456789._");
+  const bool isBytes = quantity.unit == recipe::Unit::bytes;
+  const std::string_view multiplier =
+      digits == number.npos ? std::string_view()
+                            : std::string_view(number).substr(digits);
+  static constexpr std::string_view multipliers[] = {"k",  "M",  "G",  "T",
+                                                     "Ki", "Mi", "Gi", "Ti"};
+  const bool isMultiplied =
+      digits != 0 && std::count(std::begin(multipliers), std::end(multipliers),
+                                multiplier) > 0;
+  if (isBytes && isMultiplied) {
+    const std::string bytes =
+        multiplier == "k" ? number.substr(0, digits) + "KB" : number + "B";
+    builder.help("write `" + bytes + "`")
+        .fixIt(range, bytes, diag::Applicability::safe);
+    return;
+  }
+  if (!number.empty() && digits == number.npos) {
+    builder.help(
+        "write a unit behind the number: " +
+        (isBytes
+             ? "`" + number + "GiB`, `" + number + "MiB` or `" + number + "B`"
+             : "`" + number + "s`, `" + number + "min` or `" + number + "h`"));
+    return;
+  }
+  builder.help("write a unit behind the number, as in `" +
+               exampleOf(evaluator, quantity) + "`");
 }
 
 } // namespace recipec::sema

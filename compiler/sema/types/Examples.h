@@ -3,6 +3,7 @@
 #ifndef RECIPEC_SEMA_TYPES_EXAMPLES_H
 #define RECIPEC_SEMA_TYPES_EXAMPLES_H
 
+#include "compiler/diag/Diagnostic.h"
 #include "compiler/sema/values/Value.h"
 
 #include <string>
@@ -11,6 +12,9 @@
 namespace recipec::sema {
 
 class Evaluator;
+
+/// `` `1`, `2` or `4` ``
+std::string joinAlternatives(const std::vector<std::string>& names);
 
 /// An example value of the type; empty when there is none.
 std::string exampleOf(Evaluator& evaluator, const Type& type);
@@ -33,6 +37,11 @@ std::vector<std::string> formsOf(const Schema& schema);
 /// none of such records.
 std::string madeOfNumber(Evaluator& evaluator, const Value& value,
                          const Type& type, SourceRange range);
+
+/// Adds the help for a size or a time that was written as a plain number at
+/// `range`: `8G` gets the letter that is missing, `30` may be of several units.
+void helpWithUnit(Evaluator& evaluator, diag::Builder& builder,
+                  const Type& quantity, SourceRange range);
 
 } // namespace recipec::sema
 

@@ -5,17 +5,19 @@
 
 #include "compiler/recipe/Units.h"
 #include "compiler/sema/Evaluator.h"
+#include "compiler/sema/types/Convert.h"
 #include "compiler/sema/types/Examples.h"
 #include "compiler/sema/types/Mismatch.h"
 #include "compiler/sema/values/Comments.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace recipec::sema {
 namespace {
 
 /// Elements of a list that a help writes out.
-constexpr size_t mostElements = 16;
+constexpr size_t mostConverted = 16;
 /// A number whose neighbours a help writes out.
 constexpr double mostWritten = 1e15;
 
@@ -61,13 +63,25 @@ valueOfOtherTools(Evaluator& evaluator, const Value& value, SourceRange range) {
                       : std::nullopt;
   if (!own && comments && value.is<std::string>())
     own = valueListedAs(*comments, "\"" + *value.get<std::string>() + "\"");
+  if (!own && comments && value.is<std::string>())
+    own = valueListedAs(*comments, *value.get<std::string>());
   if (!own)
     return std::nullopt;
   const bool isSetting = own->find(" = ") != own->npos;
   if (!isSetting)
     return Suggestion{"write `" + *own + "`", *own};
-  Suggestion suggestion{
-      "write `" + *own + "` instead of `" + std::string(slot->name) + "`", ""};
+  const std::string name(slot->name);
+  const std::string target = own->substr(0, own->find(' '));
+  const bool isSet = std::any_of(
+      object->slots.begin(), object->slots.end(), [&](const Slot& each) {
+        return each.name == target && !each.chain.empty();
+      });
+  if (isSet)
+    return Suggestion{"change `" + target + "` to `" +
+                          own->substr(own->find("= ") + 2) + "` and leave `" +
+                          name + "` out",
+                      ""};
+  Suggestion suggestion{"write `" + *own + "` instead of `" + name + "`", ""};
   const Member* member =
       slot->chain.empty() ? nullptr : slot->chain.front().member;
   if (member && !member->given && member->path.size() == 1)
@@ -118,13 +132,65 @@ bool helpWithWhole(Evaluator& evaluator, diag::Builder& builder,
   return true;
 }
 
+bool helpWithSweep(Evaluator& evaluator, diag::Builder& builder,
+                   const Value& value, const Type& type, SourceRange range) {
+  const ListValue* const* list = value.get<const ListValue*>();
+  auto [object, slot] = evaluator.typing;
+  const Object* outermost = object;
+  while (outermost && outermost->container)
+    outermost = outermost->container;
+  const std::string written(evaluator.sources.text(range));
+  const bool isOfRecipe = outermost && evaluator.recipes.loadedSchema() &&
+                          outermost->schema == evaluator.recipes.loadedSchema();
+  if (!list || (*list)->elements.size() < 2 || !slot || !isOfRecipe ||
+      written.find('\n') != written.npos || !written.starts_with('['))
+    return false;
+  Messages::Muted muted(evaluator.messages);
+  for (const Value& element : (*list)->elements)
+    if (!convert(evaluator, element, type))
+      return false;
+  const std::string path = evaluator.pathOf(*object, slot->name);
+  const bool isArgument =
+      evaluator.sources.kind(range.source) == SourceKind::commandLine;
+  builder.help(isArgument
+                   ? "several values are a sweep: write `--set 'sweep." + path +
+                         "=" + written + "'`"
+                   : "several values are a sweep: write `sweep { " + path +
+                         " = " + written + " }` in the recipe's braces");
+  return true;
+}
+
+bool helpWithoutAuto(Evaluator& evaluator, diag::Builder& builder,
+                     const Value& value) {
+  const std::string* text = value.get<std::string>();
+  auto [object, slot] = evaluator.typing;
+  const bool isAuto = value.is<recipe::Auto>() || (text && *text == "auto");
+  if (!isAuto || !object || !object->schema || !slot || !slot->field)
+    return false;
+  const ast::ExprId id = slot->field->declaration->defaultValue;
+  const std::string name(slot->name);
+  if (id != ast::ExprId::none) {
+    const ast::Expr& expr = (*object->schema->layer.env->file)[id];
+    builder.help("`" + name +
+                 "` is not derived: leave it out for its default, `" +
+                 std::string(evaluator.sources.text(expr.range)) +
+                 "`, or write a value");
+    return true;
+  }
+  const std::string summary = summaryOf(*object->schema, slot->name);
+  builder.help("`" + name +
+               "` is not derived and has no default: write a value" +
+               (summary.empty() ? "" : " (" + summary + ")"));
+  return true;
+}
+
 bool helpWithBlend(Evaluator& evaluator, diag::Builder& builder,
                    const Value& list, const Type& type) {
   const ListValue* const* all = list.get<const ListValue*>();
   auto [object, slot] = evaluator.typing;
   if (!all || !object || !object->schema || !slot ||
       (*all)->elements.size() % 2 != 0 ||
-      (*all)->elements.size() > mostElements || type.kind != Type::Kind::list ||
+      (*all)->elements.size() > mostConverted || type.kind != Type::Kind::list ||
       !evaluator.modules.prelude())
     return false;
   // The first record that a text alone makes, and the field of numbers.

@@ -27,6 +27,12 @@ bool helpWithCount(Evaluator& evaluator, diag::Builder& builder,
 bool helpWithWhole(Evaluator& evaluator, diag::Builder& builder,
                    const recipe::Quantity& given, const Type& type,
                    SourceRange range);
+/// `parallel.tp = [1, 2]`: several values of one field are a sweep.
+bool helpWithSweep(Evaluator& evaluator, diag::Builder& builder,
+                   const Value& value, const Type& type, SourceRange range);
+/// `auto` for a field that is not derived: its default, or that it has none.
+bool helpWithoutAuto(Evaluator& evaluator, diag::Builder& builder,
+                     const Value& value);
 /// For `[0.7, "a", 0.3, "b"]`, as Megatron lists weights and data, a list of
 /// each, where `type` is a list of records that texts make and the record
 /// around it has a list of numbers.

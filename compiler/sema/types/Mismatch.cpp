@@ -15,6 +15,7 @@
 #include "compiler/sema/types/Intent.h"
 #include "compiler/sema/types/OpArguments.h"
 #include "compiler/sema/types/Quotation.h"
+#include "compiler/sema/types/Sources.h"
 #include "compiler/sema/values/BuiltinFunction.h"
 #include "compiler/sema/values/Comments.h"
 #include "compiler/sema/values/Lower.h"
@@ -46,17 +47,6 @@ template <class Test> const Type* findAlternative(const Type& type, Test test) {
 bool isLiteral(const Type& type) {
   return type.kind == Type::Kind::literal ||
          type.kind == Type::Kind::integerLiteral;
-}
-
-/// `` `1`, `2` or `4` ``
-std::string joinAlternatives(const std::vector<std::string>& names) {
-  std::string text;
-  for (size_t i = 0; i < names.size(); ++i) {
-    if (i > 0)
-      text += i + 1 == names.size() ? " or " : ", ";
-    text += "`" + names[i] + "`";
-  }
-  return text;
 }
 
 void offer(diag::Builder& builder, const Suggestion& suggestion,
@@ -93,8 +83,9 @@ private:
   bool reportText();
 
   bool helpWithSibling(diag::Builder& builder);
+  bool helpWithOtherCount(diag::Builder& builder,
+                          const recipe::Quantity& given);
   bool helpWithSteps(diag::Builder& builder, const recipe::Quantity& given);
-  bool helpWithSources(diag::Builder& builder);
 
   Evaluator& evaluator;
   const Value& value;
@@ -158,7 +149,7 @@ bool Mismatch::reportUnit() {
     if (!quantity && isCount) {
       std::string plain = describe(evaluator, value);
       plain.resize(plain.find(' '));
-      if (!helpWithSibling(builder))
+      if (!helpWithSibling(builder) && !helpWithOtherCount(builder, *given))
         builder.help("write `" + plain + "`, without a unit")
             .fixIt(range, plain, diag::Applicability::safe);
     } else if (!quantity) {
@@ -178,13 +169,18 @@ bool Mismatch::reportUnit() {
   }
   if (!quantity || !value.isNumber())
     return false;
+  const auto own = evaluator.isData(range.source) || !range.isValid()
+                       ? std::nullopt
+                       : valueOfOtherTools(evaluator, value, range);
   auto builder = evaluator.messages.report(diag::Kind::WrongUnit, range,
                                            start + "has no unit");
   bool isCount = quantity->unit != recipe::Unit::bytes &&
                  quantity->unit != recipe::Unit::seconds;
   const double* real = value.get<double>();
-  if (isCount && real && *real != std::floor(*real) &&
-      recipe::isWhole(quantity->unit)) {
+  if (own) {
+    offer(builder, *own, range);
+  } else if (isCount && real && *real != std::floor(*real) &&
+             recipe::isWhole(quantity->unit)) {
     builder.help("write a whole number of " + nameOf(*quantity) + ", as in `" +
                  exampleOf(evaluator, *quantity) + "`");
   } else if (isCount) {
@@ -204,8 +200,7 @@ bool Mismatch::reportUnit() {
                units == 1 ? diag::Applicability::safe
                           : diag::Applicability::maybe);
   } else {
-    builder.help("write a unit behind the number, as in `" +
-                 exampleOf(evaluator, *quantity) + "`");
+    helpWithUnit(evaluator, builder, *quantity, range);
   }
   return true;
 }
@@ -289,6 +284,11 @@ bool Mismatch::reportNumber() {
   } else if (evaluator.isLibrary(range) || written.find('/') != written.npos) {
     builder.help("choose them so that `" + std::string(written) +
                  "` is a whole number");
+  } else if (isNumber && std::abs(*real) < 0x1p53) {
+    const auto below = int64_t(std::floor(*real));
+    builder.help("write " +
+                 (below > 0 ? "`" + std::to_string(below) + "` or " : "") +
+                 "`" + std::to_string(below + 1) + "`");
   } else {
     builder.help("`floor`, `round` and `ceil` make an `int` of a `float`");
   }
@@ -323,7 +323,7 @@ bool Mismatch::helpWithSibling(diag::Builder& builder) {
   if (!object || !object->schema || !value.is<recipe::Quantity>())
     return false;
   const bool isNamedAfterUnit = findAlternative(
-      *evaluator.typeOf(*object, *slot), [&](const Type& candidate) {
+      *evaluator.objects.typeOf(*object, *slot), [&](const Type& candidate) {
         return candidate.kind == Type::Kind::quantity &&
                nameOf(candidate) == slot->name;
       });
@@ -347,6 +347,22 @@ bool Mismatch::helpWithSibling(diag::Builder& builder) {
     return true;
   }
   return false;
+}
+
+/// `global = 4M tokens`, where the comment of the field says that it counts
+/// something else: sequences.
+bool Mismatch::helpWithOtherCount(diag::Builder& builder,
+                                  const recipe::Quantity& given) {
+  auto [object, slot] = evaluator.typing;
+  if (given.unit != recipe::Unit::tokens || !object || !object->schema || !slot)
+    return false;
+  std::string summary = summaryOf(*object->schema, slot->name);
+  if (summary.empty() || summary.starts_with("Tokens"))
+    return false;
+  summary[0] = char(std::tolower(static_cast<unsigned char>(summary[0])));
+  builder.help("`" + std::string(slot->name) + "` counts " + summary +
+               ": write their number, say `32`");
+  return true;
 }
 
 /// Explains how to convert epochs, tokens or time to steps.
@@ -380,41 +396,6 @@ bool Mismatch::helpWithSteps(diag::Builder& builder,
   return true;
 }
 
-/// Helps with a path in place of a data source: lists the schemas of the union
-/// that can be made from one string, as calls.
-bool Mismatch::helpWithSources(diag::Builder& builder) {
-  bool isPath = value.is<std::string>() || value.is<const ListValue*>();
-  std::string text(evaluator.sources.text(range));
-  if (!isPath || type.kind != Type::Kind::unionOf ||
-      !evaluator.modules.prelude() || text.find('\n') != std::string::npos)
-    return false;
-  std::vector<std::string> ways;
-  bool hasFields = false;
-  for (auto& [name, entry] : evaluator.modules.prelude()->entries) {
-    const Value& named =
-        evaluator.modules.entryValue(*evaluator.modules.prelude(), entry);
-    const Schema* const* schema = named.get<const Schema*>();
-    if (!schema || (*schema)->fields.empty() ||
-        !findAlternative(type, [&](const Type& member) {
-          return member.kind == Type::Kind::schema && member.schema == *schema;
-        }))
-      continue;
-    const Field& first = (*schema)->fields.front();
-    if (convert(evaluator, value,
-                *evaluator.types.resolve(*(*schema)->layer.env,
-                                         first.declaration->type)))
-      for (const std::string& form : formsOf(**schema)) {
-        ways.push_back(std::string(name) + "(" + text + form + ")");
-        hasFields |= !form.empty();
-      }
-  }
-  if (ways.size() < 2)
-    return false;
-  builder.help("say what it holds: " + joinAlternatives(ways) +
-               (hasFields ? ", with the names of the file's own fields" : ""));
-  return true;
-}
-
 void Mismatch::report() {
   if (reportText() || reportElement() || reportNumber() || reportUnit() ||
       reportLiteral())
@@ -429,9 +410,15 @@ void Mismatch::report() {
       diag::Kind::WrongType, range,
       what + due + name + "`, and this is of type `" +
           fullTypeNameOf(evaluator.sources, value) + "`");
+  // `validate_every = "epoch"`: the length is counted in steps.
+  const std::string* text = value.get<std::string>();
   if (correction)
     offer(builder, *correction, range);
-  else if (!value.is<Module*>() && !helpWithSources(builder))
+  else if (text && text->starts_with("epoch") &&
+           helpWithSteps(builder, {1, recipe::Unit::epochs}))
+    return;
+  else if (!value.is<Module*>() &&
+           !helpWithSources(evaluator, builder, value, type, range))
     helpWithType(evaluator, builder, value, type, range);
   if (type.kind == Type::Kind::model)
     helpWithImport(evaluator, builder, value, range);
@@ -511,6 +498,17 @@ void helpWithType(Evaluator& evaluator, diag::Builder& builder,
       return;
     }
   }
+  if (value.is<recipe::Auto>() && slot && slot->field &&
+      slot->field->declaration->defaultValue != ast::ExprId::none) {
+    const std::string_view given = evaluator.sources.text(
+        (*object->schema->layer.env
+              ->file)[slot->field->declaration->defaultValue]
+            .range);
+    builder.help("leave `" + std::string(slot->name) +
+                 "` out for its default, `" + std::string(given) +
+                 "`, or write a value");
+    return;
+  }
   if (helpWithTensor(evaluator, builder, value, type, range))
     return;
   // `bias = 0`: the example `true` would say the contrary.
@@ -522,9 +520,12 @@ void helpWithType(Evaluator& evaluator, diag::Builder& builder,
     builder.help("write `" + word + "`").fixIt(range, word);
     return;
   }
+  if (helpWithoutAuto(evaluator, builder, value) ||
+      helpWithSweep(evaluator, builder, value, type, range))
+    return;
   std::vector<std::string> examples;
   if (type.kind == Type::Kind::schema)
-    examples = evaluator.namesOf(*type.schema);
+    examples = evaluator.library.recordsOf(*type.schema);
   for (const Type* member : alternatives(type)) {
     const bool mayBeDefault =
         member->kind == Type::Kind::real || member->kind == Type::Kind::list;

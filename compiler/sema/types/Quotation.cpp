@@ -12,10 +12,12 @@
 #include "compiler/sema/types/Examples.h"
 #include "compiler/sema/types/Intent.h"
 #include "compiler/sema/types/Mismatch.h"
+#include "compiler/sema/values/Comments.h"
 
 #include <algorithm>
 #include <cctype>
 #include <charconv>
+#include <utility>
 
 namespace recipec::sema {
 namespace {
@@ -81,6 +83,59 @@ std::optional<Value> namedIn(Evaluator& evaluator, std::string_view path,
   return std::nullopt;
 }
 
+/// The words of letters and digits in a text.
+std::vector<std::string> wordsOf(const std::string& text) {
+  std::vector<std::string> words(1);
+  for (unsigned char c : text)
+    if (std::isalnum(c))
+      words.back() += char(c);
+    else if (!words.back().empty())
+      words.emplace_back();
+  if (words.back().empty())
+    words.pop_back();
+  return words;
+}
+
+/// The one unit of a count that a type takes.
+const Type* onlyCountOf(const Type& type) {
+  std::vector<const Type*> members{&type};
+  if (type.kind == Type::Kind::unionOf)
+    members = type.members;
+  const Type* only = nullptr;
+  for (const Type* member : members)
+    if (member->kind == Type::Kind::quantity &&
+        member->unit != recipe::Unit::bytes &&
+        member->unit != recipe::Unit::seconds)
+      only = only ? nullptr : member;
+  return only;
+}
+
+/// `[0.9, 0.98]` for the text `0.9,0.98`, where the type takes such a list.
+std::string listIn(Evaluator& evaluator, std::string_view text,
+                   const Type& type) {
+  const Type* list = type.kind == Type::Kind::list ? &type : nullptr;
+  for (const Type* member : type.members)
+    if (type.kind == Type::Kind::unionOf && member->kind == Type::Kind::list)
+      list = member;
+  if (!list || text.find_first_of(", ") == text.npos)
+    return {};
+  std::string elements, part;
+  auto add = [&] {
+    if (part.empty())
+      return true;
+    const auto value = literalIn(part);
+    const bool isFit = value && convert(evaluator, *value, *list->element);
+    elements += (elements.empty() ? "" : ", ") + std::exchange(part, {});
+    return isFit;
+  };
+  for (char c : text)
+    if (std::string_view(", ()[]").find(c) == std::string_view::npos)
+      part += c;
+    else if (!add())
+      return {};
+  return add() && !elements.empty() ? "[" + elements + "]" : std::string();
+}
+
 std::optional<Suggestion> withoutQuotes(Evaluator& evaluator,
                                         const Value& value, const Type& type,
                                         SourceRange range) {
@@ -88,6 +143,9 @@ std::optional<Suggestion> withoutQuotes(Evaluator& evaluator,
   bool isWritten = text && evaluator.sources.text(range) == "\"" + *text + "\"";
   if (!isWritten)
     return std::nullopt;
+  if (std::string list = listIn(evaluator, *text, type); !list.empty())
+    return Suggestion{"write `" + list + "`, without the quotation marks",
+                      list};
   std::string name = *text;
   std::optional<Value> meant = literalIn(name);
   if (!meant)
@@ -97,6 +155,23 @@ std::optional<Suggestion> withoutQuotes(Evaluator& evaluator,
                    [](unsigned char c) { return std::tolower(c); });
     meant = namedIn(evaluator, name, range.source);
   }
+  // `"50"` where steps are due.
+  const Type* count =
+      meant && meant->is<int64_t>() ? onlyCountOf(type) : nullptr;
+  if (count && !convert(evaluator, *meant, type)) {
+    name += " " + nameOf(*count);
+    return Suggestion{"write `" + name + "`, without the quotation marks",
+                      name};
+  }
+  if (!meant && type.kind == Type::Kind::schema) // `"NVIDIA H100:8"`
+    for (const std::string& word : wordsOf(name)) {
+      std::optional<Value> named = namedIn(evaluator, word, range.source);
+      if (!named || !named->is<Object*>() || !convert(evaluator, *named, type))
+        continue;
+      meant = named;
+      name = word;
+      break;
+    }
   if (!meant || meant->isPoison() || !convert(evaluator, *meant, type))
     return std::nullopt;
   if (const Schema* const* schema = meant->get<const Schema*>()) {
@@ -181,12 +256,65 @@ std::string argumentsBehind(Evaluator& evaluator, const Type& element) {
   return text;
 }
 
+/// The default of the field that is being set, a list of several elements,
+/// with `written` as its first one; empty for other defaults.
+std::string asFirstElement(Evaluator& evaluator, const std::string& written) {
+  auto [object, slot] = evaluator.typing;
+  if (!object || !object->schema || !slot || !slot->field)
+    return {};
+  const ast::ExprId id = slot->field->declaration->defaultValue;
+  const ast::File& file = *object->schema->layer.env->file;
+  const auto* list = id == ast::ExprId::none
+                         ? nullptr
+                         : std::get_if<ast::ListExpr>(&file[id].node);
+  if (!list || list->elements.size() < 2 || !Objects::isConstant(file, id) ||
+      std::holds_alternative<ast::StringLiteral>(
+          file[list->elements.front()].node))
+    return {};
+  std::string text = "[" + written;
+  for (size_t i = 1; i < list->elements.size(); ++i) {
+    text += ", ";
+    text += evaluator.sources.text(file[list->elements[i]].range);
+  }
+  return text + "]";
+}
+
+/// A string that names a record: `"adamw_torch"`, `"lion"`, `"Cosine"`.
+std::optional<Suggestion> recordNamed(Evaluator& evaluator, const Value& value,
+                                      const Type& type) {
+  const std::string* text = value.get<std::string>();
+  if (!text)
+    return std::nullopt;
+  const auto known = evaluator.library.knownAs(*text);
+  std::vector<const Type*> members{&type};
+  if (type.kind == Type::Kind::unionOf)
+    members = type.members;
+  for (const Type* member : members) {
+    if (member->kind != Type::Kind::schema)
+      continue;
+    const std::string name(member->schema->name);
+    const bool isKnown = known && known->name == name;
+    if (!isKnown && !isSameName(name, *text))
+      continue;
+    const std::string example = exampleOf(evaluator, *member->schema, name);
+    return Suggestion{(isKnown && !known->values.empty()
+                           ? known->values + ": write `"
+                           : "write `") +
+                          example + "`",
+                      isKnown && !known->values.empty() ? "" : example};
+  }
+  return std::nullopt;
+}
+
 std::optional<Suggestion> inBrackets(Evaluator& evaluator, const Value& value,
                                      const Type& type, SourceRange range,
                                      const std::string& what) {
   std::string written(evaluator.sources.text(range));
   if (written.empty() || written.find('\n') != std::string::npos)
     return std::nullopt;
+  if (const std::string* word = value.get<std::string>();
+      word && written == *word) // without its quotation marks
+    written = "\"" + written + "\"";
   std::vector<const Type*> members{&type};
   if (type.kind == Type::Kind::unionOf)
     members = type.members;
@@ -196,6 +324,10 @@ std::optional<Suggestion> inBrackets(Evaluator& evaluator, const Value& value,
         convert(evaluator, value, *member->element)) {
       const std::string* text = value.get<std::string>();
       const std::string more = argumentsBehind(evaluator, *member->element);
+      // `betas = 0.9`: the further elements are the default's.
+      if (std::string whole = asFirstElement(evaluator, written);
+          !text && more.empty() && !whole.empty())
+        return Suggestion{"write `" + whole + "`", whole};
       const std::string list =
           "[" + (text && more.empty() ? elementsIn(*text) : written + more) +
           "]";
@@ -217,6 +349,13 @@ std::optional<Suggestion> inBrackets(Evaluator& evaluator, const Value& value,
     // `precision.compute`, if it takes only certain strings.
     bool isFirst =
         &field == &only->fields.front() && due->kind != Type::Kind::string;
+    // A choice that also takes any string, as `resume` does, is not meant where
+    // a field of plain strings is.
+    const bool isChoice = std::any_of(
+        due->members.begin(), due->members.end(),
+        [](const Type* member) { return member->kind == Type::Kind::literal; });
+    if (taking && isChoice)
+      continue;
     if (taking)
       return std::nullopt;
     taking = &field;
@@ -260,7 +399,7 @@ std::optional<Suggestion> withoutNames(Evaluator& evaluator, const Value& value,
   bool isOrdered = true; // whether the names are in alphabetical order
   std::string_view last;
   for (Slot& slot : (*record)->slots) {
-    const Value element = evaluator.force(**record, slot);
+    const Value element = evaluator.objects.force(**record, slot);
     if (element.isPoison() || !convert(evaluator, element, *list->element))
       return std::nullopt;
     isOrdered &= last < std::string_view(slot.name);
@@ -277,6 +416,27 @@ std::optional<Suggestion> withoutNames(Evaluator& evaluator, const Value& value,
                     isValue && isOrdered ? elements : std::string()};
 }
 
+/// The element of a list of one, where the field takes no list.
+static std::optional<Suggestion>
+outOfList(Evaluator& evaluator, const Value& value, const Type& type) {
+  const ListValue* const* list = value.get<const ListValue*>();
+  if (!list || (*list)->elements.empty() ||
+      std::any_of((*list)->elements.begin(), (*list)->elements.end(),
+                  [&](const Value& element) {
+                    return !convert(evaluator, element, type);
+                  }))
+    return std::nullopt;
+  const Value& first = (*list)->elements.front();
+  if ((*list)->elements.size() == 1 && first.isScalar()) {
+    const std::string text = describe(evaluator, first);
+    const std::string quoted = first.is<std::string>() && !text.starts_with('"')
+                                   ? "\"" + text + "\""
+                                   : text;
+    return Suggestion{"write `" + quoted + "`, without the brackets", quoted};
+  }
+  return std::nullopt;
+}
+
 std::optional<Suggestion> correctionOf(Evaluator& evaluator, const Value& value,
                                        const Type& type, SourceRange range,
                                        const std::string& what) {
@@ -287,11 +447,15 @@ std::optional<Suggestion> correctionOf(Evaluator& evaluator, const Value& value,
     return suggestion;
   if (auto suggestion = withoutQuotes(evaluator, value, type, range))
     return suggestion;
-  if (auto suggestion = evaluator.modelNamed(value, type, range))
+  if (auto suggestion = recordNamed(evaluator, value, type))
+    return suggestion;
+  if (auto suggestion = evaluator.library.modelNamed(value, type, range))
     return suggestion;
   if (auto suggestion = inQuotes(evaluator, value, type, range))
     return suggestion;
   if (auto suggestion = withoutNames(evaluator, value, type, range))
+    return suggestion;
+  if (auto suggestion = outOfList(evaluator, value, type))
     return suggestion;
   return inBrackets(evaluator, value, type, range, what);
 }
@@ -313,7 +477,7 @@ std::optional<std::string> bareLiteral(Evaluator& evaluator,
   for (char c : evaluator.sources.text(expr.range)) // also `a2a + p2p`
     if (c != ' ')
       text += c;
-  const Type* type = evaluator.typeOf(object, slot);
+  const Type* type = evaluator.objects.typeOf(object, slot);
   const bool isPath = text.find('/') != text.npos;
   auto isMeant = [&](const Type* member) {
     return (member->kind == Type::Kind::literal && member->literal == text) ||

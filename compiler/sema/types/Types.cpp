@@ -38,6 +38,27 @@ constexpr BuiltinType builtinTypes[] = {
 
 // ---- from syntax
 
+/// Our name of a type of another language; empty if none.
+static std::string_view ownTypeOf(std::string_view name) {
+  static constexpr std::pair<std::string_view, std::string_view> types[] = {
+      {"integer", "int"},       {"Integer", "int"},    {"Int", "int"},
+      {"i32", "int"},           {"i64", "int"},        {"u32", "int"},
+      {"u64", "int"},           {"usize", "int"},      {"int32", "int"},
+      {"int64", "int"},         {"long", "int"},       {"Natural", "int"},
+      {"number", "float"},      {"Number", "float"},   {"double", "float"},
+      {"Double", "float"},      {"f32", "float"},      {"f64", "float"},
+      {"Float", "float"},       {"str", "string"},     {"String", "string"},
+      {"Text", "string"},       {"Path", "string"},    {"path", "string"},
+      {"boolean", "bool"},      {"Boolean", "bool"},   {"Bool", "bool"},
+      {"None", "none"},         {"null", "none"},      {"Any", "any"},
+      {"Duration", "duration"}, {"DataSize", "bytes"},
+  };
+  for (const auto& [foreign, own] : types)
+    if (foreign == name)
+      return own;
+  return {};
+}
+
 const Type* Types::resolveNamed(const Env& env, const ast::NamedType& node,
                                 SourceRange range) {
   Type& type = evaluator.store.make<Type>();
@@ -52,21 +73,27 @@ const Type* Types::resolveNamed(const Env& env, const ast::NamedType& node,
     }
   }
   // The file names types; the fields of a record do not hide them.
-  std::optional<Value> value = evaluator.lookUp(first.text, env.module->env);
+  std::optional<Value> value =
+      evaluator.lookup.find(first.text, env.module->env);
   if (!value) {
-    std::vector<std::string> names = evaluator.visibleNames(env.module->env);
+    std::vector<std::string> names =
+        evaluator.lookup.visibleNames(env.module->env);
     for (const BuiltinType& builtin : builtinTypes)
       names.emplace_back(builtin.name);
     auto builder =
         evaluator.messages.report(diag::Kind::UnknownName, first.range,
                                   "there is no type `" + first.text + "`");
-    if (!builder.suggest(first.range, first.text, names))
+    const std::string_view own = ownTypeOf(first.text);
+    if (!own.empty())
+      builder.help("write `" + std::string(own) + "`")
+          .fixIt(first.range, std::string(own), diag::Applicability::safe);
+    else if (!builder.suggest(first.range, first.text, names))
       builder.help("types are `dim`, `int`, `float`, `bool`, `string`, `[T]`, "
                    "units such as `bytes`, and names of schemas");
     return &type;
   }
   for (size_t i = 1; i < node.path.size() && !value->isPoison(); ++i)
-    value = evaluator.memberOf(*value, node.path[i], range);
+    value = evaluator.lookup.memberOf(*value, node.path[i], range);
   if (value->isPoison())
     return &type;
   if (const Schema* const* schema = value->get<const Schema*>()) {

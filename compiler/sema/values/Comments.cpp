@@ -2,6 +2,8 @@
 
 #include "compiler/sema/values/Comments.h"
 
+#include <cctype>
+
 namespace recipec::sema {
 namespace {
 
@@ -9,6 +11,7 @@ constexpr std::string_view beginning = "Also known as ";
 constexpr std::string_view valuesBeginning = "Values of other tools: ";
 constexpr std::string_view absentArgument = "No argument for ";
 constexpr std::string_view argumentsBeginning = "Arguments of other tools: ";
+constexpr std::string_view conjunction = " or "; // of names with one remark
 constexpr std::string_view absentBeginning = "No field for ";
 
 /// The list of names at the end of a comment, on one line.
@@ -23,6 +26,15 @@ std::string listOf(const ast::Comments& comments) {
       list += " " + line.substr(from);
   }
   return list;
+}
+
+/// Letters and digits alone: `maxSteps` and `max-steps` are `max_steps`.
+std::string plain(std::string_view name) {
+  std::string text;
+  for (unsigned char c : name)
+    if (std::isalnum(c))
+      text += char(std::tolower(c));
+  return text;
 }
 
 /// What a comment says behind `start`, up to the end of the sentence, on one
@@ -46,18 +58,42 @@ std::string sentenceOf(const ast::Comments& comments, std::string_view start) {
 
 } // namespace
 
+std::vector<ListedName> namesListedIn(const ast::Comments& comments) {
+  const std::string list = listOf(comments);
+  std::vector<ListedName> names;
+  size_t first = 0; // of the names that share a remark
+  for (size_t at = 0; at < list.size(); ++at) {
+    if (list[at] == '(') {
+      size_t end = at + 1;
+      for (int depth = 1; end < list.size() && depth > 0; ++end)
+        depth += list[end] == '(' ? 1 : list[end] == ')' ? -1 : 0;
+      for (size_t i = first; i < names.size(); ++i)
+        names[i].remark = list.substr(at + 1, end - at - 2);
+      at = end - 1;
+    }
+    const size_t end = list[at] == '`' ? list.find('`', at + 1) : list.npos;
+    if (end == list.npos)
+      continue;
+    if (at < conjunction.size() ||
+        list.compare(at - conjunction.size(), conjunction.size(),
+                     conjunction) != 0)
+      first = names.size();
+    names.push_back({list.substr(at + 1, end - at - 1), ""});
+    at = end;
+  }
+  return names;
+}
+
+bool isSameName(std::string_view left, std::string_view right) {
+  return left == right || (left.size() > 1 && plain(left) == plain(right));
+}
+
 std::optional<std::string> listedAs(const ast::Comments& comments,
                                     std::string_view name) {
-  std::string list = listOf(comments);
-  std::string quoted = "`" + std::string(name) + "`";
-  size_t at = list.find(quoted);
-  if (at == list.npos)
-    return std::nullopt;
-  at += quoted.size();
-  if (list.compare(at, 2, " (") != 0)
-    return std::string();
-  size_t end = list.find(')', at);
-  return list.substr(at + 2, end - at - 2);
+  for (ListedName& each : namesListedIn(comments))
+    if (isSameName(each.name, name))
+      return std::move(each.remark);
+  return std::nullopt;
 }
 
 std::string whyAbsent(const ast::Comments& comments, std::string_view name) {

@@ -5,9 +5,10 @@
 //
 //   ## Also known as `micro_batch_size`, `local_batch_size`.
 //
-// Words in parentheses after a name say how to write its values here:
+// Words in parentheses after a name, or after several with "or" between them,
+// say how to write its values here:
 //
-//   ## Also known as `zero_stage` (3 is `"parameters"`).
+//   ## Also known as `zero_stage` or `zero` (3 is `"parameters"`).
 //
 // Before those lines a comment may say what values of other tools are here, and
 // which of their fields have no counterpart:
@@ -28,8 +29,21 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace recipec::sema {
+
+/// A name of other tools and the words in parentheses after it.
+struct ListedName {
+  std::string name;
+  std::string remark; // may be empty
+};
+
+/// The names that a comment lists behind "Also known as".
+std::vector<ListedName> namesListedIn(const ast::Comments& comments);
+
+/// Whether two names differ at most in capitals, `_` and `-`.
+bool isSameName(std::string_view left, std::string_view right);
 
 /// The words in parentheses after `name` in a comment's list of names, empty
 /// when there are none. Returns nullopt when the list lacks `name`.

@@ -41,7 +41,7 @@ void Limits::reportDepth(SourceRange range) {
                                            "this value depends on more than " +
                                                std::to_string(maxDepth) +
                                                " others in a chain");
-  evaluator.labelChain(builder, shownLinks);
+  evaluator.objects.labelChain(builder, shownLinks);
   builder.help("compute long chains with a list, a range and `sum`");
 }
 

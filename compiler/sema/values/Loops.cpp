@@ -113,7 +113,7 @@ Value Turns::elementOf(int64_t turn) const {
   if (const Range* numbers = source.get<Range>())
     return {numbers->begin + turn, evaluator->writtenAt(range)};
   Object& object = **source.get<Object*>();
-  return evaluator->force(object, object.slots[size_t(turn)]);
+  return evaluator->objects.force(object, object.slots[size_t(turn)]);
 }
 
 const Env* Turns::scope(int64_t turn) {

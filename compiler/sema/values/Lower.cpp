@@ -69,7 +69,7 @@ recipe::Value lower(Evaluator& evaluator, const Value& value) {
     for (Slot& slot : (*object)->slots)
       record.fields.emplace_back(
           std::string(slot.name),
-          lower(evaluator, evaluator.force(**object, slot)));
+          lower(evaluator, evaluator.objects.force(**object, slot)));
     result.data = std::move(record);
     return result;
   }

@@ -38,7 +38,7 @@ region decay elements 32 shard dp param @region gradient %grad.w master @region 
   @a at 16
 }
 function forward {
-  %x = embedding %tokens, @a {axis = "tp"} : bf16[batch/dp, sequence, hidden] +tp
+  %x = embedding %tokens, @a over tp : bf16[batch/dp, sequence, hidden] +tp
  layer 0
   %"odd name", %rstd = rmsnorm %x, @a {eps = 1e-05} : saved bf16[batch/dp, sequence/tp, hidden], f32[batch/dp, sequence/tp]
   %y = linear "other" %"odd name", @w {accumulate = true, alpha = 1.0, axes = ["dp", "", "tp"], none = [], steps = -3} : bf16[batch/dp, sequence, hidden/tp]

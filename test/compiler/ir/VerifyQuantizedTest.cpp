@@ -37,8 +37,8 @@ function forward {
   %t = scaled_matmul_add %xq, %wq, %xs, %ws, %y {fast = true} : bf16[batch/dp, sequence, hidden] +tp
   %wr = transpose %wq {lead = 1} : f8e4m3[heads/tp, width, hidden]
   %maxima = zero : f32[4]
-  %maxima = shard_amax @part {axis = "dp", count = 96, place = 3, start = 928} : f32[4]
-  @narrow, @scale = quantize_shard @part, %maxima {axis = "dp", count = 96, place = 3, start = 928}
+  %maxima = shard_amax @part over dp {count = 96, place = 3, start = 928} : f32[4]
+  @narrow, @scale = quantize_shard @part, %maxima over dp {count = 96, place = 3, start = 928}
   %sq, %ss, _, _, _ = swiglu_quantize %x, %x, _ {lead = 2} : f8e4m3[batch/dp, sequence, heads/tp, width], f32[]
   %gq, %gs, _, _, _, _, %us, %ut, _, _ = swiglu_backward_quantize %x, %x, %x, _, _ {lead = 2} : f8e4m3[batch/dp, sequence, heads/tp, width], f32[], f32[], f8e4m3[heads/tp, width, batch/dp, sequence]
 }
@@ -113,7 +113,7 @@ TEST(VerifyQuantized, ATransposeIsOfTheMatrix) {
 }
 
 TEST(VerifyQuantized, RunsOfPartsLieInThem) {
-  const std::string run = "shard_amax @part {axis = \"dp\", count = 96, "
+  const std::string run = "shard_amax @part over dp {count = 96, "
                           "place = 3, start = 928}";
   auto with = [&](const std::string& from, const std::string& to) {
     std::string other = run;

@@ -26,14 +26,14 @@ param @up.weight : f32[ffn/tp, hidden] init normal 0.02 gradient %grad.up.weight
 param @down.weight : f32[hidden, ffn/tp] init normal 0.02 frozen
     hf "down" [16, 32]
 function forward {
-  %x = embedding %tokens, @embed.weight {axis = "tp"} : f32[batch/dp, sequence, hidden] +tp
+  %x = embedding %tokens, @embed.weight over tp : f32[batch/dp, sequence, hidden] +tp
   %s = reduce_scatter %x over tp {dim = 1} : f32[batch/dp, sequence/tp, hidden]
   %g = all_gather %s over tp {dim = 1} : saved f32[batch/dp, sequence, hidden]
   %up = linear %g, @up.weight : f32[batch/dp, sequence, ffn/tp]
   %act = silu %up : f32[batch/dp, sequence, ffn/tp]
   %down = linear %act, @down.weight : f32[batch/dp, sequence, hidden] +tp
   %y = all_reduce %down over tp {reduce = "sum"} : f32[batch/dp, sequence, hidden]
-  %z = slice %y {axis = "tp", dim = 1} : f32[batch/dp, sequence/tp, hidden]
+  %z = slice %y over tp {dim = 1} : f32[batch/dp, sequence/tp, hidden]
 }
 function backward {
   %d = zero : f32[batch/dp, sequence, ffn/tp]
@@ -124,7 +124,16 @@ TEST(Verify, Collectives) {
                       "reduce_scatter %x over tp {dim = 3}", "is not there");
   program.expectFound("all_reduce %down over tp {reduce",
                       "all_reduce %down {reduce", "the group is empty");
-  program.expectFound("slice %y {axis", "slice %down {axis", "is sliced");
+  program.expectFound("slice %y over", "slice %down over", "is sliced");
+}
+
+TEST(Verify, GroupsOfRanks) {
+  program.expectFound("silu %up :", "silu %up over tp :", "has no group");
+  program.expectFound(
+      "over tp {dim = 1} : f32[batch/dp, sequence/tp, hidden]\n}",
+      "over tp {axis = \"tp\", dim = 1} : f32[batch/dp, "
+      "sequence/tp, hidden]\n}",
+      "the attribute `axis` is unknown");
 }
 
 TEST(Verify, RowsElsewhere) {

@@ -350,17 +350,19 @@ void Interpreter::collectiveOfPlaces(const Op& op) {
   ir::AxisSet outside;
   for (size_t i = 0; i < program.axes.size(); ++i)
     outside = outside | ir::AxisSet(ir::AxisId(i));
-  outside = outside - op.group;
-  int parts = int(ir::sizeOf(program, op.group));
+  // A slice takes its shard of its own rank's value.
+  const ir::AxisSet group = op.kind == OpKind::Slice ? ir::AxisSet() : op.group;
+  outside = outside - group;
+  int parts = int(ir::sizeOf(program, group));
   Shape whole = shape(op.operands[0]);
   auto number = [&](const char* name) { return size_t(real(op, name, 0)); };
   std::vector<Array> results;
   for (int rank = 0; rank < ranks; ++rank) {
-    int own = coordinate(rank, op.group);
+    int own = coordinate(rank, group);
     std::vector<Array> all(static_cast<size_t>(parts));
     for (int peer = 0; peer < ranks; ++peer)
       if (coordinate(peer, outside) == coordinate(rank, outside))
-        all[size_t(coordinate(peer, op.group))] = at(peer, op.operands[0]);
+        all[size_t(coordinate(peer, group))] = at(peer, op.operands[0]);
     if (op.kind == OpKind::AllGather) {
       results.push_back(joined(all, whole, number("dim")));
       continue;

@@ -178,6 +178,8 @@ plan::Op opOf(const ir::Module& module, const ir::Op& op,
     made.outputs.push_back(buffers.number(result));
   if (ops::traitsOf(op.kind).isCollective)
     made.group = 0;
+  else if (!op.group.empty())
+    made.attributes.add("axis", module.axes[0].name);
   for (const auto& [name, value] : op.attributes)
     if (ops::findAttribute(op.kind, name)->isInPlans)
       made.attributes.add(name, value);

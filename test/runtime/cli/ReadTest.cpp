@@ -166,7 +166,7 @@ TEST(Read, CountsOperands) {
                             "help: usage: tool draw FILE...\n");
   EXPECT_EQ(tool({"draw", "a", "b", "c"}),
             "error: `tool draw` takes 2 arguments, not 3: `c` is too many\n"
-            "help: see `tool draw --help`\n");
+            "help: leave it out, or call `tool draw` once for each\n");
 }
 
 TEST(Read, NamesUnknownOptions) {
@@ -195,12 +195,38 @@ TEST(Read, NamesUnknownOptions) {
 
 TEST(Read, AsksTheProgramForAdvice) {
   Tool tool;
-  tool.program.advise = [](const Command& command, const std::string& option) {
-    return "no " + option + " in " + command.name;
+  tool.program.advise = [](const Command& command,
+                           const UnknownOption& option) {
+    return "no " + option.name + " of `" + option.value + "` in " +
+           command.name;
   };
   EXPECT_EQ(tool({"draw", "a", "--jsn"}),
             "error: `tool draw` has no option `--jsn`\n"
-            "help: no --jsn in draw\n");
+            "help: no --jsn of `` in draw\n");
+  for (const Texts& form : {Texts{"--jsn=2"}, Texts{"--jsn", "2"}}) {
+    Texts line = {"draw", "a"};
+    line.insert(line.end(), form.begin(), form.end());
+    EXPECT_EQ(tool(line), "error: `tool draw` has no option `--jsn`\n"
+                          "help: no --jsn of `2` in draw\n");
+  }
+  tool.program.adviseCommand = [](const std::string& word) {
+    return "no " + word;
+  };
+  EXPECT_EQ(tool({"a.txt"}), "error: there is no command `a.txt`\n"
+                             "help: no a.txt\n");
+}
+
+TEST(Read, AsksTheProgramAboutOperands) {
+  Tool tool;
+  tool.program.refuseOperand = [](const Command&,
+                                  const std::string& operand) -> Check {
+    if (operand != "a=b")
+      return std::nullopt;
+    return UsageError{"`a=b` is no file", "leave it out"};
+  };
+  EXPECT_EQ(tool({"draw", "a"}), "");
+  EXPECT_EQ(tool({"draw", "a", "a=b"}), "error: `a=b` is no file\n"
+                                        "help: leave it out\n");
 }
 
 TEST(Read, NamesUnknownCommands) {

@@ -13,6 +13,7 @@
 #include "runtime/device/cuda/CudaDevice.h"
 #include "runtime/ops/OpKind.h"
 #include "runtime/plan/Mesh.h"
+#include "runtime/sizes/ConnectionWidths.h"
 
 #include <gtest/gtest.h>
 
@@ -37,46 +38,44 @@ MpiSession*& session() {
   return current;
 }
 
-/// `isLarge` adds a large output, which gives the group a wide communicator.
-plan::Op opOf(OpKind kind, int group, bool isLarge) {
-  plan::Op op{kind, "op", {1}, {}, group, -1, {}};
-  if (isLarge)
-    op.outputs = {0};
-  op.attributes = {{"dim", int64_t(1)}};
-  if (kind == OpKind::AllToAll) {
-    op.inputs = {0};
-    op.attributes = {{"split", int64_t(1)}, {"concat", int64_t(0)}};
-  }
-  return op;
+/// The group's connections: in stream order, beside kernels, and by kernels.
+void connect(plan::Plan& plan, int group, int width) {
+  std::vector<std::string> axes;
+  for (const std::string& axis : plan.mesh.groups[size_t(group)].axes)
+    if (plan::axisSize(plan.mesh, axis) > 1)
+      axes.push_back(axis);
+  plan::GroupConnection connection;
+  connection.axes = axes;
+  connection.groups = {group};
+  connection.width = width;
+  std::vector<plan::GroupConnection>& all = plan.connections->groups;
+  all.push_back(connection);
+  connection.overlaps = true;
+  connection.transport = plan::Transport::peerCopies;
+  all.push_back(connection);
+  connection.overlaps = false;
+  connection.transport = plan::Transport::peerKernels;
+  if (!axes.empty())
+    all.push_back(connection);
 }
 
 /// Two axes, and a group for each op that needs one. The groups `tp` and of all
-/// ranks have large ops. One pipeline line in each direction connects the
-/// stages.
+/// ranks have wide connections. One link in each direction connects the stages.
 plan::Plan testPlan() {
   plan::Plan plan;
   const int ranks = session()->ranks(), stages = ranks > 1 ? 2 : 1;
   plan.mesh.axes = {{"pp", stages}, {"tp", ranks / stages}};
   plan.mesh.groups = {{"pp", {"pp"}}, {"tp", {"tp"}}, {"world", {"pp", "tp"}}};
   plan.mesh.ranks = ranks;
-  plan::Function function{"all", {}};
-  for (int group = 0; group < 3; ++group)
-    for (OpKind kind : {OpKind::AllReduce, OpKind::AllGather,
-                        OpKind::AllGatherStart, OpKind::AllToAll})
-      function.ops.push_back(opOf(kind, group, /*isLarge=*/group > 0));
-  for (int stage = 0; stage < stages; ++stage) {
-    plan::Stage described;
-    described.functions = {function};
-    described.buffers.resize(2);
-    described.buffers[0].shape = {1, int64_t(1) << 20}; // of f32
-    described.buffers[1].shape = {1, 16};
-    using Kind = plan::Transfer::Kind;
-    if (stages > 1)
-      described.transfers = {
-          {Kind::send, 0, 1 - stage, stage, stage},
-          {Kind::receive, 0, 1 - stage, 1 - stage, 1 - stage}};
-    plan.stages.push_back(described);
-  }
+  plan.connections.emplace();
+  plan.connections->ranksPerNode = ranks;
+  plan.connections->packs = true;
+  connect(plan, 2, sizes::unboundedBlocks); // the first is of all ranks
+  connect(plan, 0, 2);
+  connect(plan, 1, sizes::unboundedBlocks);
+  for (int stage = 0; stages > 1 && stage < stages; ++stage)
+    plan.connections->links.push_back(
+        {stage, stage, 1 - stage, sizes::blocksOfLine(/*isNear=*/true)});
   return plan;
 }
 

@@ -97,6 +97,40 @@ TEST(PlanJson, refusesOtherVersionsByNamingBoth) {
   }
 }
 
+/// The sample plan with a table of connections.
+Plan connectedPlan() {
+  Plan plan = samplePlan();
+  plan.connections = {
+      4,
+      true,
+      1 << 20,
+      {{Transport::nccl, false, {"dp", "tp"}, {}, {1}, {}, 64, 2, {7}},
+       {Transport::peerCopies,
+        true,
+        {"tp"},
+        {0},
+        {0},
+        {Traffic::collective, Traffic::shift, Traffic::exchange},
+        64,
+        0,
+        {0}}},
+      {{3, 0, 1, 8, 5, 6}}};
+  return plan;
+}
+
+TEST(PlanJson, keepsConnections) {
+  const std::string text = toJson(connectedPlan());
+  const Expected<Plan> plan = fromJson(text);
+  ASSERT_TRUE(plan) << plan.message();
+  EXPECT_EQ(toJson(*plan), text);
+  EXPECT_NE(text.find("{\"transport\":\"peer_copies\",\"overlaps\":true,"
+                      "\"axes\":[\"tp\"],\"stages\":[0],\"groups\":[0],"
+                      "\"traffic\":[\"collective\",\"shift\",\"exchange\"],"
+                      "\"largest\":64,\"width\":0,\"bytes\":[0]}"),
+            std::string::npos)
+      << text;
+}
+
 TEST(PlanJson, tellsThePlaceOfDamage) {
   std::string text = toJson(samplePlan());
   auto message = [](const std::string& damaged) {
@@ -113,6 +147,10 @@ TEST(PlanJson, tellsThePlaceOfDamage) {
             "`liner`, which is no op");
   EXPECT_EQ(message(replaced(text, "\"pack\":false,", "")),
             "the plan is damaged: `data` lacks `pack`");
+  EXPECT_EQ(message(replaced(toJson(connectedPlan()), "\"peer_copies\"",
+                             "\"pigeons\"")),
+            "the plan is damaged: `connections.groups[1].transport` is "
+            "`pigeons`, which is no transport");
   EXPECT_EQ(message(replaced(text, "\"pack\":", "\"park\":1,\"pack\":")),
             "the plan is damaged: `data` has the unknown field `park`");
   EXPECT_EQ(

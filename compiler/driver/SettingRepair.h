@@ -1,0 +1,24 @@
+// What was meant by an argument of `--set` that is not `PATH=VALUE` in the
+// syntax of the language.
+
+#ifndef RECIPEC_DRIVER_SETTINGREPAIR_H
+#define RECIPEC_DRIVER_SETTINGREPAIR_H
+
+#include "compiler/driver/Loader.h"
+
+#include <string>
+
+namespace recipec::driver {
+
+/// The argument as a shell takes it: in single quotes where it needs them.
+std::string quotedForShell(const std::string& argument);
+
+/// Reports the errors `found` in a wrong argument, the source `source`, with a
+/// help that writes it as it is meant.
+void reportWrongSetting(SourceMap& sources, SourceId source,
+                        const diag::Engine& found, FileLoader& loader,
+                        diag::Engine& engine);
+
+} // namespace recipec::driver
+
+#endif // RECIPEC_DRIVER_SETTINGREPAIR_H

@@ -1,0 +1,142 @@
+// Help for YAML, JSON and TOML in place of items and declarations.
+
+#include "compiler/parse/ForeignSyntax.h"
+#include "compiler/parse/SyntaxView.h"
+
+#include <algorithm>
+
+namespace recipec::parse {
+namespace {
+
+class ForeignData : public SyntaxView {
+public:
+  using SyntaxView::SyntaxView;
+
+  bool run() const {
+    return mapComprehension() || typedValue() || quotedName() || table() ||
+           dashedList() || continuation() || dataFile();
+  }
+
+private:
+  /// `{k: v for k in ks}`; the parser stopped at `for` or before it.
+  bool mapComprehension() const {
+    if (!isAtItem() && error.rule != Grammar::RuleSetting)
+      return false;
+    const bool isFor = found() == TokenType::FOR;
+    const bool isKey = found() == TokenType::STRING;
+    if ((!isFor && !isKey) || (isFor && previous(2) != TokenType::COLON) ||
+        (isKey && next() != TokenType::COLON))
+      return false;
+    size_t at = error.token;
+    while (!isEndOfItem(at) && type(at) != TokenType::FOR)
+      ++at;
+    if (type(at) != TokenType::FOR)
+      return false;
+    const std::string key =
+        isFor ? textOf(error.token - 3) : textOf(error.token);
+    size_t value = isFor ? error.token - 1 : error.token + 2;
+    reword("a map is built by a `for` before its braces");
+    return help("write `{ " + textOf(at, lastOfItem(at)) + " { [" + key +
+                "] = " + textOf(value, at - 1) + " } }`");
+  }
+
+  /// `compute: true`, `warmup: 3%`
+  bool typedValue() const {
+    bool isType = error.rule == Grammar::RuleType ||
+                  error.rule == Grammar::RuleTypeTerm ||
+                  error.inside == Grammar::RuleType ||
+                  error.inside == Grammar::RuleTypeTerm;
+    bool isValue =
+        isType && previous() == TokenType::COLON && beginsExpression(found());
+    return isValue && fix("`:` gives a type; set a value with `=`",
+                          list.range(error.token - 1),
+                          isBehindSpace(error.token - 1) ? "=" : " =");
+  }
+  bool isBehindSpace(size_t token) const {
+    return token > 0 && !areAdjacent(token - 1);
+  }
+
+  /// `"tp" = 4`, `"tp": 4`
+  bool quotedName() const {
+    bool isKey = found() == TokenType::STRING &&
+                 (next() == TokenType::ASSIGN || next() == TokenType::COLON);
+    if (!isKey || isOfFile())
+      return false;
+    std::string name = textOf(error.token);
+    name = name.substr(1, name.size() - 2);
+    return help("names stand without quotation marks: write `" + name +
+                " = ...`; a key of a map is written `[\"" + name +
+                "\"] = ...`");
+  }
+
+  /// `[optimizer]` between braces, where an entry of a map may appear.
+  bool table() const {
+    if (error.rule != Grammar::RuleEntry || previous() != TokenType::RBRACKET ||
+        !isName(previous(2)))
+      return false;
+    size_t first = error.token - 2;
+    while (first > 0 && type(first) != TokenType::LBRACKET)
+      --first;
+    std::string name = textOf(first + 1, error.token - 2);
+    reword("a section is written with braces, not with a header as in TOML",
+           rangeOf(first, error.token - 1));
+    return help("write `" + name +
+                " { ... }` with its lines in the braces; an entry of a map is "
+                "`[\"key\"] = value`");
+  }
+
+  /// A YAML list; its first `-` looks like the sign of a value.
+  bool dashedList() const {
+    bool isElement = next() == TokenType::STRING || isName(next());
+    return isAtItem() && found() == TokenType::MINUS && isElement &&
+           help("a list is written `[" + textOf(error.token + 1) +
+                ", ...]`, and not with dashes as in YAML");
+  }
+
+  /// A line that begins with an operator.
+  bool continuation() const {
+    bool isOperator =
+        found() == TokenType::PLUS || found() == TokenType::MINUS ||
+        found() == TokenType::STAR || found() == TokenType::SLASH ||
+        found() == TokenType::AND || found() == TokenType::OR;
+    return isAtItem() && isOperator &&
+           help("a value ends with its line: put the `" + textOf(error.token) +
+                "` at the end of the line before, or the value in parentheses");
+  }
+
+  /// YAML, JSON or TOML in place of a declaration.
+  bool dataFile() const {
+    if (isInterpolation())
+      return false;
+    // `model` begins a declaration, so the error is at the missing name.
+    bool isBehindWord =
+        error.token == 1 && isName(previous()) && found() == TokenType::COLON;
+    if (!isBehindWord && (!isOfFile() || error.token > 0))
+      return false;
+    const std::string recipe =
+        "a recipe is written `recipe NAME { name = value }`; ";
+    const std::string import = " file is imported as data";
+    bool isYaml = isBehindWord ||
+                  (isName(found()) && next() == TokenType::COLON) ||
+                  (found() == TokenType::MINUS && next() == TokenType::MINUS) ||
+                  found() == TokenType::PERCENT;
+    if (isYaml)
+      return help(recipe + "a YAML" + import +
+                  ", `import \"run.yaml\" as run`");
+    if (found() == TokenType::OPEN || found() == TokenType::STRING)
+      return help(recipe + "a JSON" + import +
+                  ", `import \"run.json\" as run`");
+    bool isTable = found() == TokenType::LBRACKET && isName(next());
+    return isTable && help(recipe + "a section of it `section { name = value "
+                                    "}`, and not as in TOML");
+  }
+};
+
+} // namespace
+
+bool helpWithForeignData(const SourceMap& sources, const TokenList& list,
+                         const SyntaxError& error, diag::Builder& report) {
+  return ForeignData(sources, list, error, report).run();
+}
+
+} // namespace recipec::parse

@@ -1,0 +1,442 @@
+// Help for imports and declarations of other languages.
+
+#include "compiler/parse/ForeignSyntax.h"
+#include "compiler/parse/SyntaxView.h"
+
+#include <algorithm>
+#include <cctype>
+#include <iterator>
+
+namespace recipec::parse {
+namespace {
+
+/// A keyword that begins a declaration in other languages, and ours.
+struct Word {
+  std::string_view foreign, own;
+};
+
+constexpr Word words[] = {
+    {"class", "schema"},     {"struct", "schema"}, {"type", "schema"},
+    {"interface", "schema"}, {"def", "fun"},       {"func", "fun"},
+    {"function", "fun"},     {"fn", "fun"},        {"const", "let"},
+    {"var", "let"},          {"val", "let"},       {"local", "let"},
+    {"include", "import"},   {"use", "import"},    {"using", "import"},
+    {"job", "recipe"},       {"config", "recipe"}, {"experiment", "recipe"},
+    {"run", "recipe"},       {"trait", "mixin"},   {"module", "model"},
+};
+
+class ForeignDeclarations : public SyntaxView {
+public:
+  using SyntaxView::SyntaxView;
+
+  bool run() const {
+    return mixinBehind() || recipeHead() || innerQuotes() || optionalType() ||
+           choiceType() || severalParents() || severalImports() || allNames() ||
+           parentFile() || namedBlock() || fromImport() || amendedModel() ||
+           extends() || quotedDeclaration() || hyphens() || slashes() ||
+           valueOfFile() || settingOfFile() || word();
+  }
+
+private:
+  /// `recipe b amends a { ... } with w`
+  bool mixinBehind() const {
+    if (!isOfFile() || found() != TokenType::WITH ||
+        previous() != TokenType::CLOSE)
+      return false;
+    const size_t last = lastOfItem(error.token);
+    reword("mixins stand before the braces of a recipe, not behind them",
+           rangeOf(error.token, last));
+    return help("write `" + textOf(error.token, last) +
+                "` before the `{` of the recipe");
+  }
+
+  /// `recipe = small {`, `recipe small(n) {`, `recipe abstract small {`
+  bool recipeHead() const {
+    if (previous() == TokenType::RECIPE && found() == TokenType::ASSIGN &&
+        isName(next()))
+      return fix("a recipe is declared as `recipe " + textOf(error.token + 1) +
+                     " { ... }`, without `=`",
+                 {list.source, list.tokens[error.token].begin,
+                  list.tokens[error.token + 1].begin},
+                 "");
+    if (error.rule != Grammar::RuleRecipeDeclaration)
+      return false;
+    if (previous() == TokenType::ABSTRACT && isName(found()) &&
+        previous(2) == TokenType::RECIPE) {
+      reword("`abstract` stands before `recipe`", list.range(error.token - 1));
+      return fix("write `abstract recipe " + textOf(error.token) + "`",
+                 rangeOf(error.token - 2, error.token - 1), "abstract recipe");
+    }
+    if (found() != TokenType::LPAREN || previous(2) != TokenType::RECIPE ||
+        (isName(next()) && next(2) == TokenType::RPAREN))
+      return false;
+    const std::string name = textOf(error.token - 1);
+    size_t close = error.token;
+    while (type(close) != TokenType::RPAREN && !isEndOfItem(close))
+      ++close;
+    reword("a recipe has no parameters: mixins have",
+           rangeOf(error.token, close));
+    return help("write `mixin " + name + textOf(error.token, close) +
+                " { ... }`, and `recipe NAME with " + name + "(...) { ... }`");
+  }
+
+  /// `"say "hi" now"`: a name glued to the end of a string
+  bool innerQuotes() const {
+    if (!isName(found()) || previous() != TokenType::STRING ||
+        !areAdjacent(error.token - 1) || next() != TokenType::STRING)
+      return false;
+    size_t last = error.token + 1;
+    while (areAdjacent(last) && !isEndOfItem(last + 1))
+      ++last;
+    std::string text = textOf(error.token - 1, last);
+    std::string own;
+    for (size_t i = 0; i < text.size(); ++i)
+      own += text[i] == '"' && i > 0 && i + 1 < text.size()
+                 ? std::string("\\\"")
+                 : std::string(1, text[i]);
+    reword("the string ends at its second `\"`, before `" +
+               textOf(error.token) + "`",
+           rangeOf(error.token - 1, error.token));
+    return fix("write a `\"` of the text as `\\\"`: `" + own + "`",
+               rangeOf(error.token - 1, last), own);
+  }
+
+  /// `Optional[string]`, `List[int]`
+  bool optionalType() const {
+    if (found() != TokenType::RBRACKET ||
+        error.rule != Grammar::RuleMapArguments || error.begin == 0)
+      return false;
+    const std::string word = textOf(error.begin - 1);
+    const std::string inner = textOf(error.begin + 1, error.token - 1);
+    const SourceRange whole = rangeOf(error.begin - 1, error.token);
+    if (word == "map" || inner.empty())
+      return false;
+    const bool isOptional = word == "Optional" || word == "Maybe" ||
+                            word == "Option" || word == "optional";
+    const std::string own = isOptional ? inner + " | none" : "[" + inner + "]";
+    reword(isOptional ? "a type that may be `none` is written with `|`"
+                      : "the type of a list is its element's in brackets",
+           whole);
+    return fix("write `" + own + "`", whole, own);
+  }
+
+  /// `part : enum("a", "b")`, `part : Literal["a", "b"]`
+  bool choiceType() const {
+    const bool isCall = found() == TokenType::LPAREN;
+    const std::string word = textOf(error.token - 1);
+    const bool isWord = word == "enum" || word == "Literal" ||
+                        word == "choice" || word == "one_of" ||
+                        word == "oneof" || word == "Enum" || word == "Union";
+    if (!isCall || !isWord || previous(2) != TokenType::COLON)
+      return false;
+    std::string own;
+    size_t at = error.token + 1;
+    for (; type(at) != TokenType::RPAREN && type(at) != TokenType::EOF; ++at)
+      if (!isComma(at))
+        own += (own.empty() ? "" : " | ") + textOf(at);
+    if (type(at) != TokenType::RPAREN || own.empty())
+      return false;
+    reword("the values of a type are divided by `|`",
+           rangeOf(error.token - 1, at));
+    return fix("write `" + own + "`", rangeOf(error.token - 1, at), own);
+  }
+
+  /// `recipe b amends a, c {`
+  bool severalParents() const {
+    const bool isHeader = error.rule == Grammar::RuleRecipeDeclaration ||
+                          error.inside == Grammar::RuleRecipeDeclaration;
+    if (!isHeader || !isComma(error.token) || !isName(next()))
+      return false;
+    size_t first = error.token;
+    while (first > 0 && type(first) != TokenType::AMENDS &&
+           !isEndOfItem(first - 1))
+      --first;
+    if (type(first) != TokenType::AMENDS)
+      return false;
+    reword("a recipe amends one recipe; mixins may follow behind `with`");
+    return help("write `" + textOf(first, error.token - 1) + " with " +
+                textOf(error.token + 1) + "`, where `" +
+                textOf(error.token + 1) + "` is declared as a `mixin`");
+  }
+
+  /// `import a, b`
+  bool severalImports() const {
+    if (!isOfFile() || !isName(found()) || error.token < 2 ||
+        !isComma(error.token - 1))
+      return false;
+    size_t first = error.token - 1;
+    while (first > 0 && !(isEndOfItem(first - 1) && !isComma(first - 1)))
+      --first;
+    if (type(first) != TokenType::IMPORT)
+      return false;
+    const size_t last = lastOfItem(error.token);
+    reword("an import names one file",
+           rangeOf(error.token, std::max(error.token, last)));
+    return fix("write `import " + textOf(error.token, last) +
+                   "` on a line of its own",
+               {list.source, list.tokens[error.token - 1].begin,
+                list.tokens[error.token].begin},
+               "\nimport ");
+  }
+
+  /// `import std.models.llama.*`
+  bool allNames() const {
+    if (found() != TokenType::STAR || previous() != TokenType::DOT)
+      return false;
+    size_t first = error.token - 1;
+    while (first > 0 && type(first) != TokenType::IMPORT && !isEndOfItem(first))
+      --first;
+    if (type(first) != TokenType::IMPORT || first + 1 >= error.token - 1)
+      return false;
+    const std::string path = textOf(first + 1, error.token - 2);
+    reword("an import takes a file, or the names in braces, and has no `*`");
+    return fix("write `import " + path + "` and `" + textOf(error.token - 2) +
+                   ".name`; `import " + path + " { a, b }` takes names of it",
+               rangeOf(error.token - 1, error.token), "");
+  }
+
+  /// `amends "base.pkl"`, `include "base.recipe"` at the top of a file
+  bool parentFile() const {
+    const std::string word = textOf(error.token);
+    const bool isWord = word == "amends" || word == "extends" ||
+                        word == "include" || word == "inherit" ||
+                        word == "source" || word == "base" || word == "module";
+    if (!isOfFile() || !isWord || next() != TokenType::STRING ||
+        !isEndOfItem(error.token + 2))
+      return false;
+    reword("a file does not " +
+           std::string(word == "include" || word == "source"
+                           ? "include another as text"
+                           : "amend another: its recipes do"));
+    return help("write `import " + textOf(error.token + 1) +
+                " { base }` and `recipe NAME amends base { ... }`, where "
+                "`base` is a recipe of that file");
+  }
+
+  /// `variable "ranks" {` and other blocks of HCL
+  bool namedBlock() const {
+    if (!isOfFile() || !isName(found()) || next() != TokenType::STRING)
+      return false;
+    const std::string word = textOf(error.token);
+    const std::string quoted = textOf(error.token + 1);
+    std::string name = quoted.size() > 2 ? quoted.substr(1, quoted.size() - 2)
+                                         : std::string("name");
+    std::replace_if(
+        name.begin(), name.end(),
+        [](unsigned char letter) { return !std::isalnum(letter); }, '_');
+    if (word == "variable" || word == "locals" || word == "local" ||
+        word == "param" || word == "parameter") {
+      reword("`" + word +
+             "` declares nothing here: a value is named with "
+             "`let`");
+      return help("write `let " + name +
+                  " = value`; `--set PATH=VALUE` "
+                  "changes a setting from the command line");
+    }
+    if (word == "resource" || word == "job" || word == "task" ||
+        word == "config" || word == "experiment") {
+      reword("`" + word + "` declares nothing here: a job is a `recipe`");
+      return help("write `recipe " + name + " { ... }`");
+    }
+    return false;
+  }
+
+  /// `from std.models import llama`; the parser stopped at `from std`.
+  bool fromImport() const {
+    size_t from = error.token;
+    if (!isOfFile() || type(from) != TokenType::IDENTIFIER ||
+        textOf(from) != "from")
+      return false;
+    size_t at = from + 1;
+    std::string path;
+    while (type(at) != TokenType::IMPORT && type(at) != TokenType::SEPARATOR &&
+           type(at) != TokenType::EOF)
+      path += textOf(at++);
+    std::string names;
+    size_t last = at;
+    if (type(at) == TokenType::IMPORT)
+      for (++at; type(at) == TokenType::AS || isName(type(at)) ||
+                 type(at) == TokenType::COMMA ||
+                 (type(at) == TokenType::SEPARATOR && textOf(at) == ",");
+           last = at++)
+        names += (names.empty() || textOf(at) == "," ? "" : " ") + textOf(at);
+    if (names.empty())
+      return help("an import is written `import std.models.llama`");
+    std::string import = "import " + path + " { " + names + " }";
+    // In a folder, the names are files to import.
+    if (path == "std" || path == "std.models" || path == "std.schema")
+      import = "import " + path + "." + names;
+    return fix("write `" + import + "`", rangeOf(from, last), import);
+  }
+
+  /// `model mine amends llama.llama {`: models are declared or given values,
+  /// and do not inherit.
+  bool amendedModel() const {
+    const std::string word = textOf(error.token);
+    const bool isWord = found() == TokenType::AMENDS || word == "extends" ||
+                        word == ":" || word == "(" || word == "from" ||
+                        word == "inherits";
+    if (previous(2) != TokenType::MODEL || !isWord || !isName(previous()) ||
+        !isName(next()))
+      return false;
+    size_t last = error.token + 1;
+    while (type(last + 1) == TokenType::DOT && isName(type(last + 2)))
+      last += 2;
+    const std::string name = textOf(error.token - 1);
+    const std::string parent(sources.text(rangeOf(error.token + 1, last)));
+    return help("a model inherits from none: for other sizes write `let " +
+                name + " = " + parent +
+                " { ... }`, for other blocks a model of its own, `model " +
+                name + " { ... }`");
+  }
+
+  /// `recipe b extends a`, `recipe b : a`, `recipe b(a)`
+  bool extends() const {
+    if (error.rule != Grammar::RuleRecipeDeclaration)
+      return false;
+    std::string text = textOf(error.token);
+    bool isWord = text == "extends" || text == "inherits" || text == "from" ||
+                  text == "of" || text == ":" || text == "<" ||
+                  text == "overrides" || text == "based_on";
+    if (isWord && isName(next()))
+      return fix("write `amends`", list.range(error.token),
+                 text == ":" && !isBehindSpace(error.token) ? " amends"
+                                                            : "amends");
+    return text == "(" &&
+           help("a recipe is written `recipe name amends parent { ... }`");
+  }
+
+  /// `recipe "llama"`
+  bool quotedDeclaration() const {
+    bool isName = found() == TokenType::STRING && error.token > 0 &&
+                  (error.inside == Grammar::RuleRecipeDeclaration ||
+                   error.rule == Grammar::RuleRecipeDeclaration);
+    if (!isName || isOfFile())
+      return false;
+    std::string text = textOf(error.token);
+    return nameFix(text.substr(1, text.size() - 2), list.range(error.token),
+                   "names stand without quotation marks: ");
+  }
+
+  /// `recipe llama3-pretrain`
+  bool hyphens() const {
+    if (error.rule != Grammar::RuleRecipeDeclaration ||
+        found() != TokenType::MINUS || !isName(previous()))
+      return false;
+    size_t first = error.token - 1, last = error.token;
+    while (areAdjacent(last) &&
+           (isName(type(last + 1)) || isNumber(type(last + 1)) ||
+            type(last + 1) == TokenType::MINUS))
+      ++last;
+    std::string text(sources.text(rangeOf(first, last)));
+    return nameFix(text, rangeOf(first, last),
+                   "names are written with `_`, not with `-`: ");
+  }
+
+  /// Proposes the name with `_` in place of characters that names cannot hold.
+  bool nameFix(std::string text, SourceRange range,
+               const std::string& why) const {
+    for (char& letter : text)
+      if (!std::isalnum(static_cast<unsigned char>(letter)))
+        letter = '_';
+    if (text.empty() || std::isdigit(static_cast<unsigned char>(text[0])))
+      return help(why + "they begin with a letter");
+    return fix(why + "write `" + text + "`", range, text, Applicability::maybe);
+  }
+
+  /// `import std/models/llama`
+  bool slashes() const {
+    if (found() != TokenType::SLASH || error.token < 2)
+      return false;
+    size_t first = error.token - 1, last = error.token;
+    while (first > 0 && type(first) != TokenType::IMPORT &&
+           type(first) != TokenType::SEPARATOR)
+      --first;
+    if (type(first) != TokenType::IMPORT)
+      return false;
+    while (areAdjacent(last) && type(last + 1) != TokenType::SEPARATOR)
+      ++last;
+    std::string path(sources.text(rangeOf(first + 1, last)));
+    std::replace(path.begin(), path.end(), '/', '.');
+    return fix("the parts of a path are divided by `.`: write `import " + path +
+                   "`; a file of your own is `import \"folder/file.recipe\"`",
+               rangeOf(first + 1, last), path);
+  }
+
+  /// `folder = "data"` at file level is certainly a `let` if the file reads the
+  /// name.
+  bool valueOfFile() const {
+    if (!isOfFile() || !isName(found()) || next() != TokenType::ASSIGN ||
+        isEndOfItem(error.token + 2) ||
+        beginsIndentedLine(sources, list, error.token))
+      return false;
+    size_t last = error.token + 2;
+    while (!isEndOfItem(last + 1))
+      ++last;
+    std::string text(sources.text(rangeOf(error.token, last)));
+    if (text.find('\n') != text.npos)
+      text = textOf(error.token) + " = ...";
+    SourceRange start = list.range(error.token);
+    start.end = start.begin;
+    return fix("a file names a value with `let`: write `let " + text +
+                   "`; settings belong into the braces of `recipe NAME { ... "
+                   "}`",
+               start, "let ",
+               isRead(textOf(error.token)) ? Applicability::safe
+                                           : Applicability::maybe);
+  }
+
+  /// Whether the file reads a name, in an expression or in a string.
+  bool isRead(const std::string& name) const {
+    for (size_t i = 0; i < list.tokens.size(); ++i) {
+      bool isText = type(i) == TokenType::STRING || type(i) == TokenType::TEXT;
+      if (isText && textOf(i).find("{" + name + "}") != std::string::npos)
+        return true;
+      bool isBehindValue = i > 0 && (type(i - 1) == TokenType::ASSIGN ||
+                                     type(i - 1) == TokenType::COMMA ||
+                                     type(i - 1) == TokenType::LPAREN ||
+                                     isBinaryOperator(type(i - 1)));
+      if (isBehindValue && isName(type(i)) && textOf(i) == name &&
+          type(i + 1) != TokenType::ASSIGN)
+        return true;
+    }
+    return false;
+  }
+
+  /// `model = llama.llama3_8b` at file level, where `model` begins a model
+  /// declaration.
+  bool settingOfFile() const {
+    return found() == TokenType::ASSIGN && previous() == TokenType::MODEL &&
+           error.inside == Grammar::RuleModelDeclaration &&
+           help("settings belong into the braces of `recipe NAME { ... }`: "
+                "write `model = ...` there");
+  }
+
+  bool word() const {
+    if (isOfFile() && found() == TokenType::AUTO && isName(next()))
+      return fix("a value is named with `let`: write `let`",
+                 list.range(error.token), "let", Applicability::maybe);
+    if (!isOfFile() || found() != TokenType::IDENTIFIER ||
+        !(isName(next()) || next() == TokenType::STRING))
+      return false;
+    auto known =
+        std::find_if(std::begin(words), std::end(words), [&](const Word& each) {
+          return each.foreign == textOf(error.token);
+        });
+    return known != std::end(words) &&
+           fix("write `" + std::string(known->own) + "`",
+               list.range(error.token), std::string(known->own),
+               Applicability::maybe);
+  }
+};
+
+} // namespace
+
+bool helpWithForeignDeclarations(const SourceMap& sources,
+                                 const TokenList& list,
+                                 const SyntaxError& error,
+                                 diag::Builder& report) {
+  return ForeignDeclarations(sources, list, error, report).run();
+}
+
+} // namespace recipec::parse

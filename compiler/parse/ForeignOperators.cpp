@@ -1,0 +1,399 @@
+// Help for operators, comments and numbers of Python, C and other languages.
+
+#include "compiler/parse/ForeignSyntax.h"
+#include "compiler/parse/SyntaxView.h"
+
+#include <algorithm>
+
+namespace recipec::parse {
+namespace {
+
+class ForeignOperators : public SyntaxView {
+public:
+  using SyntaxView::SyntaxView;
+
+  bool run() const {
+    return doubleColon() || dashComment() || arrowAssignment() || rangeForm() ||
+           comparison() || negation() || slice() || twoCommas() ||
+           emptyHole() || format() || merge() || ternary() || wholeDivision() ||
+           comment() || equality() || doubleSign() || percent() || power() ||
+           orSign() || prefix() || thousands() || fatArrow();
+  }
+
+private:
+  /// `llama::llama`
+  bool doubleColon() const {
+    if (found() != TokenType::COLON || next() != TokenType::COLON ||
+        !areAdjacent(error.token) || !isName(previous()) || !isName(next(2)))
+      return false;
+    reword("the names of a file stand behind `.`, not behind `::`",
+           rangeOf(error.token, error.token + 1));
+    return fix("write `" + textOf(error.token - 1) + "." +
+                   textOf(error.token + 2) + "`",
+               rangeOf(error.token, error.token + 1), ".");
+  }
+
+  /// `-- text`
+  bool dashComment() const {
+    if (!isAtItem() && !isOfFile())
+      return false;
+    return found() == TokenType::MINUS && next() == TokenType::MINUS &&
+           areAdjacent(error.token) && !beginsNothing(error.token + 2) &&
+           fix("comments begin with `#`", rangeOf(error.token, error.token + 1),
+               "#");
+  }
+  /// Whether the line ends at a token, as behind the `---` of YAML.
+  bool beginsNothing(size_t token) const {
+    return isEndOfItem(token) || type(token) == TokenType::MINUS;
+  }
+
+  /// `global <- 4`
+  bool arrowAssignment() const {
+    const bool isArrow =
+        found() == TokenType::LESS && next() == TokenType::MINUS &&
+        areAdjacent(error.token) && error.rule == Grammar::RuleSetting;
+    if (!isArrow)
+      return false;
+    reword("a value is set with `=`, not with `<-`",
+           rangeOf(error.token, error.token + 1));
+    return fix("write `" + textOf(error.begin, error.token - 1) + " = " +
+                   textOf(error.token + 2) + "`",
+               rangeOf(error.token, error.token + 1), "=");
+  }
+
+  /// `0...4`, `0..=4`
+  bool rangeForm() const {
+    if (previous() != TokenType::RANGE || !areAdjacent(error.token - 1))
+      return false;
+    const std::string first = textOf(error.token - 2);
+    std::string last = textOf(error.token + 1);
+    if (found() == TokenType::DOT) {
+      reword("a range is written with two dots",
+             rangeOf(error.token - 1, error.token));
+      return fix("write `" + first + ".." + last + "`", list.range(error.token),
+                 "");
+    }
+    if (found() != TokenType::ASSIGN)
+      return false;
+    reword("a range ends before its end, and has no `..=`",
+           rangeOf(error.token - 1, error.token));
+    const bool isNumeral = !last.empty() && last.size() < 9 &&
+                           last.find_first_not_of("0123456789") == last.npos;
+    last = isNumeral ? std::to_string(std::stoi(last) + 1) : last + " + 1";
+    return fix("write `" + first + ".." + last + "`",
+               rangeOf(error.token, error.token + (next() != TokenType::EOF)),
+               last);
+  }
+
+  /// `a === b`, `a !== b`, and `=` in a condition
+  bool comparison() const {
+    if (found() != TokenType::ASSIGN)
+      return false;
+    const bool isTriple = (previous() == TokenType::EQUAL ||
+                           previous() == TokenType::NOT_EQUAL) &&
+                          areAdjacent(error.token - 1);
+    if (isTriple) {
+      const std::string own = textOf(error.token - 1);
+      reword("values are compared by `" + own + "`, not by `" + own + "=`",
+             rangeOf(error.token - 1, error.token));
+      return fix("write `" + own + "`", list.range(error.token), "");
+    }
+    const size_t head = type(firstOfItem());
+    if (head != TokenType::REQUIRE && head != TokenType::IF)
+      return false;
+    reword("values are compared by `==`, not by `=`");
+    return fix("write `" + textOf(error.token - 1) +
+                   " == " + textOf(error.token + 1) + "`",
+               list.range(error.token), "==");
+  }
+
+  /// `x not in xs`, `x is not none`
+  bool negation() const {
+    if (found() != TokenType::NOT)
+      return false;
+    if (previous() == TokenType::IS) {
+      reword("`is` tests a type; values are compared by `!=`",
+             rangeOf(error.token - 1, error.token));
+      std::string value = textOf(error.token + 1);
+      value = value == "None" || value == "null" ? "none" : value;
+      return fix(
+          "write `!= " + value + "`",
+          rangeOf(error.token - 1, error.token + !isEndOfItem(error.token + 1)),
+          "!= " + value);
+    }
+    if (next() != TokenType::IN || error.token == 0)
+      return false;
+    const int depth = list.tokens[error.token].depth;
+    auto isEnd = [&](size_t at) {
+      const size_t kind = type(at);
+      return list.tokens[at].depth < depth || isEndOfItem(at) ||
+             kind == TokenType::AND || kind == TokenType::OR ||
+             kind == TokenType::REQUIRE || kind == TokenType::IF ||
+             kind == TokenType::ASSIGN || kind == TokenType::COMMA ||
+             kind == TokenType::COLON || kind == TokenType::THEN ||
+             kind == TokenType::NOT || kind == TokenType::RETURN ||
+             kind == TokenType::OPEN || kind == TokenType::BLOCK_OPEN;
+    };
+    auto isEndAt = [&](size_t at) {
+      return at >= list.tokens.size() ||
+             (list.tokens[at].depth <= depth && isEnd(at));
+    };
+    size_t first = error.token, last = error.token + 1;
+    while (first > 0 && !isEndAt(first - 1))
+      --first;
+    while (!isEndAt(last + 1))
+      ++last;
+    if (first == error.token || last == error.token + 1)
+      return false;
+    const std::string own = "not (" + textOf(first, error.token - 1) + " in " +
+                            textOf(error.token + 2, last) + ")";
+    reword("`not` stands before the comparison",
+           rangeOf(error.token, error.token + 1));
+    return fix("write `" + own + "`", rangeOf(first, last), own);
+  }
+
+  /// `xs[0:2]`, `xs[1:]`
+  bool slice() const {
+    if (found() != TokenType::COLON || error.rule != Grammar::RuleSuffix ||
+        type(error.begin) != TokenType::LBRACKET)
+      return false;
+    reword("a part of a list is taken by a range, not by `:`");
+    const bool isOpenEnded = next() == TokenType::RBRACKET;
+    const std::string name =
+        error.begin > 0 ? textOf(error.begin - 1) : std::string("xs");
+    const std::string end = isOpenEnded ? "len(" + name + ")" : "";
+    return fix("write `" + name + "[" +
+                   textOf(error.begin + 1, error.token - 1) + ".." +
+                   (isOpenEnded ? end : textOf(error.token + 1)) + "]`",
+               list.range(error.token), ".." + end);
+  }
+
+  /// `[1, 2,, 3]`
+  bool twoCommas() const {
+    return found() == TokenType::COMMA && previous() == TokenType::COMMA &&
+           fix("one comma is enough", list.range(error.token), "");
+  }
+
+  /// `"{}".format(n)`: an interpolation without a value.
+  bool emptyHole() const {
+    if (!isInterpolation() || found() != TokenType::EOF || error.token > 0)
+      return false;
+    reword("an interpolation holds a value, and this one is empty");
+    return help("write the value between the braces, as in `\"{name}\"`; "
+                "braces of the text are written `\\{\\}`");
+  }
+
+  /// `"{n:03d}"`, `"{n=}"`
+  bool format() const {
+    if (!isInterpolation() || error.token == 0 ||
+        (found() != TokenType::COLON && found() != TokenType::ASSIGN))
+      return false;
+    const std::string value = textOf(0, error.token - 1);
+    const std::string spec = textOf(error.token + 1, list.tokens.size() - 2);
+    reword("an interpolation holds a value alone, without a format",
+           rangeOf(error.token, list.tokens.size() - 2));
+    size_t width = 0;
+    for (char letter : spec)
+      if (letter >= '0' && letter <= '9' && width < 100)
+        width = width * 10 + size_t(letter - '0');
+    const bool isPadding = width > 0 && spec.size() > 1 && spec[0] == '0' &&
+                           spec.find('.') == spec.npos;
+    const std::string own =
+        isPadding ? "pad(" + value + ", " + std::to_string(width) + ")" : value;
+    return fix("write `{" + own + "}`", rangeOf(0, list.tokens.size() - 2), own,
+               Applicability::maybe);
+  }
+
+  /// `a // { b = 2 }`, `a | { b = 2 }`, `a & { b = 2 }`
+  bool merge() const {
+    if (next() != TokenType::OPEN || error.token < 2)
+      return false;
+    const bool isSlashes = found() == TokenType::SLASH &&
+                           previous() == TokenType::SLASH &&
+                           areAdjacent(error.token - 1);
+    if (!isSlashes && found() != TokenType::PIPE)
+      return false;
+    const size_t first = error.token - isSlashes;
+    if (first == 0 || !isName(type(first - 1)))
+      return false;
+    const std::string sign = textOf(first, error.token);
+    reword("records and maps are amended by braces alone, without `" + sign +
+               "`",
+           rangeOf(first, error.token));
+    return fix("write `" + textOf(first - 1) + " { ... }`",
+               {list.source, list.tokens[first].begin,
+                list.tokens[error.token + 1].begin},
+               "");
+  }
+
+  /// `a if c else b`
+  bool ternary() const {
+    if (found() != TokenType::IF || error.token == 0 || isOfFile() ||
+        isBinaryOperator(previous()))
+      return false;
+    const int depth = list.tokens[error.token].depth;
+    auto isEnd = [&](size_t at) {
+      if (at >= list.tokens.size() || list.tokens[at].depth < depth)
+        return true;
+      return list.tokens[at].depth == depth &&
+             (isComma(at) || isEndOfItem(at) || type(at) == TokenType::FOR ||
+              type(at) == TokenType::ASSIGN || type(at) == TokenType::RETURN ||
+              type(at) == TokenType::LET || type(at) == TokenType::COLON);
+    };
+    size_t first = error.token, otherwise = error.token + 1;
+    while (first > 0 && !isEnd(first - 1))
+      --first;
+    while (!isEnd(otherwise) && !(type(otherwise) == TokenType::ELSE &&
+                                  list.tokens[otherwise].depth == depth))
+      ++otherwise;
+    if (type(otherwise) != TokenType::ELSE || first == error.token ||
+        type(first) == TokenType::IF || otherwise == error.token + 1 ||
+        isEnd(otherwise + 1))
+      return false;
+    size_t last = otherwise + 1;
+    while (!isEnd(last + 1) &&
+           !(isClosing(type(last + 1)) && list.tokens[last + 1].depth < depth))
+      ++last;
+    const std::string own = "if " + textOf(error.token + 1, otherwise - 1) +
+                            " then " + textOf(first, error.token - 1) +
+                            " else " + textOf(otherwise + 1, last);
+    reword("the condition stands before both values: `if condition then a "
+           "else b`");
+    return fix("write `" + own + "`", rangeOf(first, last), own);
+  }
+  static bool isClosing(size_t type) {
+    return type == TokenType::CLOSE || type == TokenType::RPAREN ||
+           type == TokenType::RBRACKET;
+  }
+
+  /// `a // b`: one operand behind a value, and not the words of a comment.
+  bool wholeDivision() const {
+    const size_t first = error.token - 1;
+    const bool isOperand = isName(next()) || next() == TokenType::INTEGER;
+    return previous() == TokenType::SLASH && found() == TokenType::SLASH &&
+           areAdjacent(first) && isOperand && isEndOfItem(error.token + 2) &&
+           fix("division is `/`, of whole numbers too; a comment begins with "
+               "`#`",
+               rangeOf(first, error.token), "/", Applicability::maybe);
+  }
+
+  /// `// text`, `/* text */`
+  bool comment() const {
+    if (found() == TokenType::SLASH && next() == TokenType::STAR)
+      return help("comments begin with `#`");
+    // After a value the parser reads the first one as a division.
+    size_t first = error.token - (previous() == TokenType::SLASH);
+    return found() == TokenType::SLASH && type(first + 1) == TokenType::SLASH &&
+           areAdjacent(first) &&
+           fix("comments begin with `#`", rangeOf(first, first + 1), "#");
+  }
+
+  /// `tp == 4`
+  bool equality() const {
+    return error.rule == Grammar::RuleSetting && found() == TokenType::EQUAL &&
+           fix("`==` compares; set a value with `=`", list.range(error.token),
+               "=");
+  }
+
+  /// `tp := 4`
+  bool doubleSign() const {
+    return found() == TokenType::ASSIGN && previous() == TokenType::COLON &&
+           fix("set a value with `=` alone",
+               rangeOf(error.token - 1, error.token), "=");
+  }
+
+  /// `3 %`
+  bool percent() const {
+    bool isBehindNumber = previous() == TokenType::PERCENT &&
+                          isNumber(previous(2)) && error.token >= 2;
+    if (!isBehindNumber || beginsExpression(found()))
+      return false;
+    std::string text = textOf(error.token - 2) + "%";
+    return fix("write `" + text + "`, without the space",
+               rangeOf(error.token - 2, error.token - 1), text);
+  }
+
+  /// `10**-3`, `2**10`
+  bool power() const {
+    bool isPower = found() == TokenType::STAR &&
+                   previous() == TokenType::STAR && error.token >= 2;
+    if (!isPower)
+      return false;
+    size_t base = error.token - 2, exponent = error.token + 1;
+    bool isNegative = type(exponent) == TokenType::MINUS;
+    exponent += isNegative;
+    bool arePlain = isNumber(type(base)) && isNumber(type(exponent));
+    if (!arePlain)
+      return help("a power is written `pow(base, exponent)`");
+    std::string sign = isNegative ? "-" : "";
+    std::string power =
+        textOf(base) == "10"
+            ? "1e" + sign + textOf(exponent)
+            : "pow(" + textOf(base) + ", " + sign + textOf(exponent) + ")";
+    return fix("write `" + power + "`", rangeOf(base, exponent), power);
+  }
+
+  /// `a || b`
+  bool orSign() const {
+    return found() == TokenType::PIPE && next() == TokenType::PIPE &&
+           fix("write `or`", rangeOf(error.token, error.token + 1), "or");
+  }
+
+  /// `f"runs/{name}"`, `r"..."`
+  bool prefix() const {
+    bool isString = found() == TokenType::STRING || found() == TokenType::TEXT;
+    if (!isString || previous() != TokenType::IDENTIFIER ||
+        !areAdjacent(error.token - 1))
+      return false;
+    std::string letter = textOf(error.token - 1);
+    reword("a string has no prefix, here `" + letter + "`",
+           list.range(error.token - 1));
+    if (letter == "f" || letter == "u" || letter == "b")
+      return fix("remove the `" + letter +
+                     "`: `{name}` in any string is the value of one",
+                 list.range(error.token - 1), "");
+    return fix("remove the `" + letter + "`; a backslash of the text is `\\\\`",
+               list.range(error.token - 1), "", Applicability::maybe);
+  }
+
+  /// `100,000`; the parser read `100` and a comma.
+  bool thousands() const {
+    bool isGroup = found() == TokenType::INTEGER && error.token >= 2 &&
+                   textOf(error.token).size() == 3 &&
+                   isComma(error.token - 1) && areAdjacent(error.token - 1) &&
+                   areAdjacent(error.token - 2) &&
+                   previous(2) == TokenType::INTEGER;
+    if (!isGroup)
+      return false;
+    size_t last = error.token;
+    std::string number = textOf(error.token - 2) + "_" + textOf(error.token);
+    while (areAdjacent(last) && isComma(last + 1) && areAdjacent(last + 1) &&
+           type(last + 2) == TokenType::INTEGER) {
+      last += 2;
+      number += "_" + textOf(last);
+    }
+    return fix("a comma begins another item: write `" + number + "`",
+               rangeOf(error.token - 2, last), number);
+  }
+  bool isComma(size_t token) const {
+    return type(token) == TokenType::COMMA ||
+           (type(token) == TokenType::SEPARATOR && textOf(token) == ",");
+  }
+
+  /// `hidden => vocab`
+  bool fatArrow() const {
+    return found() == TokenType::GREATER && previous() == TokenType::ASSIGN &&
+           areAdjacent(error.token - 1) &&
+           fix("dimensions are mapped by `->`",
+               rangeOf(error.token - 1, error.token), "->");
+  }
+};
+
+} // namespace
+
+bool helpWithForeignOperators(const SourceMap& sources, const TokenList& list,
+                              const SyntaxError& error, diag::Builder& report) {
+  return ForeignOperators(sources, list, error, report).run();
+}
+
+} // namespace recipec::parse

@@ -1,0 +1,36 @@
+// Help for the syntax of Python, YAML, JSON, TOML, C and other languages.
+// Private to this folder.
+//
+// Each function belongs to a family of rules. A rule looks for one form at the
+// unexpected token; the first that matches adds help, and a fix-it that is safe
+// where the meaning is certain. It may also reword the message, whose list of
+// expected tokens says little about a form of another language. Each returns
+// false if no rule matches.
+
+#ifndef RECIPEC_PARSE_FOREIGNSYNTAX_H
+#define RECIPEC_PARSE_FOREIGNSYNTAX_H
+
+#include "compiler/parse/ErrorStrategy.h"
+
+namespace recipec::parse {
+
+#define FOREIGN_FAMILY(Name)                                                   \
+  bool helpWith##Name(const SourceMap& sources, const TokenList& list,         \
+                      const SyntaxError& error, diag::Builder& report);
+
+/// Operators, comments, numbers and prefixes of strings.
+FOREIGN_FAMILY(ForeignOperators)
+/// Definitions of functions and blocks.
+FOREIGN_FAMILY(ForeignFunctions)
+/// Statements of blocks and items of braces.
+FOREIGN_FAMILY(ForeignStatements)
+/// Imports and other declarations of a file.
+FOREIGN_FAMILY(ForeignDeclarations)
+/// YAML, JSON and TOML.
+FOREIGN_FAMILY(ForeignData)
+
+#undef FOREIGN_FAMILY
+
+} // namespace recipec::parse
+
+#endif // RECIPEC_PARSE_FOREIGNSYNTAX_H

@@ -1,0 +1,433 @@
+// What the values of keys of other tools are here; see MeantValues.h.
+//
+// Only constants are evaluated: anything else could depend on the record that
+// is being made.
+
+#include "compiler/sema/names/MeantValues.h"
+
+#include "compiler/sema/types/Convert.h"
+#include "compiler/sema/types/Examples.h"
+#include "compiler/sema/types/Quotation.h"
+#include "compiler/sema/values/Comments.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+
+namespace recipec::sema {
+namespace {
+
+const Type* typeOf(Evaluator& evaluator, const KnownField& field) {
+  return evaluator.types.resolve(*field.owner->layer.env,
+                                 field.declaration->type);
+}
+
+bool isIdentifier(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) || c == '_';
+}
+
+/// The path up to its first dot.
+std::string_view headOf(std::string_view path) {
+  return path.substr(0, path.find('.'));
+}
+
+/// Whether a number without a unit is a fraction, as `warmup = 0.03`.
+bool takesReal(const Type& type) {
+  bool hasReal = false, hasInt = false;
+  for (const Type* member : type.members) {
+    hasReal |= member->kind == Type::Kind::real;
+    hasInt |= member->kind == Type::Kind::integer;
+  }
+  return hasReal && !hasInt;
+}
+
+/// What a remark says of a value: `"full"` of "true is `"full"`".
+std::string remarkedValue(std::string_view remark, const std::string& written) {
+  std::vector<std::string> starts = {"`" + written + "` is `",
+                                     written + " is `", written + " `"};
+  if (written == "true") // `fsdp` (it is `"parameters"`)
+    starts.emplace_back("it is `");
+  for (const std::string& start : starts) {
+    size_t at = remark.find(start);
+    if (at == remark.npos || (at > 0 && isIdentifier(remark[at - 1])))
+      continue;
+    at += start.size();
+    return std::string(remark.substr(at, remark.find('`', at) - at));
+  }
+  return {};
+}
+
+/// The one unit that a number without one may have in a type.
+const Type* onlyCount(const Type& type) {
+  std::vector<const Type*> members{&type};
+  if (type.kind == Type::Kind::unionOf)
+    members = type.members;
+  const Type* only = nullptr;
+  for (const Type* member : members)
+    if (member->kind == Type::Kind::quantity &&
+        member->unit != recipe::Unit::bytes &&
+        member->unit != recipe::Unit::seconds) {
+      if (only)
+        return nullptr;
+      only = member;
+    }
+  return only;
+}
+
+/// The constant that a member gives, and its text; poison for others.
+Value constantOf(Evaluator& evaluator, const Layer& layer, const Member& member,
+                 std::string& text) {
+  if (member.given || member.value == ast::ExprId::none || !layer.env ||
+      !layer.env->file || !Objects::isConstant(*layer.env->file, member.value))
+    return poison();
+  const Env& env = member.env ? *member.env : *layer.env;
+  text = std::string(evaluator.sources.text((*env.file)[member.value].range));
+  Messages::Muted muted(evaluator.messages);
+  return evaluator.evaluate(member.value, env);
+}
+
+/// The text of the member of this name, as the layer writes it.
+std::string writtenFor(Evaluator& evaluator, const Layer& layer,
+                       std::string_view name) {
+  for (const Member& member : layer.members)
+    if (member.path.size() == 1 && isSameName(member.path[0].text, name)) {
+      std::string text;
+      if (!constantOf(evaluator, layer, member, text).isPoison())
+        return text;
+    }
+  return {};
+}
+
+/// An element of the list that is a field's default, as it is written.
+std::string elementOfDefault(Evaluator& evaluator, const KnownField& field,
+                             size_t index) {
+  const ast::ExprId id = field.declaration->defaultValue;
+  const ast::File& file = *field.owner->layer.env->file;
+  const auto* list = id == ast::ExprId::none
+                         ? nullptr
+                         : std::get_if<ast::ListExpr>(&file[id].node);
+  if (!list || index >= list->elements.size())
+    return {};
+  return std::string(evaluator.sources.text(file[list->elements[index]].range));
+}
+
+/// A remark's setting `betas = [beta1, beta2]` with what the layer writes for
+/// these names, or the default of the field has in their place.
+std::string filledIn(Evaluator& evaluator, const Layer& layer,
+                     const KnownField& field) {
+  const std::string_view remark = field.values;
+  const size_t begin = remark.starts_with('`') ? 0 : remark.npos;
+  if (begin == remark.npos)
+    return {};
+  const size_t end = remark.find('`', begin + 1);
+  const size_t sign = remark.find(" = ", begin);
+  if (begin == remark.npos || end == remark.npos || sign == remark.npos ||
+      sign > end)
+    return {};
+  std::string text(remark.substr(begin + 1, sign + 3 - begin - 1));
+  size_t count = 0;
+  for (size_t at = sign + 3; at < end;) {
+    size_t stop = at;
+    while (stop < end && isIdentifier(remark[stop]))
+      ++stop;
+    if (stop == at || std::isdigit(static_cast<unsigned char>(remark[at]))) {
+      text += remark[at++];
+      continue;
+    }
+    std::string value =
+        writtenFor(evaluator, layer, remark.substr(at, stop - at));
+    if (value.empty())
+      value = elementOfDefault(evaluator, field, count);
+    if (value.empty())
+      return {};
+    text += value;
+    ++count;
+    at = stop;
+  }
+  return text;
+}
+
+/// The schema of a record that the type takes and other tools call `name`.
+const Schema* schemaCalled(Evaluator& evaluator, const Type& type,
+                           const std::string& name) {
+  auto known = evaluator.library.knownAs(name);
+  for (const Type* member : type.members)
+    if (member->kind == Type::Kind::schema &&
+        (isSameName(member->schema->name, name) ||
+         (known && known->name == member->schema->name)))
+      return member->schema;
+  return nullptr;
+}
+
+/// Whether a schema has a field for each key that means a field of a record.
+bool hasAll(Evaluator& evaluator, const Schema& schema, const Schema& made,
+            const std::vector<const Member*>& keys) {
+  return std::all_of(keys.begin(), keys.end(), [&](const Member* key) {
+    const auto known = fieldKnownAs(evaluator, schema, key->path[0].text);
+    const size_t dot = known ? known->path.rfind('.') : std::string::npos;
+    return dot == std::string::npos ||
+           made.find(std::string_view(known->path).substr(dot + 1));
+  });
+}
+
+/// The parts of a record that keys of one field make.
+struct Parts {
+  const Schema* schema = nullptr; // of the record
+  std::string first;              // the value of its first field
+  std::string whole;              // the record itself, as it is written
+};
+
+/// What the keys of a field say of its record: its schema by a name, the value
+/// of its first field, or the whole of it.
+Parts partsOf(Evaluator& evaluator, const Schema& schema, const Layer& layer,
+              const Field& field, const Type& type,
+              const std::vector<const Member*>& keys) {
+  Parts parts;
+  const std::string& head = field.declaration->name.text;
+  std::string text;
+  for (const Member* key : keys) {
+    const Value value = constantOf(evaluator, layer, *key, text);
+    const std::string* name = value.get<std::string>();
+    if (name && !parts.schema)
+      parts.schema = schemaCalled(evaluator, type, *name);
+    if (value.is<Object*>())
+      parts.whole = text;
+  }
+  for (const Type* member : type.members)
+    if (!parts.schema && member->kind == Type::Kind::schema &&
+        hasAll(evaluator, schema, *member->schema, keys))
+      parts.schema = member->schema;
+  if (!parts.schema || parts.schema->fields.empty())
+    return {};
+  const Field& first = parts.schema->fields.front();
+  const Type& due = *evaluator.types.resolve(*parts.schema->layer.env,
+                                             first.declaration->type);
+  for (const Member& member : layer.members) {
+    const auto known = fieldKnownAs(evaluator, schema, member.path[0].text);
+    const bool isHead =
+        member.path.size() == 1 &&
+        (member.path[0].text == head || (known && known->path == head));
+    if (!isHead)
+      continue;
+    const Value value = constantOf(evaluator, layer, member, text);
+    const std::string* name = value.get<std::string>();
+    if (const Schema* called =
+            name ? schemaCalled(evaluator, type, *name) : nullptr)
+      parts.schema = called;
+    if (!value.isPoison() && convert(evaluator, value, due) &&
+        !(name && schemaCalled(evaluator, type, *name)))
+      parts.first = text;
+  }
+  const ast::ExprId fallback = field.declaration->defaultValue;
+  if (parts.first.empty() && due.kind == Type::Kind::real &&
+      fallback != ast::ExprId::none)
+    parts.first =
+        evaluator.sources.text((*schema.layer.env->file)[fallback].range);
+  return parts;
+}
+
+/// `lr = cosine(peak = 1e-4, warmup = 0.03)` of a number, the name of a
+/// schedule and the lengths beside them; `adapter = lora(rank = 8)`.
+std::string recordOfAll(Evaluator& evaluator, const Schema& schema,
+                        const Layer& layer, std::string_view head,
+                        const std::vector<const Member*>& keys) {
+  const Field* field = schema.find(head);
+  if (!field)
+    return {};
+  const Type& type =
+      *evaluator.types.resolve(*schema.layer.env, field->declaration->type);
+  Parts parts = partsOf(evaluator, schema, layer, *field, type, keys);
+  if (!parts.whole.empty())
+    return parts.whole.find('\n') == parts.whole.npos
+               ? std::string(head) + " = " + parts.whole
+               : "";
+  if (!parts.schema)
+    return {};
+  const Schema& made = *parts.schema;
+  std::string arguments;
+  for (const Member* key : keys) {
+    auto known = fieldKnownAs(evaluator, schema, key->path[0].text);
+    if (!known || known->path.find('.') == known->path.npos)
+      continue;
+    const std::string name = known->path.substr(known->path.rfind('.') + 1);
+    const Field* inner = made.find(name);
+    if (!inner)
+      continue;
+    known->owner = &made;
+    known->declaration = inner->declaration;
+    const MeantValue value = meantValue(evaluator, *known, layer, *key);
+    if (value.kind != MeantValue::Kind::asWritten &&
+        value.kind != MeantValue::Kind::mended)
+      return {};
+    if (inner == &made.fields.front())
+      parts.first = value.text;
+    else
+      arguments += ", " + name + " = " + value.text;
+  }
+  const std::string& first = made.fields.front().declaration->name.text;
+  const bool isAskedFor =
+      made.fields.front().declaration->defaultValue == ast::ExprId::none;
+  if (parts.first.empty() && isAskedFor)
+    return {};
+  if (!parts.first.empty())
+    arguments = first + " = " + parts.first + arguments;
+  else if (arguments.starts_with(", "))
+    arguments.erase(0, 2);
+  return std::string(head) + " = " + std::string(made.name) + "(" + arguments +
+         ")";
+}
+
+/// Whether a field takes records, but not those of one schema alone: it is no
+/// section.
+bool takesRecords(const Type& type) {
+  return std::any_of(
+      type.members.begin(), type.members.end(),
+      [](const Type* member) { return member->kind == Type::Kind::schema; });
+}
+
+/// The field that an expression `field == none` is about; empty for others.
+std::string_view comparedWithNone(const ast::File& file, ast::ExprId id) {
+  const auto* equal = std::get_if<ast::Binary>(&file[id].node);
+  if (!equal || equal->op != ast::BinaryOp::equal)
+    return {};
+  const auto* name = std::get_if<ast::NameRef>(&file[equal->left].node);
+  const auto* none = std::get_if<ast::KeywordLiteral>(&file[equal->right].node);
+  return name && none ? std::string_view(name->name.text) : std::string_view();
+}
+
+} // namespace
+
+const Member* excludedBy(const Schema& schema, std::string_view field,
+                         const Layer& layer) {
+  const ast::File& file = *schema.layer.env->file;
+  for (const ast::Require* rule : schema.layer.conditions) {
+    const auto* either = std::get_if<ast::Binary>(&file[rule->condition].node);
+    if (!either || either->op != ast::BinaryOp::logicalOr)
+      continue;
+    const std::string_view left = comparedWithNone(file, either->left);
+    const std::string_view right = comparedWithNone(file, either->right);
+    if (left.empty() || right.empty() || (left != field && right != field))
+      continue;
+    for (const Member& member : layer.members)
+      if (member.path.size() == 1 &&
+          member.path[0].text == (left == field ? right : left))
+        return &member;
+  }
+  return nullptr;
+}
+
+MeantValue meantValue(Evaluator& evaluator, const KnownField& field,
+                      const Layer& layer, const Member& member) {
+  MeantValue meant;
+  if (!field.declaration || field.isFixed)
+    return meant;
+  const Value value = constantOf(evaluator, layer, member, meant.text);
+  if (value.isPoison())
+    return meant;
+  if (std::string whole = filledIn(evaluator, layer, field); !whole.empty())
+    return {MeantValue::Kind::settings, std::move(whole)};
+  const Type& type = *typeOf(evaluator, field);
+  if (std::string own = remarkedValue(field.values, meant.text); !own.empty())
+    return {MeantValue::Kind::mended, std::move(own)};
+  const ast::Comments* comments =
+      commentsOf(*field.owner, field.declaration->name.text);
+  if (auto own =
+          comments ? valueListedAs(*comments, meant.text) : std::nullopt) {
+    const bool isSetting = own->find(" = ") != own->npos;
+    return {isSetting ? MeantValue::Kind::settings : MeantValue::Kind::mended,
+            *own};
+  }
+  // A number above 1 is no fraction of a run, but so many steps.
+  const Type* count = onlyCount(type);
+  const int64_t* whole = value.get<int64_t>();
+  if (count && whole && *whole > 1 && takesReal(type))
+    return {MeantValue::Kind::mended, meant.text + " " + nameOf(*count)};
+  if (convert(evaluator, value, type)) {
+    meant.kind = MeantValue::Kind::asWritten;
+    return meant;
+  }
+  if (count && whole && *whole >= 0)
+    return {MeantValue::Kind::mended, meant.text + " " + nameOf(*count)};
+  const auto typing = std::exchange(evaluator.typing, {});
+  auto correction = correctionOf(evaluator, value, type,
+                                 (*layer.env->file)[member.value].range,
+                                 "`" + field.declaration->name.text + "`");
+  evaluator.typing = typing;
+  if (correction && !correction->replacement.empty() && !correction->also)
+    return {MeantValue::Kind::mended, correction->replacement};
+  meant.kind = MeantValue::Kind::unfit;
+  return meant;
+}
+
+std::string settingOf(Evaluator& evaluator, const KnownField& field,
+                      std::string_view name, const MeantValue& value) {
+  if (value.kind == MeantValue::Kind::settings || !field.declaration)
+    return value.text;
+  std::string text = value.text;
+  if (value.kind == MeantValue::Kind::unfit ||
+      value.kind == MeantValue::Kind::unknown) {
+    const Type& type = *typeOf(evaluator, field);
+    text = exampleOf(evaluator, type.kind == Type::Kind::unionOf
+                                    ? *type.members.front()
+                                    : type);
+    // The user's text in place of the example's.
+    constexpr std::string_view hole = "\"text\"";
+    const size_t at = text.find(hole);
+    if (value.text.starts_with('"') && at != text.npos)
+      text.replace(at, hole.size(), value.text);
+  }
+  return text.empty() ? "" : std::string(name) + " = " + text;
+}
+
+std::vector<const Member*> keysOfOneField(Evaluator& evaluator,
+                                          const Schema& schema,
+                                          const Layer& layer,
+                                          const Member& member) {
+  const auto own = fieldKnownAs(evaluator, schema, member.path[0].text);
+  const Field* head =
+      own && !own->path.empty() ? schema.find(headOf(own->path)) : nullptr;
+  if (!head || own->isFixed || member.path.size() != 1)
+    return {};
+  const Type& type =
+      *evaluator.types.resolve(*schema.layer.env, head->declaration->type);
+  const bool isRecord = takesRecords(type);
+  std::vector<const Member*> keys;
+  bool isNumber = true; // whether all are names of the number alone
+  for (const Member& each : layer.members) {
+    if (each.path.size() != 1 || schema.find(each.path[0].text))
+      continue;
+    const auto known = fieldKnownAs(evaluator, schema, each.path[0].text);
+    if (!known || known->path.empty() ||
+        (isRecord ? headOf(known->path) != headOf(own->path)
+                  : known->path != own->path))
+      continue;
+    keys.push_back(&each);
+    // A schedule by its name is the record, too.
+    isNumber &= known->path == headOf(own->path) &&
+                (known->values.empty() || !takesReal(type));
+  }
+  const bool isOne = keys.size() > 1 || (isRecord && !isNumber);
+  return isOne ? keys : std::vector<const Member*>();
+}
+
+std::string settingOfAll(Evaluator& evaluator, const Schema& schema,
+                         const Layer& layer,
+                         const std::vector<const Member*>& keys) {
+  std::string carried, name;
+  for (const Member* key : keys) {
+    const auto known = fieldKnownAs(evaluator, schema, key->path[0].text);
+    if (std::string text = filledIn(evaluator, layer, *known); !text.empty())
+      return text;
+    name = headOf(known->path);
+    if (known->path != name || !carried.empty())
+      continue;
+    const MeantValue value = meantValue(evaluator, *known, layer, *key);
+    if (value.kind == MeantValue::Kind::asWritten ||
+        value.kind == MeantValue::Kind::mended)
+      carried = settingOf(evaluator, *known, name, value);
+  }
+  const std::string record = recordOfAll(evaluator, schema, layer, name, keys);
+  return record.empty() ? carried : record;
+}
+
+} // namespace recipec::sema

@@ -1,0 +1,97 @@
+// Helps where a record of a source of data is due; see Sources.h.
+//
+// For a path, the schemas of the union that can be made from one string are
+// listed as calls; for a list, the one schema whose first field takes it.
+
+#include "compiler/sema/types/Sources.h"
+
+#include "compiler/sema/Evaluator.h"
+#include "compiler/sema/types/Convert.h"
+#include "compiler/sema/types/Examples.h"
+#include "compiler/sema/types/Mismatch.h"
+
+#include <algorithm>
+
+namespace recipec::sema {
+namespace {
+
+/// The longest list that a help writes out.
+constexpr size_t mostWritten = 60;
+
+bool hasSchema(const Type& type, const Schema& schema) {
+  return std::any_of(
+      type.members.begin(), type.members.end(), [&](const Type* member) {
+        return member->kind == Type::Kind::schema && member->schema == &schema;
+      });
+}
+
+/// Helps with a list of records in place of the record that holds them:
+/// `blend([text("a"), text("b")])`.
+bool helpWithList(Evaluator& evaluator, diag::Builder& builder,
+                  const Value& value, const Type& type, SourceRange range) {
+  const ListValue* const* list = value.get<const ListValue*>();
+  if (!list || (*list)->elements.empty() ||
+      !(*list)->elements.front().is<Object*>())
+    return false;
+  for (const Type* member : type.members) {
+    if (member->kind != Type::Kind::schema || member->schema->fields.empty())
+      continue;
+    const Schema& schema = *member->schema;
+    const Field& first = schema.fields.front();
+    if (!convert(evaluator, value,
+                 *evaluator.types.resolve(*schema.layer.env,
+                                          first.declaration->type)))
+      continue;
+    const std::string written(evaluator.sources.text(range));
+    const std::string call = std::string(schema.name) + "(" + written + ")";
+    const bool isShort =
+        written.size() <= mostWritten && written.find('\n') == written.npos;
+    builder
+        .help("several are a `" + std::string(schema.name) + "`: write `" +
+              (isShort ? call
+                       : std::string(schema.name) +
+                             "([...])`, with the "
+                             "list between the parentheses") +
+              (isShort ? "`" : ""))
+        .fixIt(range, call);
+    return true;
+  }
+  return false;
+}
+
+} // namespace
+
+bool helpWithSources(Evaluator& evaluator, diag::Builder& builder,
+                     const Value& value, const Type& type, SourceRange range) {
+  if (helpWithList(evaluator, builder, value, type, range))
+    return true;
+  bool isPath = value.is<std::string>() || value.is<const ListValue*>();
+  std::string text(evaluator.sources.text(range));
+  if (!isPath || type.kind != Type::Kind::unionOf ||
+      !evaluator.modules.prelude() || text.find('\n') != std::string::npos)
+    return false;
+  std::vector<std::string> ways;
+  bool hasFields = false;
+  for (auto& [name, entry] : evaluator.modules.prelude()->entries) {
+    const Value& named =
+        evaluator.modules.entryValue(*evaluator.modules.prelude(), entry);
+    const Schema* const* schema = named.get<const Schema*>();
+    if (!schema || (*schema)->fields.empty() || !hasSchema(type, **schema))
+      continue;
+    const Field& first = (*schema)->fields.front();
+    if (convert(evaluator, value,
+                *evaluator.types.resolve(*(*schema)->layer.env,
+                                         first.declaration->type)))
+      for (const std::string& form : formsOf(**schema)) {
+        ways.push_back(std::string(name) + "(" + text + form + ")");
+        hasFields |= !form.empty();
+      }
+  }
+  if (ways.size() < 2)
+    return false;
+  builder.help("say what it holds: " + joinAlternatives(ways) +
+               (hasFields ? ", with the names of the file's own fields" : ""));
+  return true;
+}
+
+} // namespace recipec::sema

@@ -1,0 +1,20 @@
+// Helps where a record of a source of data is due.
+
+#ifndef RECIPEC_SEMA_TYPES_SOURCES_H
+#define RECIPEC_SEMA_TYPES_SOURCES_H
+
+#include "compiler/diag/Diagnostic.h"
+#include "compiler/sema/values/Value.h"
+
+namespace recipec::sema {
+
+class Evaluator;
+
+/// Helps with a path in place of a record, `"train.jsonl"`, and with a list of
+/// records in place of the one that holds them. False for other values.
+bool helpWithSources(Evaluator& evaluator, diag::Builder& builder,
+                     const Value& value, const Type& type, SourceRange range);
+
+} // namespace recipec::sema
+
+#endif // RECIPEC_SEMA_TYPES_SOURCES_H
