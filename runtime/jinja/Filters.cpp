@@ -199,7 +199,7 @@ Result countWords(Renderer&, const Value& operand, const Arguments&) {
   return Value(int64_t(splitAtSpaces(operand.text()).size()));
 }
 
-constexpr FilterDefinition definitions[] = {
+constexpr FilterDefinition filtersOfValues[] = {
     {"abs", absolute},
     {"capitalize", ofText<capitalize>},
     {"d", orDefault},
@@ -224,7 +224,7 @@ constexpr FilterDefinition definitions[] = {
 } // namespace
 
 std::span<const FilterDefinition> valueFilters() {
-  return definitions;
+  return filtersOfValues;
 }
 
 Expected<Value> Renderer::applyFilter(const std::string& name,

@@ -86,7 +86,7 @@ struct Definition {
   Result (*call)(Renderer& renderer, const Arguments& arguments);
 };
 
-constexpr Definition definitions[] = {
+constexpr Definition functions[] = {
     {"range", range},
     {"namespace", makeNamespace},
     {"dict", makeDict},
@@ -97,7 +97,7 @@ constexpr Definition definitions[] = {
 } // namespace
 
 void declareFunctions(Renderer& renderer, Scope& scope) {
-  for (const Definition& definition : definitions)
+  for (const Definition& definition : functions)
     scope.set(definition.name,
               Function{definition.name,
                        [&renderer, &definition](const Arguments& arguments) {

@@ -25,7 +25,7 @@ constexpr std::array<std::string_view, 25> symbols = {
 bool startsName(char c) {
   return std::isalpha(static_cast<unsigned char>(c)) || c == '_';
 }
-bool isDigit(char c) {
+bool isDecimal(char c) {
   return std::isdigit(static_cast<unsigned char>(c));
 }
 
@@ -222,14 +222,14 @@ private:
     const char c = source[at];
     if (c == '"' || c == '\'')
       return stringToken(c);
-    if (isDigit(c)) {
+    if (isDecimal(c)) {
       numberToken();
       return {};
     }
     if (startsName(c)) {
       size_t end = at;
       while (end < source.size() &&
-             (startsName(source[end]) || isDigit(source[end])))
+             (startsName(source[end]) || isDecimal(source[end])))
         ++end;
       add(Token::Kind::name, std::string(source.substr(at, end - at)));
       advance(end - at);
@@ -252,14 +252,14 @@ private:
   void numberToken() {
     auto digits = [&](size_t end) {
       while (end < source.size() &&
-             (isDigit(source[end]) || source[end] == '_'))
+             (isDecimal(source[end]) || source[end] == '_'))
         ++end;
       return end;
     };
     size_t end = digits(at);
     bool isReal = false;
     if (end + 1 < source.size() && source[end] == '.' &&
-        isDigit(source[end + 1])) {
+        isDecimal(source[end + 1])) {
       isReal = true;
       end = digits(end + 1);
     }
@@ -268,7 +268,7 @@ private:
       if (exponent < source.size() &&
           (source[exponent] == '-' || source[exponent] == '+'))
         ++exponent;
-      if (exponent < source.size() && isDigit(source[exponent])) {
+      if (exponent < source.size() && isDecimal(source[exponent])) {
         isReal = true;
         end = digits(exponent);
       }

@@ -291,7 +291,7 @@ Result select(Renderer& renderer, const Value& operand,
   return selected(renderer, operand, arguments, hasAttribute, wanted);
 }
 
-constexpr FilterDefinition definitions[] = {
+constexpr FilterDefinition filtersOfLists[] = {
     {"count", length},
     {"dictsort", sortDictionary},
     {"first", first},
@@ -316,7 +316,7 @@ constexpr FilterDefinition definitions[] = {
 } // namespace
 
 std::span<const FilterDefinition> listFilters() {
-  return definitions;
+  return filtersOfLists;
 }
 
 } // namespace reciperun::jinja

@@ -7,7 +7,7 @@ namespace reciperun::jinja {
 namespace {
 
 /// Calls of macros and recursive loops within each other.
-constexpr int maxDepth = 100;
+constexpr int maxCallDepth = 100;
 
 } // namespace
 
@@ -273,7 +273,7 @@ Expected<Renderer::Flow> Renderer::loop(const ast::For& node,
                          [this, &node, &scope, level](
                              const Arguments& arguments) -> Expected<Value> {
                            const Value* inner = arguments.find(0, "");
-                           if (!inner || level >= maxDepth)
+                           if (!inner || level >= maxCallDepth)
                              return Status::error(
                                  inner ? "loops recurse too deeply"
                                        : "`loop` needs the elements");
@@ -304,7 +304,7 @@ Value Renderer::macro(const ast::Macro& node, Scope& scope) {
 Expected<Value> Renderer::callMacro(const ast::Macro& node, Scope& scope,
                                     const Arguments& arguments) {
   const std::string name = "macro `" + node.name + "`";
-  if (depth >= maxDepth)
+  if (depth >= maxCallDepth)
     return Status::error(name + " recurses too deeply");
   if (arguments.positional.size() > node.parameters.size())
     return Status::error(

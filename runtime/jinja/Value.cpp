@@ -13,7 +13,7 @@ namespace {
 
 /// The deepest nesting of values that is printed or compared. A namespace can
 /// hold itself.
-constexpr int maxDepth = 200;
+constexpr int maxValueDepth = 200;
 
 /// Python's `repr` of a `float`: the shortest digits, always with a point or an
 /// exponent.
@@ -57,7 +57,7 @@ std::string quoted(const std::string& text) {
 }
 
 std::string print(const Value& value, bool quotes, int depth) {
-  if (depth > maxDepth)
+  if (depth > maxValueDepth)
     return "...";
   if (const std::string* text = value.string())
     return quotes ? quoted(*text) : *text;
@@ -93,7 +93,7 @@ public:
       : indent(indent), sortsKeys(sortsKeys) {}
 
   Status write(const Value& value, int depth) {
-    if (depth > maxDepth)
+    if (depth > maxValueDepth)
       return Status::error("`tojson` of a value that is nested too deeply");
     if (const std::string* text = value.string())
       result += quotedJson(*text);
@@ -172,7 +172,7 @@ private:
 };
 
 bool isEqualAt(const Value& left, const Value& right, int depth) {
-  if (depth > maxDepth)
+  if (depth > maxValueDepth)
     return false;
   if (left.isInteger() && right.isInteger())
     return left.integer() == right.integer();
