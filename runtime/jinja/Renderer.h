@@ -1,0 +1,108 @@
+// Renders a template: executes its statements and evaluates its expressions.
+//
+//   Renderer.cpp      statements
+//   Evaluate.cpp      expressions
+//   Operators.cpp     arithmetic, comparison, indices and slices
+//   Filters.cpp, ListFilters.cpp, Tests.cpp, Methods.cpp, Functions.cpp
+//                     the names that templates can call
+
+#ifndef RECIPERUN_JINJA_RENDERER_H
+#define RECIPERUN_JINJA_RENDERER_H
+
+#include "runtime/jinja/Ast.h"
+#include "runtime/jinja/Template.h"
+
+#include <deque>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace reciperun::jinja {
+
+/// The variables of a template, loop or macro.
+struct Scope {
+  Scope* outer = nullptr;
+  std::vector<std::pair<std::string, Value>> names;
+
+  const Value* find(std::string_view name) const;
+  void set(std::string_view name, Value value);
+};
+
+class Renderer {
+public:
+  Renderer(const RenderLimits& limits, std::time_t now)
+      : limits(limits), now(now) {}
+
+  Expected<std::string> render(const ast::Body& body, Dict variables);
+
+  Expected<Value> applyFilter(const std::string& name, const Value& operand,
+                              const Arguments& arguments);
+  Expected<Value> applyTest(const std::string& name, const Value& operand,
+                            const Arguments& arguments);
+  /// Fails for values that are no functions.
+  Expected<Value> call(const Value& callee, const Arguments& arguments);
+  /// The elements of a list, the keys of a dictionary or the code points of a
+  /// string; an undefined value has none.
+  static Expected<List> elementsOf(const Value& value);
+  /// `base.name`: a method first, then the entry of a dictionary.
+  Expected<Value> attributeOf(const Value& base, const std::string& name);
+  /// `base[index]`: the entry first, then a method.
+  Expected<Value> elementAt(const Value& base, const Value& index);
+  /// Counts bytes of strings that are made, and fails beyond the limit.
+  Status takeBytes(size_t count);
+  std::time_t time() const { return now; }
+
+private:
+  enum class Flow { next, leaveLoop, continueLoop };
+  struct StatementRenderer;
+  struct Evaluator;
+
+  Expected<Flow> execute(const ast::Body& body, Scope& scope,
+                         std::string& output);
+  Expected<std::string> textOf(const ast::Body& body, Scope& scope);
+  Expected<Flow> loop(const ast::For& node, const Value& elements, Scope& scope,
+                      std::string& output, int depth);
+  Value macro(const ast::Macro& node, Scope& scope);
+  Expected<Value> callMacro(const ast::Macro& node, Scope& scope,
+                            const Arguments& arguments);
+  Status assign(const std::vector<std::string>& targets, const Value& value,
+                Scope& scope);
+  Expected<Value> evaluate(const ast::Expr& expr, Scope& scope);
+  Expected<Arguments> evaluateAll(const ast::CallArguments& arguments,
+                                  Scope& scope);
+  Scope& newScope(Scope* outer);
+  Status takeStep();
+
+  const RenderLimits& limits;
+  std::time_t now;
+  int64_t steps = 0;
+  size_t bytes = 0;
+  int depth = 0;            // of calls of macros and recursive loops
+  std::deque<Scope> scopes; // macros keep references to them
+};
+
+/// Adds a line to the message of a failure that has none yet.
+Status atLine(const Status& failure, int line);
+
+// Operators.cpp
+Expected<Value> apply(Renderer& renderer, ast::BinaryOp op, const Value& left,
+                      const Value& right);
+Expected<Value> negate(const Value& operand);
+Expected<bool> holds(ast::CompareOp op, const Value& left, const Value& right);
+/// Bounds are `none` where they are not given.
+Expected<Value> sliceOf(const Value& base, const Value& first,
+                        const Value& last, const Value& step);
+
+// Methods.cpp
+/// A method of a string, list or dictionary that is bound to the value;
+/// undefined when there is none of this name.
+Value methodOf(Renderer& renderer, const Value& base, std::string_view name);
+
+// Functions.cpp
+/// Declares `range`, `namespace`, `raise_exception`, `strftime_now`, ...
+void declareFunctions(Renderer& renderer, Scope& scope);
+
+} // namespace reciperun::jinja
+
+#endif // RECIPERUN_JINJA_RENDERER_H
