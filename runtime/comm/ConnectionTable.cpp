@@ -1,4 +1,5 @@
-// See ConnectionTable.h.
+// Reads the table of connections: members and peers of a rank by its
+// coordinates in the mesh, and the streams that all connections take together.
 
 #include "runtime/comm/ConnectionTable.h"
 

@@ -1,4 +1,5 @@
-// See Placement.h.
+// Compares the hosts of ranks that map each other's memory, and says which
+// number of ranks per node, or which mapping of mpirun, fits the hosts.
 
 #include "runtime/comm/Placement.h"
 

@@ -8,6 +8,7 @@
 #include "compiler/sema/types/Convert.h"
 #include "compiler/sema/types/Examples.h"
 #include "compiler/sema/types/Quotation.h"
+#include "compiler/sema/types/Types.h"
 #include "compiler/sema/values/Comments.h"
 
 #include <algorithm>
@@ -55,23 +56,6 @@ std::string remarkedValue(std::string_view remark, const std::string& written) {
     return std::string(remark.substr(at, remark.find('`', at) - at));
   }
   return {};
-}
-
-/// The one unit that a number without one may have in a type.
-const Type* onlyCount(const Type& type) {
-  std::vector<const Type*> members{&type};
-  if (type.kind == Type::Kind::unionOf)
-    members = type.members;
-  const Type* only = nullptr;
-  for (const Type* member : members)
-    if (member->kind == Type::Kind::quantity &&
-        member->unit != recipe::Unit::bytes &&
-        member->unit != recipe::Unit::seconds) {
-      if (only)
-        return nullptr;
-      only = member;
-    }
-  return only;
 }
 
 /// The constant that a member gives, and its text; poison for others.
@@ -338,7 +322,7 @@ MeantValue meantValue(Evaluator& evaluator, const KnownField& field,
             *own};
   }
   // A number above 1 is no fraction of a run, but so many steps.
-  const Type* count = onlyCount(type);
+  const Type* count = onlyCountOf(type);
   const int64_t* whole = value.get<int64_t>();
   if (count && whole && *whole > 1 && takesReal(type))
     return {MeantValue::Kind::mended, meant.text + " " + nameOf(*count)};

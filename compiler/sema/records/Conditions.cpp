@@ -125,11 +125,12 @@ bool helpWithLengths(diag::Builder& builder,
   return true;
 }
 
-/// The one to blame: where the message does not name the first of the
-/// candidates, the first that it names.
-const Operand* blamed(const std::vector<const Operand*>& candidates,
-                      const std::vector<Operand>& operands,
-                      const std::string& message) {
+/// The operand at which the error is reported: the first candidate if it is a
+/// number or the message names it, else the first operand of the user that the
+/// message names.
+const Operand* primaryOf(const std::vector<const Operand*>& candidates,
+                         const std::vector<Operand>& operands,
+                         const std::string& message) {
   auto isNamed = [&](const Operand& operand) {
     return message.find("`" + operand.text + "`") != message.npos;
   };
@@ -151,7 +152,7 @@ void reportFailed(Evaluator& evaluator, Object& object, size_t layerIndex,
       suspects(evaluator, operands, &object);
   std::string message = requireMessage(evaluator, require, env);
   const std::string remedy = cutRemedy(message);
-  const Operand* primary = blamed(candidates, operands, message);
+  const Operand* primary = primaryOf(candidates, operands, message);
   const Trial trial{object, layerIndex, require, operands};
   Remedies remedies(evaluator, trial);
   std::vector<diag::Proposal> proposals =

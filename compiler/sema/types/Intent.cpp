@@ -16,10 +16,10 @@
 namespace recipec::sema {
 namespace {
 
-/// Elements of a list that a help writes out.
-constexpr size_t mostConverted = 16;
-/// A number whose neighbours a help writes out.
-constexpr double mostWritten = 1e15;
+/// Longer lists are not written out in a help.
+constexpr size_t mostWrittenOut = 16;
+/// The neighbours of larger numbers are not written out in a help.
+constexpr double largestRounded = 1e15;
 
 template <class Test> const Type* findMember(const Type& type, Test test) {
   if (test(type))
@@ -113,7 +113,7 @@ bool helpWithWhole(Evaluator& evaluator, diag::Builder& builder,
                          written.find_first_not_of("0123456789._") == space &&
                          written.find_first_not_of("abcdefghijklmnopqrstuvwxyz",
                                                    space + 1) == written.npos &&
-                         given.amount < mostWritten;
+                         given.amount < largestRounded;
   if (!isLiteral)
     return false;
   const Type* real = findMember(
@@ -190,8 +190,8 @@ bool helpWithBlend(Evaluator& evaluator, diag::Builder& builder,
   auto [object, slot] = evaluator.typing;
   if (!all || !object || !object->schema || !slot ||
       (*all)->elements.size() % 2 != 0 ||
-      (*all)->elements.size() > mostConverted || type.kind != Type::Kind::list ||
-      !evaluator.modules.prelude())
+      (*all)->elements.size() > mostWrittenOut ||
+      type.kind != Type::Kind::list || !evaluator.modules.prelude())
     return false;
   // The first record that a text alone makes, and the field of numbers.
   std::string maker;

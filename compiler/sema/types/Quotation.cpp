@@ -12,6 +12,7 @@
 #include "compiler/sema/types/Examples.h"
 #include "compiler/sema/types/Intent.h"
 #include "compiler/sema/types/Mismatch.h"
+#include "compiler/sema/types/Types.h"
 #include "compiler/sema/values/Comments.h"
 
 #include <algorithm>
@@ -94,20 +95,6 @@ std::vector<std::string> wordsOf(const std::string& text) {
   if (words.back().empty())
     words.pop_back();
   return words;
-}
-
-/// The one unit of a count that a type takes.
-const Type* onlyCountOf(const Type& type) {
-  std::vector<const Type*> members{&type};
-  if (type.kind == Type::Kind::unionOf)
-    members = type.members;
-  const Type* only = nullptr;
-  for (const Type* member : members)
-    if (member->kind == Type::Kind::quantity &&
-        member->unit != recipe::Unit::bytes &&
-        member->unit != recipe::Unit::seconds)
-      only = only ? nullptr : member;
-  return only;
 }
 
 /// `[0.9, 0.98]` for the text `0.9,0.98`, where the type takes such a list.

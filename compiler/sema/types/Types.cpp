@@ -184,6 +184,23 @@ const Type* Types::resolve(const Env& env, ast::TypeId id) {
 
 // ---- names
 
+const Type* onlyCountOf(const Type& type) {
+  std::vector<const Type*> members{&type};
+  if (type.kind == Type::Kind::unionOf)
+    members = type.members;
+  const Type* only = nullptr;
+  for (const Type* member : members) {
+    const bool isCount = member->kind == Type::Kind::quantity &&
+                         member->unit != recipe::Unit::bytes &&
+                         member->unit != recipe::Unit::seconds;
+    if (isCount && only)
+      return nullptr;
+    if (isCount)
+      only = member;
+  }
+  return only;
+}
+
 std::string nameOf(const Type& type) {
   switch (type.kind) {
   case Type::Kind::quantity:

@@ -31,6 +31,9 @@ private:
 };
 
 std::string nameOf(const Type& type);
+/// The member of a type that is a count, `steps` or `epochs`; null when it has
+/// none or several.
+const Type* onlyCountOf(const Type& type);
 std::string typeNameOf(const Value& value);
 /// The type including a function's parameters and result: `fun(int): float`.
 std::string fullTypeNameOf(const SourceMap& sources, const Value& value);
