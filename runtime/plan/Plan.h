@@ -9,6 +9,7 @@
 
 #include "runtime/ops/Initializer.h"
 #include "runtime/ops/ScheduleKinds.h"
+#include "runtime/ops/ServingPolicy.h"
 #include "runtime/plan/Connections.h"
 #include "runtime/plan/Mesh.h"
 #include "runtime/plan/Op.h"
@@ -110,7 +111,7 @@ struct ScheduleStep {
   int microBatch = 0; // index in the step
 };
 struct Schedule {
-  std::string name; // `train`, `evaluate`, `generate`
+  std::string name; // `train`, `evaluate`
   std::vector<ScheduleStep> steps;
 };
 
@@ -147,13 +148,45 @@ struct Outputs {
   int secondPass = -1;
 };
 
-/// One width of a generation step: the function that processes up to `tokens`
-/// tokens of one sequence. Unused slots have position -1.
+/// The buffers that the host fills before a serving step. A sequence's tokens
+/// are consecutive, in the order of their positions.
+struct StepInputs {
+  int tokens = -1;    // i32 [1, tokens]
+  int positions = -1; // i32 [1, tokens]: in the sequence; -1: no token
+  int sequences = -1; // i32 [1, tokens]: the sequence's slot; -1: no token
+  /// i32 [maxBatch, pages of a sequence]: the pages of each slot; -1: no page.
+  /// -1 when the model has no attention.
+  int pages = -1;
+  int rows = -1; // i32 [1, rows]: the tokens whose logits are wanted; -1: none
+};
+
+/// One width of a serving step: the function that processes up to `tokens`
+/// tokens of up to `rows` sequences, and gives the logits of `rows` tokens.
 struct Bucket {
   int64_t tokens = 0;
+  int64_t rows = 0;
   int function = -1;
-  Inputs inputs;   // tokens and positions, i32 [1, tokens]
-  int logits = -1; // [1, tokens, vocab] in the compute type
+  StepInputs inputs;
+  int logits = -1; // [1, rows, vocab] in the compute type
+};
+
+/// The choice of sequences that start, see ServingPolicy.h.
+using ServingPolicy = ops::ServingPolicy;
+
+/// The limits of serving, and the steps that it is made of.
+struct Serving {
+  int64_t maxBatch = 0;    // sequences in a step; slots of states
+  int64_t maxInput = 0;    // tokens of a prompt
+  int64_t maxOutput = 0;   // tokens of an answer
+  int64_t maxTokens = 0;   // of a prompt and its answer together
+  int64_t tokenBudget = 0; // tokens in a step
+  int64_t page = 0;        // tokens in a page; 0: the model has no attention
+  int64_t pages = 0;       // of the cache
+  bool hasStates = false;  // state-space layers keep a state for each slot
+  bool prefixCache = false;
+  bool chunkedPrefill = false;
+  ServingPolicy policy = ServingPolicy::guaranteedNoEvict;
+  std::vector<Bucket> buckets; // ascending by tokens
 };
 
 // ---- parameters
@@ -361,7 +394,7 @@ struct Plan {
   int major = majorVersion;
   int minor = minorVersion;
   std::string name;   // the recipe's
-  std::string task;   // `pretrain`, `sft`, `generate`
+  std::string task;   // `pretrain`, `sft`, `generate`, `serve`
   std::string device; // `cpu` or `cuda`
   DType compute = DType::f32;
   Mesh mesh;
@@ -369,9 +402,8 @@ struct Plan {
   std::optional<Connections> connections;
   std::vector<Parameter> parameters; // of all stages
   std::vector<Stage> stages;         // along axis `pp`, at least one
-  /// For task `generate`, the widest first; empty otherwise.
-  std::vector<Bucket> buckets;
-  int64_t cacheTokens = 0; // capacity of the KV cache, in tokens
+  /// For the tasks `generate` and `serve`, which are the same program.
+  std::optional<Serving> serving;
   Data data;
   Train train;
   Checkpoint checkpoint;

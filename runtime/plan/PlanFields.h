@@ -151,11 +151,37 @@ void fields(V& v, typename V::template Ref<Outputs> outputs) {
   v.optional("second_pass", outputs.secondPass, -1);
 }
 
+template <class V>
+void fields(V& v, typename V::template Ref<StepInputs> inputs) {
+  v.field("tokens", inputs.tokens);
+  v.field("positions", inputs.positions);
+  v.field("sequences", inputs.sequences);
+  v.optional("pages", inputs.pages, -1);
+  v.field("rows", inputs.rows);
+}
+
 template <class V> void fields(V& v, typename V::template Ref<Bucket> bucket) {
   v.field("tokens", bucket.tokens);
+  v.field("rows", bucket.rows);
   v.field("function", bucket.function);
   v.field("inputs", bucket.inputs);
   v.field("logits", bucket.logits);
+}
+
+template <class V>
+void fields(V& v, typename V::template Ref<Serving> serving) {
+  v.field("max_batch", serving.maxBatch);
+  v.field("max_input", serving.maxInput);
+  v.field("max_output", serving.maxOutput);
+  v.field("max_tokens", serving.maxTokens);
+  v.field("token_budget", serving.tokenBudget);
+  v.field("page", serving.page);
+  v.field("pages", serving.pages);
+  v.field("states", serving.hasStates);
+  v.field("prefix_cache", serving.prefixCache);
+  v.field("chunked_prefill", serving.chunkedPrefill);
+  v.field("policy", serving.policy);
+  v.field("buckets", serving.buckets);
 }
 
 template <class V>
@@ -325,8 +351,7 @@ template <class V> void fields(V& v, typename V::template Ref<Plan> plan) {
   v.optional("connections", plan.connections, std::optional<Connections>());
   v.field("parameters", plan.parameters);
   v.field("stages", plan.stages);
-  v.field("buckets", plan.buckets);
-  v.field("cache_tokens", plan.cacheTokens);
+  v.optional("serving", plan.serving, std::optional<Serving>());
   v.field("data", plan.data);
   v.field("train", plan.train);
   v.field("checkpoint", plan.checkpoint);

@@ -170,6 +170,9 @@ private:
   void read(const Json& node, Transfer::Kind& value, const Place& at) {
     spelt(node, value, ops::findTransferKind, at, "kind of transfer");
   }
+  void read(const Json& node, ServingPolicy& value, const Place& at) {
+    spelt(node, value, ops::findServingPolicy, at, "policy of serving");
+  }
   void read(const Json& node, Transport& value, const Place& at) {
     spelt(node, value, ops::findTransport, at, "transport");
   }

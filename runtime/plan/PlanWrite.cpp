@@ -98,6 +98,7 @@ private:
     write(std::string(ops::nameOf(value)));
   }
   void write(Transfer::Kind value) { write(std::string(ops::nameOf(value))); }
+  void write(ServingPolicy value) { write(std::string(ops::nameOf(value))); }
   void write(Transport value) { write(std::string(ops::nameOf(value))); }
   void write(Traffic value) { write(std::string(ops::nameOf(value))); }
 
