@@ -11,7 +11,7 @@
 #include "runtime/base/Status.h"
 #include "runtime/device/Tensor.h"
 #include "runtime/memory/Arena.h"
-#include "runtime/plan/Plan.h"
+#include "runtime/plan/Mesh.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -19,6 +19,11 @@
 #include <span>
 #include <string>
 #include <vector>
+
+namespace reciperun::plan {
+struct MemoryTable;
+struct Parameter;
+} // namespace reciperun::plan
 
 namespace reciperun::device {
 

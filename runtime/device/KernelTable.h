@@ -12,7 +12,7 @@
 #include "runtime/base/Status.h"
 #include "runtime/device/Tensor.h"
 #include "runtime/plan/Mesh.h"
-#include "runtime/plan/Plan.h"
+#include "runtime/plan/Op.h"
 
 #include <span>
 #include <string_view>

@@ -6,7 +6,7 @@
 #ifndef RECIPERUN_DEVICE_TENSOR_H
 #define RECIPERUN_DEVICE_TENSOR_H
 
-#include "runtime/plan/Plan.h"
+#include "runtime/plan/Op.h"
 
 #include <cstdint>
 #include <span>

@@ -10,13 +10,16 @@
 
 #include "runtime/base/Status.h"
 #include "runtime/plan/Mesh.h"
-#include "runtime/plan/Plan.h"
 
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <utility>
+
+namespace reciperun::plan {
+struct Buffer;
+} // namespace reciperun::plan
 
 namespace reciperun::memory {
 

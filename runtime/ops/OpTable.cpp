@@ -43,14 +43,18 @@ const AttributeInfo* findAttribute(OpKind kind, std::string_view name) {
   return nullptr;
 }
 
+std::span<const OpInfo> opTable() {
+  return table;
+}
+
 const OpInfo& infoOf(OpKind kind) {
-  return table[size_t(kind)];
+  return table[indexOf(kind)];
 }
 
 std::optional<OpKind> findOp(std::string_view name) {
-  for (size_t i = 0; i < opKinds; ++i)
-    if (table[i].name == name)
-      return OpKind(i);
+  for (const OpInfo& op : table)
+    if (op.name == name)
+      return op.kind;
   return std::nullopt;
 }
 

@@ -59,6 +59,7 @@ struct Traits {
 };
 
 struct OpInfo {
+  OpKind kind;
   const char* name; // in plans and dumps
   OpFamily family;
   std::span<const OperandInfo> operands;
@@ -71,6 +72,8 @@ struct OpInfo {
   Traits traits;
 };
 
+/// Of all ops, by indexOf(kind).
+std::span<const OpInfo> opTable();
 const OpInfo& infoOf(OpKind kind);
 inline const Traits& traitsOf(OpKind kind) {
   return infoOf(kind).traits;

@@ -179,10 +179,21 @@ def guarded(name, body):
             f"#define {guard}\n\n{body}\n#endif // {guard}\n")
 
 
+# A family's ops are numbered from a multiple of this, so that a new op changes
+# no other family's header.
+OPS_PER_FAMILY = 64
+
+
 def op_kind(families):
-    kinds = "".join(f"  {op.enumerator},\n" for f in families for op in f.ops)
+    kinds, firsts, count = "", [], 0
+    for family in families:
+        assert len(family.ops) <= OPS_PER_FAMILY
+        firsts.append(str(count))
+        count += len(family.ops)
+        first = OPS_PER_FAMILY * families.index(family)
+        kinds += "".join(f"  {op.enumerator} = {first + i},\n"
+                         for i, op in enumerate(family.ops))
     names = "".join(f"  {camel(family.name)},\n" for family in families)
-    count = sum(len(family.ops) for family in families)
     return guarded("OpKind.h", f"""#include <cstddef>
 #include <cstdint>
 
@@ -191,6 +202,13 @@ namespace reciperun::ops {{
 enum class OpKind : uint16_t {{
 {kinds}}};
 inline constexpr size_t opKinds = {count};
+
+/// The op's index, below opKinds, in tables of all ops.
+constexpr size_t indexOf(OpKind kind) {{
+  constexpr size_t firsts[] = {{{", ".join(firsts)}}};
+  return firsts[size_t(kind) / {OPS_PER_FAMILY}] +
+         size_t(kind) % {OPS_PER_FAMILY};
+}}
 
 enum class OpFamily : uint8_t {{
 {names}}};
@@ -288,7 +306,7 @@ def op_table(families):
             traits = ", ".join(f".{TRAITS[t]} = true"
                                for t in TRAITS if t in op.traits)
             reuse = -1 if op.reuse is None else op.reuse
-            rows += (f'    {{"{op.name}", OpFamily::{camel(family.name)}, '
+            rows += (f'    {{OpKind::{op.enumerator}, "{op.name}", OpFamily::{camel(family.name)}, '
                      f"{spans[0]}, {spans[1]}, {span}, {reuse}, "
                      f"{{{traits}}}}},\n")
     return (f"// Generated from runtime/ops/*.ops.\n\n{arrays}\n"
@@ -330,10 +348,9 @@ def main():
     check_together(families)
     output.mkdir(parents=True, exist_ok=True)
     write(output / "OpKind.h", op_kind(families))
-    first = 0
-    for family in families:
-        write(output / family.header(), family_header(family, first))
-        first += len(family.ops)
+    for number, family in enumerate(families):
+        write(output / family.header(),
+              family_header(family, OPS_PER_FAMILY * number))
     write(output / "OpTable.inc", op_table(families))
     write(output / "OpAttributes.inc", op_attributes(families))
     write(output / "Kernels.inc", kernels(families))

@@ -2,6 +2,7 @@
 
 #include "runtime/plan/AmaxHistories.h"
 #include "runtime/ops/OpKind.h"
+#include "runtime/plan/Plan.h"
 
 #include <set>
 

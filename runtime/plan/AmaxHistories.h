@@ -4,13 +4,15 @@
 #ifndef RECIPERUN_PLAN_AMAXHISTORIES_H
 #define RECIPERUN_PLAN_AMAXHISTORIES_H
 
-#include "runtime/plan/Plan.h"
+#include "runtime/plan/Op.h"
 
 #include <cstddef>
 #include <span>
 #include <vector>
 
 namespace reciperun::plan {
+
+struct Stage; // Plan.h
 
 /// A tensor that an op casts to fp8: the index of its first output, and of the
 /// input that is its amax history.

@@ -1,4 +1,4 @@
-// The coordinates of a rank in the mesh.
+// The mesh of ranks, and the coordinates of a rank in it.
 //
 // Ranks are numbered row-major over the axes: the first axis varies slowest.
 // With axes dp=2, tp=4 rank 5 has dp=1, tp=1.
@@ -6,11 +6,31 @@
 #ifndef RECIPERUN_PLAN_MESH_H
 #define RECIPERUN_PLAN_MESH_H
 
-#include "runtime/plan/Plan.h"
-
+#include <cstdint>
+#include <string>
 #include <string_view>
+#include <vector>
 
 namespace reciperun::plan {
+
+/// Axes from the outermost (slowest-varying in rank order) to the innermost.
+struct Axis {
+  std::string name; // `dp`, `pp`, `cp`, `tp`
+  int size = 1;
+};
+/// Ranks that communicate: their coordinates are equal on every axis that is
+/// not listed. `{tp}` is a tensor-parallel group; all axes are the world.
+struct Group {
+  std::string name;
+  std::vector<std::string> axes;
+  /// If not empty, only the ranks of these stages are members.
+  std::vector<int> stages = {};
+};
+struct Mesh {
+  std::vector<Axis> axes;
+  std::vector<Group> groups;
+  int ranks = 1;
+};
 
 /// The index of an axis in `mesh.axes`, -1 when the mesh has none of that name.
 int axisIndex(const Mesh& mesh, std::string_view axis);

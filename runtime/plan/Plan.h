@@ -7,11 +7,11 @@
 #ifndef RECIPERUN_PLAN_PLAN_H
 #define RECIPERUN_PLAN_PLAN_H
 
-#include "runtime/ops/Attributes.h"
-#include "runtime/ops/DType.h"
 #include "runtime/ops/Initializer.h"
 #include "runtime/ops/ScheduleKinds.h"
 #include "runtime/plan/Connections.h"
+#include "runtime/plan/Mesh.h"
+#include "runtime/plan/Op.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -19,42 +19,13 @@
 #include <string>
 #include <vector>
 
-namespace reciperun::ops {
-enum class OpKind : uint16_t; // OpKind.h
-} // namespace reciperun::ops
-
 namespace reciperun::plan {
 
 /// A reader rejects a plan of another major version or a newer minor version.
 inline constexpr int majorVersion = 1;
 inline constexpr int minorVersion = 0;
 
-using ops::AttributeValue;
-using ops::byteSize;
-using ops::DType;
 using ops::Initializer;
-using ops::OpKind;
-
-// ---- the mesh
-
-/// Axes from the outermost (slowest-varying in rank order) to the innermost.
-struct Axis {
-  std::string name; // `dp`, `pp`, `cp`, `tp`
-  int size = 1;
-};
-/// Ranks that communicate: their coordinates are equal on every axis that is
-/// not listed. `{tp}` is a tensor-parallel group; all axes are the world.
-struct Group {
-  std::string name;
-  std::vector<std::string> axes;
-  /// If not empty, only the ranks of these stages are members.
-  std::vector<int> stages = {};
-};
-struct Mesh {
-  std::vector<Axis> axes;
-  std::vector<Group> groups;
-  int ranks = 1;
-};
 
 // ---- memory
 
@@ -108,18 +79,6 @@ struct MemoryTable {
 };
 
 // ---- programs
-
-struct Op {
-  OpKind kind;
-  std::string name;         // `layers.0.q`, `backward layers.0.q`
-  std::vector<int> inputs;  // buffer indices; -1 when an optional one is absent
-  std::vector<int> outputs; // buffer indices
-  int group = -1;           // for a collective
-  /// The kernel's workspace buffer, whose contents are undefined; -1 when it
-  /// needs none.
-  int workspace = -1;
-  ops::Attributes attributes;
-};
 
 struct Function {
   std::string name;

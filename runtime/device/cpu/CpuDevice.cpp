@@ -2,6 +2,8 @@
 
 #include "runtime/device/cpu/CpuDevice.h"
 
+#include "runtime/ops/OpTable.h"
+
 #include <cassert>
 #include <cstring>
 
@@ -9,8 +11,10 @@ namespace reciperun::device {
 
 CpuDevice::CpuDevice(int threads, Kernel (*findKernel)(plan::OpKind))
     : context(threads) {
-  for (size_t kind = 0; findKernel && kind < kernels.size(); ++kind)
-    kernels[kind] = findKernel(plan::OpKind(kind));
+  if (!findKernel)
+    return;
+  for (const ops::OpInfo& op : ops::opTable())
+    kernels[indexOf(op.kind)] = findKernel(op.kind);
 }
 
 std::string CpuDevice::name() const {
@@ -19,14 +23,14 @@ std::string CpuDevice::name() const {
 }
 
 bool CpuDevice::hasKernel(plan::OpKind kind) const {
-  return kernels[size_t(kind)] != nullptr;
+  return kernels[indexOf(kind)] != nullptr;
 }
 
 Status CpuDevice::run(const OpCall& call) {
   assert(hasKernel(call.op.kind) && "an op that the device can run");
-  return kernels[size_t(call.op.kind)]({call.op, call.inputs, call.outputs,
-                                        call.workspace, call.mesh, call.rank,
-                                        context});
+  return kernels[indexOf(call.op.kind)]({call.op, call.inputs, call.outputs,
+                                         call.workspace, call.mesh, call.rank,
+                                         context});
 }
 
 Expected<memory::Arena> CpuDevice::allocate(int64_t bytes, int64_t hostBytes) {

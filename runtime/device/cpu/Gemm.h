@@ -10,7 +10,7 @@
 #define RECIPERUN_DEVICE_CPU_GEMM_H
 
 #include "runtime/base/Status.h"
-#include "runtime/plan/Plan.h"
+#include "runtime/plan/Op.h"
 
 #include <compare>
 #include <cstddef>

@@ -6,6 +6,8 @@
 #include "runtime/device/cuda/CudaError.h"
 #include "runtime/device/cuda/CudaRecording.h"
 #include "runtime/device/cuda/MemoryBudget.h"
+#include "runtime/ops/OpTable.h"
+#include "runtime/plan/Plan.h"
 #include "runtime/sizes/ConnectionWidths.h"
 
 #include <cuda_profiler_api.h>
@@ -105,8 +107,8 @@ CudaDevice::open(int place, CudaKernel (*findKernel)(plan::OpKind),
   auto context = CudaContext::make(place % *visible);
   RECIPERUN_TRY(context);
   std::unique_ptr<CudaDevice> device(new CudaDevice(*std::move(context)));
-  for (size_t kind = 0; kind < device->kernels.size(); ++kind)
-    device->kernels[kind] = findKernel(plan::OpKind(kind));
+  for (const ops::OpInfo& op : ops::opTable())
+    device->kernels[indexOf(op.kind)] = findKernel(op.kind);
   device->areLaunchesWaitedFor = waitsForLaunches();
   device->prepareKernel = prepareKernel;
   device->drawValues = drawValues;
@@ -136,12 +138,12 @@ Status CudaDevice::checkMemoryBudget(const plan::MemoryTable& memory) const {
 }
 
 bool CudaDevice::hasKernel(plan::OpKind kind) const {
-  return kernels[size_t(kind)] != nullptr;
+  return kernels[indexOf(kind)] != nullptr;
 }
 
 Status CudaDevice::run(const OpCall& call) {
   assert(hasKernel(call.op.kind) && "an op that the device can run");
-  return kernels[size_t(call.op.kind)](arguments(call));
+  return kernels[indexOf(call.op.kind)](arguments(call));
 }
 
 CudaKernelArgs CudaDevice::arguments(const OpCall& call) const {

@@ -12,7 +12,7 @@
 
 #include "runtime/base/Status.h"
 #include "runtime/device/Device.h"
-#include "runtime/plan/Plan.h"
+#include "runtime/plan/Op.h"
 
 #include <compare>
 #include <cstdint>

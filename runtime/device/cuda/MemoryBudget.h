@@ -5,10 +5,13 @@
 #define RECIPERUN_DEVICE_CUDA_MEMORYBUDGET_H
 
 #include "runtime/base/Status.h"
-#include "runtime/plan/Plan.h"
 
 #include <cstdint>
 #include <string>
+
+namespace reciperun::plan {
+struct MemoryTable;
+} // namespace reciperun::plan
 
 namespace reciperun::device {
 

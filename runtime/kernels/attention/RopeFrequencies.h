@@ -3,7 +3,7 @@
 #ifndef RECIPERUN_KERNELS_ATTENTION_ROPEFREQUENCIES_H
 #define RECIPERUN_KERNELS_ATTENTION_ROPEFREQUENCIES_H
 
-#include "runtime/plan/Plan.h"
+#include "runtime/plan/Op.h"
 
 #include <cstdint>
 #include <vector>

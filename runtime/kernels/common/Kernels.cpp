@@ -25,7 +25,7 @@ static_assert(std::size(table) == ops::opKinds);
 } // namespace
 
 device::Kernel findKernel(plan::OpKind kind) {
-  return table[size_t(kind)];
+  return table[ops::indexOf(kind)];
 }
 
 } // namespace reciperun::kernels

@@ -3,6 +3,7 @@
 #include "test/compiler/driver/Compiled.h"
 
 #include "compiler/diag/Render.h"
+#include "test/SourceRoot.h"
 
 #include <gtest/gtest.h>
 

@@ -3,6 +3,7 @@
 
 #include "compiler/diag/Render.h"
 #include "compiler/driver/Pipeline.h"
+#include "test/SourceRoot.h"
 #include "test/compiler/cost/MessageSimulation.h"
 
 #include <gtest/gtest.h>

@@ -3,6 +3,7 @@
 #include "compiler/format/Format.h"
 #include "compiler/ast/Print.h"
 #include "compiler/parse/Parse.h"
+#include "test/SourceRoot.h"
 
 #include <gtest/gtest.h>
 

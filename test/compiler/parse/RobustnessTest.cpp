@@ -5,6 +5,7 @@
 
 #include "compiler/diag/Render.h"
 #include "compiler/parse/Parse.h"
+#include "test/SourceRoot.h"
 
 #include <gtest/gtest.h>
 

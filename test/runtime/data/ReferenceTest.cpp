@@ -6,6 +6,7 @@
 // The test compares every folder there.
 
 #include "runtime/data/Tokenizer.h"
+#include "test/SourceRoot.h"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
