@@ -320,7 +320,7 @@ void FitSearch::help(diag::Builder& builder) {
     if (found < most)
       found += propose(candidates, builder);
   };
-  if (recipe.string("task") != "generate") {
+  if (!recipe::serves(recipe)) {
     tryAll(recomputing());
     tryAll(fewerExpertRows());
     tryAll(smallerParts());

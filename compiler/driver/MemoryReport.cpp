@@ -25,10 +25,12 @@ std::string formatBytes(int64_t bytes) {
 std::vector<MemoryRow> memoryRows(const cost::MemoryTable& memory) {
   std::vector<MemoryRow> rows = {{"parameters", memory.parameters, 'P'},
                                  {"gradients", memory.gradients, 'G'},
-                                 {"optimizer", memory.optimizer, 'O'},
-                                 {"activations", memory.activations, 'A'},
-                                 {"workspace", memory.workspace, 'W'},
-                                 {"library", memory.library, 'L'}};
+                                 {"optimizer", memory.optimizer, 'O'}};
+  if (memory.cache > 0)
+    rows.push_back({"cache", memory.cache, 'C'});
+  rows.insert(rows.end(), {{"activations", memory.activations, 'A'},
+                           {"workspace", memory.workspace, 'W'},
+                           {"library", memory.library, 'L'}});
   if (memory.host > 0)
     rows.push_back({"host", memory.host, 'H'});
   if (memory.offloaded > 0)

@@ -12,7 +12,7 @@
 //   → initialize gradients → overlap → overlap matmuls → overlap update
 //   → offload
 //   → schedule
-//   → plan memory
+//   → plan memory → fit cache
 //   → split runs          Program    makeProgram
 //   → connect
 //   → fit → emit          Plan       makePlan
