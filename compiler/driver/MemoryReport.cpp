@@ -38,6 +38,28 @@ std::vector<MemoryRow> memoryRows(const cost::MemoryTable& memory) {
   return rows;
 }
 
+std::string largestCategories(const cost::MemoryTable& memory,
+                              const std::vector<std::string_view>& skipped) {
+  std::vector<MemoryRow> rows = memoryRows(memory);
+  // Host memory counts towards the total only on CPU devices.
+  const bool countsHost = memory.total != memory.arena + memory.library;
+  std::erase_if(rows, [&](const MemoryRow& row) {
+    const bool isHost = row.name == "host" || row.name == "offloaded";
+    return (isHost && !countsHost) ||
+           std::find(skipped.begin(), skipped.end(), row.name) != skipped.end();
+  });
+  std::stable_sort(rows.begin(), rows.end(),
+                   [](const MemoryRow& left, const MemoryRow& right) {
+                     return left.bytes > right.bytes;
+                   });
+  std::string text;
+  for (const MemoryRow& row : rows)
+    if (row.bytes > 0 && row.bytes * 20 >= memory.total)
+      text += (text.empty() ? "" : ", ") + std::string(row.name) + " " +
+              formatBytes(row.bytes);
+  return text;
+}
+
 std::vector<LargestBuffer> largestBuffers(const ir::Module& program,
                                           size_t count) {
   // The members of regions are listed instead of the regions.

@@ -347,8 +347,12 @@ std::optional<Compilation> compile(Session& session, diag::Engine& engine,
   std::optional<ir::Connections> connections =
       passes::connect(*stages, *recipe);
   cost::Estimate estimate = cost::estimate(*stages, connections, *recipe);
-  return Compilation{std::move(*recipe), std::move(*stages),
-                     std::move(connections), std::move(estimate), parameters};
+  passes::CacheSize cache;
+  if (recipe::serves(*recipe))
+    cache = passes::measureCache(stages->front(), *recipe);
+  return Compilation{
+      std::move(*recipe),  std::move(*stages), std::move(connections),
+      std::move(estimate), parameters,         cache};
 }
 
 std::optional<plan::Plan> makePlan(Session& session, diag::Engine& engine,
