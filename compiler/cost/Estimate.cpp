@@ -10,8 +10,10 @@
 #include "compiler/cost/Estimate.h"
 
 #include "compiler/cost/Connections.h"
+#include "compiler/cost/Device.h"
 #include "compiler/cost/Flops.h"
 #include "compiler/cost/Timeline.h"
+#include "compiler/recipe/Task.h"
 #include "runtime/ops/MoveOps.h"
 #include "runtime/ops/OpTable.h"
 #include "runtime/ops/QuantizationOps.h"
@@ -22,35 +24,6 @@
 
 namespace recipec::cost {
 namespace {
-
-struct Device {
-  double flops = 0;         // FLOP/s in the compute type
-  double narrowFlops = 0;   // of fp8 matmuls; 0 without fp8
-  double bandwidth = 0;     // bytes/s
-  double linkBandwidth = 0; // bytes/s, one way
-  double hostBandwidth = 0; // bytes/s, one way
-};
-
-Device deviceOf(const ir::Module& program, const recipe::Recipe& recipe) {
-  Device device;
-  double single = recipe.real("cluster.hardware.flops_fp32");
-  switch (program.compute) {
-  case ir::DType::bf16:
-    device.flops = recipe.real("cluster.hardware.flops_bf16");
-    break;
-  case ir::DType::f64:
-    device.flops = single / 2; // half as many lanes per vector
-    break;
-  default:
-    device.flops = single;
-  }
-  if (recipe.string("precision.compute") == "fp8")
-    device.narrowFlops = recipe.real("cluster.hardware.flops_fp8");
-  device.bandwidth = recipe.real("cluster.hardware.bandwidth");
-  device.linkBandwidth = recipe.real("cluster.hardware.link_bandwidth");
-  device.hostBandwidth = recipe.real("cluster.hardware.host_bandwidth");
-  return device;
-}
 
 bool isNarrowMatmul(const ir::Op& op) {
   return op.kind == ir::OpKind::ScaledMatmul ||
@@ -313,8 +286,7 @@ int64_t stateBytes(const ir::Module& program) {
 }
 
 bool stagesCheckpoints(const recipe::Recipe& recipe) {
-  return recipe.string("task") != "generate" &&
-         !recipe.at("checkpoint.every").isNone() &&
+  return !recipe::serves(recipe) && !recipe.at("checkpoint.every").isNone() &&
          recipe.boolean("checkpoint.async");
 }
 
@@ -326,7 +298,7 @@ int64_t stackBytes(const ir::Module& program) {
   for (const ir::Function& function : program.functions)
     for (const ir::Op& op : function.ops)
       if (op.kind == ir::OpKind::Dispatch ||
-          op.kind == ir::OpKind::AttentionCached)
+          op.kind == ir::OpKind::AttentionPaged)
         return 62 * mebibyte;
   return 0;
 }
@@ -338,9 +310,9 @@ MemoryTable memoryTable(const ir::Module& program,
                         const recipe::Recipe& recipe) {
   MemoryTable table;
   std::map<std::string, int64_t*> columns = {
-      {"parameters", &table.parameters}, {"gradients", &table.gradients},
-      {"optimizer", &table.optimizer},   {"activations", &table.activations},
-      {"workspace", &table.workspace},
+      {"parameters", &table.parameters},   {"gradients", &table.gradients},
+      {"optimizer", &table.optimizer},     {"cache", &table.cache},
+      {"activations", &table.activations}, {"workspace", &table.workspace},
   };
   // Placements are sorted by address and cover the arena: each byte belongs to
   // the category of the last placement that begins at or before it.

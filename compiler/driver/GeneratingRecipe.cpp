@@ -28,7 +28,7 @@ using Json = nlohmann::json;
 
 constexpr std::string_view modelsFolder = "std/models/";
 constexpr std::string_view recipeExtension = ".recipe";
-/// The maximum number of tokens in the KV cache.
+/// The most tokens of a sequence, prompt and answer together.
 constexpr int64_t mostTokens = 4096;
 
 /// A model of the library, and the file that declares it.
