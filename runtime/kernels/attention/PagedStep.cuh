@@ -41,17 +41,25 @@ struct PagedStep {
     return (int64_t(found) * page + (position - int(number) * page)) * keyRow();
   }
 
-  /// Ends the work on the GPU if a position has no page, which the CPU rejects.
+  /// Whether a page of a sequence exists.
+  __device__ bool hasPage(int sequence, int number) const {
+    return number < perSequence &&
+           unsigned(table[int64_t(sequence) * perSequence + number]) <
+               unsigned(pageCount);
+  }
+
+  /// Ends the work on the GPU if the token at a position sees a position that
+  /// has no page, which the CPU rejects. All threads of a block call it.
   __device__ void check(int sequence, int position) const {
-    const int number = position / page;
-    const int found = number < perSequence
-                          ? table[int64_t(sequence) * perSequence + number]
-                          : -1;
-    if (found >= 0 && found < pageCount)
+    const int first = firstSeen(position) / page, last = position / page;
+    bool areThere = true;
+    for (int i = first + int(threadIdx.x); i <= last; i += int(blockDim.x))
+      areThere &= hasPage(sequence, i);
+    if (areThere)
       return;
-    printf("attention_paged: position %d of sequence %d is in page %d, and the "
-           "cache has %d pages\n",
-           position, sequence, found, pageCount);
+    printf("attention_paged: the token at position %d of sequence %d sees "
+           "positions without a page\n",
+           position, sequence);
     __trap();
   }
 };
@@ -70,10 +78,8 @@ __global__ void writePages(const __grid_constant__ PagedStep step, const T* k,
   }
   step.tokens.check(token);
   const int sequence = step.tokens.sequences[token];
-  const int first = step.firstSeen(position) / step.page;
-  for (int i = first + int(threadIdx.x); i <= position / step.page;
-       i += int(blockDim.x))
-    step.check(sequence, min(i * step.page, position));
+  step.check(sequence, position);
+  __syncthreads(); // the token's own page exists
   // A wide copy would need aligned rows; these bytes are few.
   const int64_t to = step.rowOf(sequence, position), row = step.keyRow();
   for (int64_t i = threadIdx.x; i < row; i += blockDim.x) {
