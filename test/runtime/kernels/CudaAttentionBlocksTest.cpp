@@ -1,5 +1,5 @@
-// GPU attention to a block of keys at a time, as in ring attention, compared with
-// the CPU twins.
+// GPU attention to a block of keys at a time, as in ring attention, compared
+// with the CPU twins.
 //
 // Tolerances are those of CudaAttentionCases.h: f32 sums of some hundred terms
 // and exponentials, 1e-5; in bf16 weights, P and dS are rounded to 2^-9, in
