@@ -1,6 +1,6 @@
 // generation_config.json: tokens that end an answer, and files without them.
 
-#include "runtime/serve/EndTokens.h"
+#include "runtime/serve/engine/EndTokens.h"
 
 #include "test/runtime/checkpoint/TestFolder.h"
 

@@ -1,6 +1,6 @@
 // The command line of `reciperun generate`.
 
-#include "runtime/serve/GenerateArguments.h"
+#include "runtime/serve/commands/GenerateArguments.h"
 
 #include "runtime/cli/Read.h"
 

@@ -1,6 +1,6 @@
 // Token sampling: greedy, repeatable, and distributed according to the logits.
 
-#include "runtime/serve/Sampler.h"
+#include "runtime/serve/sampling/Sampler.h"
 
 #include <gtest/gtest.h>
 

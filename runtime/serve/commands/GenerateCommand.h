@@ -1,7 +1,7 @@
 // `reciperun generate`: prompts in, text out.
 
-#ifndef RECIPERUN_SERVE_GENERATECOMMAND_H
-#define RECIPERUN_SERVE_GENERATECOMMAND_H
+#ifndef RECIPERUN_SERVE_COMMANDS_GENERATECOMMAND_H
+#define RECIPERUN_SERVE_COMMANDS_GENERATECOMMAND_H
 
 #include "runtime/cli/Command.h"
 
@@ -13,4 +13,4 @@ cli::Command generateCommand();
 
 } // namespace reciperun::serve
 
-#endif // RECIPERUN_SERVE_GENERATECOMMAND_H
+#endif // RECIPERUN_SERVE_COMMANDS_GENERATECOMMAND_H

@@ -1,7 +1,7 @@
 // The command line of `reciperun generate`.
 
-#ifndef RECIPERUN_SERVE_GENERATEARGUMENTS_H
-#define RECIPERUN_SERVE_GENERATEARGUMENTS_H
+#ifndef RECIPERUN_SERVE_COMMANDS_GENERATEARGUMENTS_H
+#define RECIPERUN_SERVE_COMMANDS_GENERATEARGUMENTS_H
 
 #include "runtime/cli/Command.h"
 #include "runtime/serve/Generator.h"
@@ -32,4 +32,4 @@ cli::Command describeGenerate(GenerateArguments& arguments);
 
 } // namespace reciperun::serve
 
-#endif // RECIPERUN_SERVE_GENERATEARGUMENTS_H
+#endif // RECIPERUN_SERVE_COMMANDS_GENERATEARGUMENTS_H

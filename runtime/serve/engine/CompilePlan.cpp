@@ -2,7 +2,7 @@
 // its standard error is a memfd that is read after it has ended. Reading one
 // after the other therefore never blocks the child.
 
-#include "runtime/serve/CompilePlan.h"
+#include "runtime/serve/engine/CompilePlan.h"
 
 #include "runtime/plan/PlanJson.h"
 

@@ -1,12 +1,12 @@
 // 1. Read the prompts; 2. open the model; 3. answer each prompt, or write the
 //    logits of given ids.
 
-#include "runtime/serve/GenerateCommand.h"
+#include "runtime/serve/commands/GenerateCommand.h"
 
 #include "runtime/checkpoint/Safetensors.h"
 #include "runtime/device/cpu/Threads.h"
 #include "runtime/exec/Devices.h"
-#include "runtime/serve/GenerateArguments.h"
+#include "runtime/serve/commands/GenerateArguments.h"
 
 #include <nlohmann/json.hpp>
 

@@ -1,6 +1,6 @@
 // Declares the options and checks their combinations.
 
-#include "runtime/serve/GenerateArguments.h"
+#include "runtime/serve/commands/GenerateArguments.h"
 
 #include "runtime/cli/Options.h"
 

@@ -1,6 +1,6 @@
 // `eos_token_id` of generation_config.json: absent, null, an id or a list.
 
-#include "runtime/serve/EndTokens.h"
+#include "runtime/serve/engine/EndTokens.h"
 
 #include "runtime/base/InputFile.h"
 #include "runtime/checkpoint/ModelConfig.h"

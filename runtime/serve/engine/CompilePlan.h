@@ -1,8 +1,8 @@
 // Compiles the plan of a folder that has none with `recipec`, if it is
 // available.
 
-#ifndef RECIPERUN_SERVE_COMPILEPLAN_H
-#define RECIPERUN_SERVE_COMPILEPLAN_H
+#ifndef RECIPERUN_SERVE_ENGINE_COMPILEPLAN_H
+#define RECIPERUN_SERVE_ENGINE_COMPILEPLAN_H
 
 #include "runtime/base/Status.h"
 #include "runtime/plan/Plan.h"
@@ -19,4 +19,4 @@ Expected<plan::Plan> compilePlan(const std::filesystem::path& directory);
 
 } // namespace reciperun::serve
 
-#endif // RECIPERUN_SERVE_COMPILEPLAN_H
+#endif // RECIPERUN_SERVE_ENGINE_COMPILEPLAN_H

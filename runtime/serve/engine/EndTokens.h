@@ -1,7 +1,7 @@
 // The tokens with which a model ends an answer, from generation_config.json.
 
-#ifndef RECIPERUN_SERVE_ENDTOKENS_H
-#define RECIPERUN_SERVE_ENDTOKENS_H
+#ifndef RECIPERUN_SERVE_ENGINE_ENDTOKENS_H
+#define RECIPERUN_SERVE_ENGINE_ENDTOKENS_H
 
 #include "runtime/base/Status.h"
 
@@ -18,4 +18,4 @@ Expected<std::set<int32_t>> readEndTokens(const std::filesystem::path& path);
 
 } // namespace reciperun::serve
 
-#endif // RECIPERUN_SERVE_ENDTOKENS_H
+#endif // RECIPERUN_SERVE_ENGINE_ENDTOKENS_H
