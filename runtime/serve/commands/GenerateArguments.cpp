@@ -15,7 +15,8 @@ cli::Option promptOption(bool isFile, GenerateArguments& arguments) {
   return {.name = isFile ? "--prompt-file" : "--prompt",
           .valueName = isFile ? "FILE" : "TEXT",
           .help = isFile ? "a prompt a line; of FILE.jsonl, a JSON text or an "
-                           "object with `prompt` a line; `-` reads stdin"
+                           "object a line, with `prompt`, `messages` or "
+                           "`input_ids`; `-` reads stdin"
                          : "what to answer; may be given several times",
           .repeats = true,
           .takesEmpty = !isFile,
@@ -40,21 +41,23 @@ cli::Check storeIds(const std::string& text, std::vector<int32_t>& ids) {
 }
 
 std::vector<cli::Option> optionsOf(GenerateArguments& arguments) {
-  GenerateOptions& options = arguments.options;
   return {promptOption(/*isFile=*/false, arguments),
           promptOption(/*isFile=*/true, arguments),
           cli::flag("--json",
                     "print an object a line: prompt, answer, tokens, stop",
                     arguments.json),
-          cli::number("--max-tokens", "N", "longest answer, in tokens (256)", 1,
-                      options.maxTokens),
-          cli::number("--temperature", "T",
-                      "0: always the likeliest token (default); above: drawn, "
-                      "the more freely the higher",
-                      0, options.temperature),
-          cli::number("--seed", "S",
-                      "of the draws (0); the same seed, the same answer", 0,
-                      options.seed)};
+          cli::text("--output", "FILE",
+                    "write the objects to a file, each when its answer is "
+                    "complete, with `index` for the number of the prompt",
+                    arguments.output),
+          cli::flag("--resume",
+                    "answer only the prompts whose answers `--output` lacks",
+                    arguments.resume),
+          cli::flag("--force", "replace the file of `--output` or `--logits`",
+                    arguments.force),
+          cli::number("--threads", "N",
+                      "of the CPU (`OMP_NUM_THREADS`, or all cores)", 1,
+                      arguments.threads)};
 }
 
 /// The options that write the logits of given ids.
@@ -71,8 +74,7 @@ std::vector<cli::Option> comparisonOptions(GenerateArguments& arguments) {
                 "write the logits behind each id, f32 [ids, vocab], to a "
                 "safetensors file instead of answering; replaces a file of "
                 "logits",
-                arguments.logitsPath),
-      cli::flag("--force", "replace any file", arguments.force)};
+                arguments.logitsPath)};
   for (cli::Option& each : options)
     each.group = "for comparison with other programs";
   return options;
@@ -87,6 +89,16 @@ cli::Check checkTogether(const GenerateArguments& arguments) {
   if (arguments.prompts.empty() && arguments.tokenIds.empty())
     return cli::UsageError{"`reciperun generate` needs `--prompt TEXT` or "
                            "`--prompt-file FILE`"};
+  if (arguments.resume && arguments.output.empty())
+    return cli::UsageError{"`--resume` needs the `--output` of an earlier "
+                           "call"};
+  if (arguments.resume && arguments.force)
+    return cli::UsageError{
+        "`--resume` keeps the answers of the file, `--force` "
+        "replaces it; give one of both"};
+  if (!arguments.output.empty() && !arguments.logitsPath.empty())
+    return cli::UsageError{"`--output` takes answers; `--logits` has its own "
+                           "file"};
   return std::nullopt;
 }
 
@@ -94,6 +106,8 @@ cli::Check checkTogether(const GenerateArguments& arguments) {
 
 cli::Command describeGenerate(GenerateArguments& arguments) {
   std::vector<cli::Option> options = optionsOf(arguments);
+  for (cli::Option& each : describeSampling(arguments.sampling))
+    options.push_back(std::move(each));
   for (cli::Option& each : comparisonOptions(arguments))
     options.push_back(std::move(each));
   return {.name = "generate",
@@ -102,8 +116,10 @@ cli::Command describeGenerate(GenerateArguments& arguments) {
           .details =
               "Answers prompts with the model in DIR, a folder that a training "
               "exported (`export.hf`), or a Hugging Face directory of a "
-              "library model. The answers go to stdout as they come, in the "
-              "order of the prompts, an empty line between two.",
+              "library model. Many prompts are answered at once. The answers "
+              "go to stdout as they come, in the order of the prompts, an "
+              "empty line between two; or to a file of JSON objects "
+              "(`--output`), which a later call continues (`--resume`).",
           .options = std::move(options),
           .operands = {1, 1, "the model's directory", &arguments.directories},
           .check = [&arguments] { return checkTogether(arguments); }};

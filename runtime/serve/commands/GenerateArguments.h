@@ -4,8 +4,8 @@
 #define RECIPERUN_SERVE_COMMANDS_GENERATEARGUMENTS_H
 
 #include "runtime/cli/Command.h"
-#include "runtime/serve/Generator.h"
-#include "runtime/serve/Prompts.h"
+#include "runtime/serve/prompts/PromptFile.h"
+#include "runtime/serve/sampling/SamplingArguments.h"
 
 #include <cstdint>
 #include <string>
@@ -16,14 +16,16 @@ namespace reciperun::serve {
 struct GenerateArguments {
   std::vector<std::string> directories; // exactly one
   std::vector<PromptSource> prompts;    // in the order of answers
-  GenerateOptions options;
-  bool json = false; // one object per line instead of text
+  SamplingArguments sampling;
+  bool json = false;   // one object per line instead of text
+  std::string output;  // a file of answers instead of stdout
+  bool resume = false; // answer only the prompts that `output` lacks
+  int threads = 0;     // of the CPU; 0: OMP_NUM_THREADS or all cores
   /// For comparison with other programs: ids instead of a prompt, and the
-  /// output file of their logits, which is overwritten unconditionally when
-  /// `force` is set.
+  /// output file of their logits.
   std::vector<int32_t> tokenIds;
   std::string logitsPath;
-  bool force = false;
+  bool force = false; // replace the files of answers or logits
 };
 
 /// The command without its `run`; it stores its values in `arguments`, which

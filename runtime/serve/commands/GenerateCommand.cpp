@@ -1,17 +1,18 @@
-// 1. Read the prompts; 2. open the model; 3. answer each prompt, or write the
+// 1. Read the prompts; 2. open the model; 3. answer the prompts, or write the
 //    logits of given ids.
 
 #include "runtime/serve/commands/GenerateCommand.h"
 
+#include "runtime/base/StopSignal.h"
 #include "runtime/checkpoint/Safetensors.h"
 #include "runtime/device/cpu/Threads.h"
 #include "runtime/exec/Devices.h"
+#include "runtime/serve/commands/AnswerSinks.h"
 #include "runtime/serve/commands/GenerateArguments.h"
+#include "runtime/serve/engine/PromptLogits.h"
 
-#include <nlohmann/json.hpp>
-
-#include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 
 namespace reciperun::serve {
@@ -30,8 +31,12 @@ Status checkLogitsPath(const std::string& path) {
                        "or replace it by `--force`");
 }
 
-Status writeLogits(Generator& generator, const GenerateArguments& arguments) {
-  Expected<Logits> logits = generator.logits(arguments.tokenIds);
+Status writeLogits(const ModelFolder& folder, int threads,
+                   const GenerateArguments& arguments) {
+  auto model = openModel(folder, threads);
+  RECIPERUN_TRY(model);
+  Expected<Logits> logits =
+      promptLogits(**model, (*model)->limits(), arguments.tokenIds);
   RECIPERUN_TRY(logits);
   auto writer = checkpoint::SafetensorsWriter::create(
       arguments.logitsPath,
@@ -41,107 +46,120 @@ Status writeLogits(Generator& generator, const GenerateArguments& arguments) {
   return writer->finish();
 }
 
-const char* nameOf(Stop stop) {
-  switch (stop) {
-  case Stop::endToken:
-    return "end_token";
-  case Stop::tokenLimit:
-    return "token_limit";
-  case Stop::cacheFull:
-    return "cache_full";
-  }
-  return "";
-}
-
-void explainStop(const Answer& answer, const Prompt& prompt,
-                 const Generator& generator,
-                 const GenerateArguments& arguments) {
-  const std::string note =
-      "note: " + prompt.place + (prompt.place.empty() ? "" : ": ");
-  if (answer.stop == Stop::tokenLimit)
-    std::fprintf(stderr, "%sended at `--max-tokens` = %lld\n", note.c_str(),
-                 static_cast<long long>(arguments.options.maxTokens));
-  if (answer.stop == Stop::cacheFull)
-    std::fprintf(
-        stderr, "%sended where the plan's KV cache of %lld tokens is full\n",
-        note.c_str(), static_cast<long long>(generator.plan().cacheTokens));
-}
-
-Status printAnswer(Generator& generator, const Prompt& prompt,
-                   const GenerateArguments& arguments) {
-  auto print = [](std::string_view piece) {
-    std::fwrite(piece.data(), 1, piece.size(), stdout);
-    std::fflush(stdout);
-  };
-  Expected<Answer> answer =
-      generator.answer(prompt.text, arguments.options,
-                       arguments.json ? Generator::TextSink() : print);
-  if (!answer)
-    return prompt.place.empty() ? answer.status()
-                                : answer.status().withContext(prompt.place);
-  if (arguments.json)
-    print(nlohmann::ordered_json{{"prompt", prompt.text},
-                                 {"answer", answer->text},
-                                 {"tokens", answer->ids.size()},
-                                 {"stop", nameOf(answer->stop)}}
-              .dump());
-  print("\n");
-  if (!arguments.json)
-    explainStop(*answer, prompt, generator, arguments);
-  return Status::ok();
-}
-
-int fail(const Status& status, int code) {
-  std::fprintf(stderr, "error: %s\n", status.message().c_str());
-  return code;
-}
-
-/// Returns the number of prompts that could not be answered.
-size_t printAnswers(Generator& generator, const std::vector<Prompt>& prompts,
-                    const GenerateArguments& arguments) {
+/// Answers and their counts, wherever they go.
+struct Outcome {
   size_t failures = 0;
-  if (generator.recomputes())
-    std::fputs("note: the model has state-space layers, whose states are not "
-               "kept: each token\ntakes as long as all before it\n",
-               stderr);
-  for (size_t i = 0; i < prompts.size() && !std::ferror(stdout); ++i) {
-    if (i > 0 && !arguments.json)
-      std::fputs("\n", stdout);
-    if (Status done = printAnswer(generator, prompts[i], arguments);
-        !done.isOk()) {
-      fail(done, 1);
-      ++failures;
-    }
-  }
-  return failures;
+  size_t answers = 0; // in the file
+};
+
+/// The engine of a folder, and what encodes prompts for it.
+struct Opened {
+  PromptTokens tokens;
+  std::unique_ptr<Engine> engine;
+};
+
+Expected<Opened> openAll(const ModelFolder& folder, int threads) {
+  if (!folder.tokenizer)
+    return Status::error("the model's folder holds no `tokenizer.json`");
+  Expected<PromptTokens> tokens =
+      PromptTokens::open(folder.path, folder.plan, *folder.tokenizer);
+  RECIPERUN_TRY(tokens);
+  Expected<std::unique_ptr<Engine>> engine = openEngine(folder, threads);
+  RECIPERUN_TRY(engine);
+  return Opened{*std::move(tokens), *std::move(engine)};
 }
 
-int run(const GenerateArguments& arguments) {
-  Expected<std::vector<Prompt>> prompts = readPrompts(arguments.prompts);
-  if (!prompts)
-    return fail(prompts.status(), 1);
-  if (!arguments.logitsPath.empty() && !arguments.force)
-    if (Status free = checkLogitsPath(arguments.logitsPath); !free.isOk())
-      return fail(free, 1);
-  Expected<int> threads = device::threadsOfProcess(/*sharing=*/1);
-  if (!threads)
-    return fail(threads.status(), 1);
-  const std::filesystem::path directory = arguments.directories.front();
-  Expected<plan::Plan> plan = Generator::readPlan(directory);
-  if (!plan)
-    return fail(plan.status(), 1);
-  device::setEnvironment(exec::environmentOf(*plan));
-  auto generator = Generator::open(directory, *std::move(plan), *threads);
-  if (!generator)
-    return fail(generator.status(), 1);
-  if (!arguments.logitsPath.empty()) {
-    Status done = writeLogits(**generator, arguments);
-    return done.isOk() ? 0 : fail(done, 1);
+Expected<Outcome> answerToStdout(const ModelFolder& folder,
+                                 const std::vector<Prompt>& prompts,
+                                 int threads,
+                                 const GenerateArguments& arguments) {
+  Expected<Opened> opened = openAll(folder, threads);
+  RECIPERUN_TRY(opened);
+  watchStopSignals();
+  BatchAnswers batch(*opened->engine, folder, opened->tokens);
+  StdoutSink sink(prompts, opened->engine->limits(), arguments.json);
+  const Status done = batch.run(
+      prompts, [](size_t) { return true; }, sink);
+  sink.endLine();
+  RECIPERUN_TRY(done);
+  return Outcome{sink.failures(), 0};
+}
+
+Expected<Outcome> answerToFile(const ModelFolder& folder,
+                               const std::vector<Prompt>& prompts, int threads,
+                               const GenerateArguments& arguments) {
+  using Existing = AnswerFile::Existing;
+  // Opened before the model, so that a mistake is reported at once.
+  Expected<AnswerFile> file =
+      AnswerFile::open(arguments.output,
+                       arguments.resume  ? Existing::resume
+                       : arguments.force ? Existing::replace
+                                         : Existing::refuse,
+                       prompts);
+  RECIPERUN_TRY(file);
+  if (file->answers() == prompts.size())
+    return Outcome{0, prompts.size()};
+  Expected<Opened> opened = openAll(folder, threads);
+  RECIPERUN_TRY(opened);
+  watchStopSignals();
+  BatchAnswers batch(*opened->engine, folder, opened->tokens);
+  FileSink sink(prompts, *file);
+  const Status done = batch.run(
+      prompts, [&](size_t i) { return !file->has(i); }, sink);
+  sink.endLine();
+  RECIPERUN_TRY(done);
+  return Outcome{sink.failures(), sink.answers()};
+}
+
+/// Says how far an interrupted call has come.
+void reportStop(const Outcome& outcome, size_t prompts,
+                const GenerateArguments& arguments) {
+  if (arguments.output.empty())
+    std::fprintf(stderr, "note: stopped by signal %d\n", stopSignal());
+  else
+    std::fprintf(stderr,
+                 "note: stopped by signal %d; `%s` has the answers to %zu of "
+                 "%zu prompts, and `--resume` answers the rest\n",
+                 stopSignal(), arguments.output.c_str(), outcome.answers,
+                 prompts);
+}
+
+Expected<int> generate(const GenerateArguments& arguments) {
+  Expected<std::vector<Prompt>> prompts =
+      readPrompts(arguments.prompts, arguments.sampling);
+  RECIPERUN_TRY(prompts);
+  const bool wantsLogits = !arguments.logitsPath.empty();
+  if (wantsLogits && !arguments.force)
+    RECIPERUN_TRY(checkLogitsPath(arguments.logitsPath));
+  Expected<int> threads = arguments.threads > 0
+                              ? Expected<int>(arguments.threads)
+                              : device::threadsOfProcess(/*sharing=*/1);
+  RECIPERUN_TRY(threads);
+  Expected<ModelFolder> folder = readModelFolder(arguments.directories.front());
+  RECIPERUN_TRY(folder);
+  device::setEnvironment(exec::environmentOf(folder->plan));
+  if (wantsLogits) {
+    RECIPERUN_TRY(writeLogits(*folder, *threads, arguments));
+    return 0;
   }
-  size_t failures = printAnswers(**generator, *prompts, arguments);
-  if (std::fflush(stdout) != 0 || std::ferror(stdout))
-    return fail(Status::error("cannot write the answers to stdout"), 1);
-  return failures == 0 ? 0 : 1;
+  Expected<Outcome> outcome =
+      arguments.output.empty()
+          ? answerToStdout(*folder, *prompts, *threads, arguments)
+          : answerToFile(*folder, *prompts, *threads, arguments);
+  RECIPERUN_TRY(outcome);
+  if (stopSignal() != 0) {
+    reportStop(*outcome, prompts->size(), arguments);
+    return 128 + stopSignal();
+  }
+  return outcome->failures == 0 ? 0 : 1;
+}
+
+int runGenerate(const GenerateArguments& arguments) {
+  Expected<int> code = generate(arguments);
+  if (code)
+    return *code;
+  std::fprintf(stderr, "error: %s\n", code.message().c_str());
+  return 1;
 }
 
 } // namespace
@@ -149,7 +167,7 @@ int run(const GenerateArguments& arguments) {
 cli::Command generateCommand() {
   const auto arguments = std::make_shared<GenerateArguments>();
   cli::Command command = describeGenerate(*arguments);
-  command.run = [arguments] { return run(*arguments); };
+  command.run = [arguments] { return runGenerate(*arguments); };
   return command;
 }
 

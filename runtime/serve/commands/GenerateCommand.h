@@ -7,8 +7,9 @@
 
 namespace reciperun::serve {
 
-/// Exit codes: 0 done, 1 failed. Answers go to stdout, the reason why one ended
-/// early to stderr. A prompt that cannot be answered does not stop the others.
+/// Exit codes: 0 done; 1 failed, also when a prompt could not be answered,
+/// which does not stop the others; 128 + n ended by signal n. Answers go to
+/// stdout or a file, the reason why one ended early to stderr.
 cli::Command generateCommand();
 
 } // namespace reciperun::serve
