@@ -16,6 +16,7 @@
 #include "compiler/driver/OutputFile.h"
 #include "compiler/driver/Pipeline.h"
 #include "compiler/driver/SweepTable.h"
+#include "compiler/recipe/Task.h"
 #include "runtime/cli/Options.h"
 #include "runtime/plan/Paths.h"
 #include "runtime/plan/PlanJson.h"
@@ -107,7 +108,7 @@ int fail(const Invocation& invocation, const std::string& message,
 
 /// Whether the recipe can be launched by this command. Reports why not.
 bool isLaunchable(diag::Engine& engine, const recipe::Recipe& recipe) {
-  if (recipe.string("task") != "generate")
+  if (!recipe::serves(recipe))
     return true;
   engine
       .report(diag::Kind::InvalidValue, recipe.at("task").origin.range,

@@ -8,8 +8,8 @@
 #include "runtime/cli/Spelling.h"
 #include "runtime/exec/Devices.h"
 #include "runtime/plan/Plan.h"
-#include "runtime/serve/GenerateCommand.h"
 #include "runtime/serve/commands/ChatCommand.h"
+#include "runtime/serve/commands/GenerateCommand.h"
 #include "runtime/train/Exceptions.h"
 
 #include <algorithm>

@@ -3,6 +3,7 @@
 #include "compiler/passes/check/Doubts.h"
 
 #include "compiler/recipe/Format.h"
+#include "compiler/recipe/Task.h"
 
 #include <algorithm>
 #include <array>
@@ -224,7 +225,7 @@ void doubtLayout(const recipe::Recipe& recipe, diag::Engine& engine) {
 } // namespace
 
 void findDoubts(const recipe::Recipe& recipe, diag::Engine& engine) {
-  if (recipe.string("task") == "generate")
+  if (recipe::serves(recipe))
     return;
   doubtAnswers(recipe, engine);
   doubtValidation(recipe, engine);
