@@ -16,12 +16,15 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
 #include <optional>
+#include <string>
 #include <unistd.h>
+#include <vector>
 
 namespace reciperun::serve {
 namespace {
