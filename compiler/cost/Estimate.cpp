@@ -12,6 +12,7 @@
 #include "compiler/cost/Connections.h"
 #include "compiler/cost/Flops.h"
 #include "compiler/cost/Timeline.h"
+#include "compiler/recipe/Task.h"
 #include "runtime/ops/MoveOps.h"
 #include "runtime/ops/OpTable.h"
 #include "runtime/ops/QuantizationOps.h"

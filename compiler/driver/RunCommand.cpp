@@ -16,6 +16,7 @@
 #include "compiler/driver/OutputFile.h"
 #include "compiler/driver/Pipeline.h"
 #include "compiler/driver/SweepTable.h"
+#include "compiler/recipe/Task.h"
 #include "runtime/cli/Options.h"
 #include "runtime/plan/Paths.h"
 #include "runtime/plan/PlanJson.h"

@@ -24,6 +24,8 @@ Scheduler::Scheduler(const plan::Serving& limits, int64_t patience)
       reusesPrefixes(limits.prefixCache && limits.page > 0 &&
                      !limits.hasStates),
       pool(limits.page > 0 ? limits.pages : 0), queue(patience) {
+  assert(pool.size() >= plan::pagesOfSequence(limits) &&
+         "the cache holds the longest sequence");
   for (int64_t slot = 0; slot < limits.maxBatch; ++slot)
     freeSlots.insert(int(slot));
 }
@@ -47,11 +49,6 @@ Status Scheduler::checkLength(int64_t tokens) const {
         has + ", which do not fit into a step of " +
         settingText("serve.token_budget", limits.tokenBudget) +
         "; compile with a larger one or with `serve.chunked_prefill` = true");
-  if (pagesFor(tokens) > pool.size())
-    return Status::error(has + ", the cache has " +
-                         std::to_string(pool.size()) + " pages of " +
-                         std::to_string(limits.page) +
-                         " tokens; compile with a larger `serve.cache`");
   return Status::ok();
 }
 
@@ -62,17 +59,13 @@ Expected<RequestId> Scheduler::submit(std::vector<int32_t> prompt,
   if (maxTokens < 1)
     return Status::error("an answer of at most " + std::to_string(maxTokens) +
                          " tokens is asked for; ask for at least 1");
-  int64_t most = std::min(length + std::min(maxTokens, limits.maxOutput),
-                          limits.maxTokens);
-  // The last token of an answer is never computed.
-  if (limits.page > 0)
-    most = std::min(most, pool.size() * limits.page + 1);
   auto sequence = std::make_unique<Sequence>();
   sequence->id = nextId++;
   sequence->priority = priority;
   sequence->tokens = std::move(prompt);
   sequence->promptTokens = length;
-  sequence->mostTokens = most;
+  sequence->mostTokens = std::min(
+      length + std::min(maxTokens, limits.maxOutput), limits.maxTokens);
   queue.add(*sequence);
   const RequestId id = sequence->id;
   sequences.emplace(id, std::move(sequence));

@@ -8,6 +8,7 @@
 #include "runtime/comm/LocalCommunicator.h"
 #include "runtime/device/HostCopy.h"
 #include "runtime/exec/Devices.h"
+#include "runtime/exec/Weights.h"
 
 #include <algorithm>
 #include <cassert>
@@ -54,6 +55,8 @@ Status ServedModel::load(const std::filesystem::path& weights, int threads) {
   RECIPERUN_TRY(made);
   executor.emplace(*std::move(made));
   RECIPERUN_TRY(executor->prepare());
+  if (weights.empty())
+    return exec::initializeParameters(program, *executor, 0, threads);
   checkpoint::ArenaParameters access(program, 0, arena.base(), *device);
   return checkpoint::loadHuggingFace(program, 0, weights, access);
 }

@@ -24,9 +24,10 @@ namespace reciperun::serve {
 
 class ServedModel : public StepModel {
 public:
-  /// Loads the weights in a Hugging Face directory. The plan has been validated
-  /// and is for one rank. Fails when its device is not there, memory is
-  /// insufficient or the weights do not fit it.
+  /// Loads the weights of a Hugging Face directory, or draws them as a training
+  /// would when `weights` is empty. The plan has been validated and is for one
+  /// rank. Fails when its device is not there, memory is insufficient or the
+  /// weights do not fit it.
   static Expected<std::unique_ptr<ServedModel>>
   open(const std::filesystem::path& weights, plan::Plan plan, int threads);
 

@@ -37,9 +37,29 @@ TEST(GenerateArguments, ReadsAllOptions) {
   EXPECT_EQ(made.arguments.directories, (std::vector<std::string>{"model"}));
   ASSERT_EQ(made.arguments.prompts.size(), 1u);
   EXPECT_EQ(made.arguments.prompts[0].value, "-hi");
-  EXPECT_EQ(made.arguments.options.maxTokens, 5);
-  EXPECT_EQ(made.arguments.options.temperature, 0.5);
-  EXPECT_EQ(made.arguments.options.seed, 9u);
+  EXPECT_EQ(made.arguments.sampling.maxTokens, 5);
+  EXPECT_EQ(made.arguments.sampling.temperature, 0.5);
+  EXPECT_EQ(made.arguments.sampling.seed, 9u);
+}
+
+TEST(GenerateArguments, ReadsTheFileOfAnswers) {
+  const Call made = call({"model", "--prompt", "x", "--output", "a.jsonl",
+                          "--resume", "--threads=3"});
+  EXPECT_EQ(made.message, "");
+  EXPECT_EQ(made.arguments.output, "a.jsonl");
+  EXPECT_TRUE(made.arguments.resume);
+  EXPECT_EQ(made.arguments.threads, 3);
+  EXPECT_NE(messageOf({"m", "--prompt", "x", "--resume"})
+                .find("`--resume` needs the `--output`"),
+            std::string::npos);
+  EXPECT_NE(
+      messageOf({"m", "--prompt", "x", "--output", "a", "--resume", "--force"})
+          .find("give one of both"),
+      std::string::npos);
+  EXPECT_NE(
+      messageOf({"m", "--token-ids", "1", "--logits", "a", "--output", "b"})
+          .find("`--output` takes answers"),
+      std::string::npos);
 }
 
 TEST(GenerateArguments, KeepsAllPromptsInOrder) {
@@ -71,10 +91,12 @@ TEST(GenerateArguments, SaysWhatIsWrong) {
     EXPECT_NE(messageOf({"m", option}).find("needs a value"),
               std::string::npos);
   for (const char* value : {"0", "-1", "x", "1x", "99999999999999999999"})
-    EXPECT_NE(messageOf({"m", "--max-tokens", value}).find("from 1, not `"),
+    EXPECT_NE(messageOf({"m", "--max-tokens", value})
+                  .find("`--max-tokens` takes a whole number"),
               std::string::npos);
   for (const char* value : {"-0.1", "nan", "inf", "hot"})
-    EXPECT_NE(messageOf({"m", "--temperature", value}).find("a number from 0"),
+    EXPECT_NE(messageOf({"m", "--temperature", value})
+                  .find("`--temperature` takes a number"),
               std::string::npos);
   EXPECT_NE(messageOf({"m", "--token-ids", "1,,2"}).find("`1,,2`"),
             std::string::npos);
