@@ -107,7 +107,10 @@ private:
                             std::to_string(maxNesting) + " deep");
     std::vector<ExpressionPtr> parts;
     do {
+      const size_t begin = cursor.position();
       skipSpace(true);
+      if (isNextRule())
+        cursor.moveTo(begin); // the alternative is empty
       Expected<ExpressionPtr> part = items(isGroup);
       RECIPERUN_TRY(part);
       parts.push_back(std::move(*part));
@@ -134,7 +137,7 @@ private:
     while (isNameCharacter(cursor.peek()))
       cursor.next();
     skipSpace(false);
-    const bool isRule = cursor.startsWith("::=");
+    const bool isRule = cursor.position() > begin && cursor.startsWith("::=");
     cursor.moveTo(begin);
     return isRule;
   }

@@ -102,7 +102,7 @@ SchemaCompiler::compile(const Schemas& schemas) {
   return valuesOf(schemas);
 }
 
-Status SchemaCompiler::flatten(const SchemaNode& node, Flattening& into) const {
+Status SchemaCompiler::flatten(const SchemaNode& node, Flattening& into) {
   RECIPERUN_TRY(checkKeywords(node));
   if (*node.schema == false)
     into.falsePath = node.path;
@@ -119,8 +119,9 @@ Status SchemaCompiler::flatten(const SchemaNode& node, Flattening& into) const {
       into.seen.end())
     return {};
   into.seen.push_back(node.schema);
+  const bool isCombined = node.find("$ref") || node.find("allOf");
   if (hasRestriction(node))
-    into.schemas.push_back(node);
+    into.schemas.push_back(isCombined ? without(node, "") : node);
   into.path.push_back(node.schema);
   if (node.find("$ref")) {
     Expected<SchemaNode> target = resolveReference(root, node);

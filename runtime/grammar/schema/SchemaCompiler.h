@@ -34,9 +34,10 @@ private:
   Expected<RuleId> ruleFor(const Schemas& schemas);
   Expected<Values> compile(const Schemas& schemas);
   struct Flattening;
-  Status flatten(const SchemaNode& node, Flattening& into) const;
+  Status flatten(const SchemaNode& node, Flattening& into);
   Expected<Values> alternatives(const Schemas& schemas, size_t which,
                                 const char* keyword);
+  /// A copy without `$ref`, `allOf` and a keyword, which may be empty.
   SchemaNode without(const SchemaNode& node, const char* keyword);
 
   // SchemaTypes.cpp: the values of each type

@@ -31,8 +31,8 @@ num   ::= [0-9]+ ws
 ws    ::= [ \t\n]*
 )gbnf");
   ASSERT_EQ(made.refusal, "");
-  EXPECT_TRUE(made.takes("a+1\n"));
-  EXPECT_TRUE(made.takes("(a + ((b)*2)) / c \n"));
+  EXPECT_TRUE(made.takes("a +1\n"));
+  EXPECT_TRUE(made.takes("(a +((b)*2)) /c \n"));
   EXPECT_FALSE(made.takes("(a + 1\n"));
   EXPECT_FALSE(made.begins("a)"));
 }
