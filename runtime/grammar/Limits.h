@@ -16,6 +16,11 @@ constexpr int maxNesting = 96;
 /// The largest count of a repetition: `{N}`, `maxLength`, `maxItems`.
 constexpr int64_t maxRepetitions = 100'000;
 constexpr size_t maxRules = 20'000;
+/// Schemas that hold together, alternatives of `oneOf`, names in `required`.
+constexpr size_t maxTogether = 512;
+constexpr size_t maxEnumValues = 4096;
+/// Values of `pattern` and `format` that a string matches together.
+constexpr size_t maxPatterns = 8;
 /// Rules that begin with rules that begin with rules ...
 constexpr int maxFirstCalls = 500;
 /// States of all rules together.

@@ -9,6 +9,8 @@
 #include "runtime/grammar/Limits.h"
 
 #include <algorithm>
+#include <array>
+#include <bitset>
 
 namespace reciperun::grammar {
 namespace {
@@ -51,8 +53,10 @@ struct MaskTable::Entry {
 /// token are kept, so that the next token goes on where it differs.
 class MaskTable::Walk {
 public:
-  Walk(const Automaton& automaton, const Vocabulary& vocabulary)
-      : vocabulary(vocabulary), reader(automaton, frames) {}
+  /// Adds its steps to `steps`.
+  Walk(const Automaton& automaton, const Vocabulary& vocabulary, int64_t& steps)
+      : automaton(automaton), vocabulary(vocabulary), steps(steps),
+        reader(automaton, frames) {}
 
   /// `states` begins with the top of the stack; `bottom` is below the last.
   Status run(const std::vector<int32_t>& states, FrameId bottom,
@@ -62,7 +66,9 @@ public:
       below = frames.push({states[i], below});
     levels.resize(vocabulary.longest() + 1);
     hasLeft.assign(vocabulary.longest() + 1, false);
-    levels[0].tops = {{states[0], below}};
+    first = {states[0], below};
+    levels[0].tops = {first};
+    findLoop();
     const size_t count =
         candidates ? candidates->size() : vocabulary.sorted().size();
     for (size_t i = 0; i < count; ++i) {
@@ -74,6 +80,32 @@ public:
   }
 
 private:
+  /// The bytes that lead from the first state to itself alone. Inside a string
+  /// of JSON these are most bytes of the vocabulary.
+  void findLoop() {
+    const bool isPlain =
+        automaton.calls(first.state).empty() && !automaton.isFinal(first.state);
+    if (!isPlain)
+      return;
+    std::array<int, 256> edges = {};
+    for (const Edge& edge : automaton.edges(first.state))
+      for (int byte = edge.low; byte <= edge.high; ++byte) {
+        ++edges[size_t(byte)];
+        loop[size_t(byte)] =
+            edge.target == first.state && edges[size_t(byte)] == 1;
+      }
+  }
+
+  Status readByte(uint8_t byte) {
+    const Parses& from = levels[depth];
+    Parses& to = levels[depth + 1];
+    if (!loop[byte] || from.tops.size() != 1 || from.tops[0] != first)
+      return reader.read(from, byte, to);
+    to.tops.assign(1, first);
+    to.isComplete = to.hasLeft = false;
+    return {};
+  }
+
   /// The bytes that a token has in common with the last one.
   size_t sharedWithLast(int32_t position) const {
     if (last < 0)
@@ -96,10 +128,10 @@ private:
     const std::string_view token = tokenAt(position);
     depth = std::min(depth, shared);
     while (depth < token.size() && levels[depth].canGoOn()) {
-      RECIPERUN_TRY(reader.read(levels[depth],
-                                static_cast<uint8_t>(token[depth]),
-                                levels[depth + 1]));
-      if (reader.steps() > maxMaskSteps)
+      const int64_t before = reader.steps();
+      RECIPERUN_TRY(readByte(static_cast<uint8_t>(token[depth])));
+      steps += reader.steps() - before;
+      if (steps > maxMaskSteps)
         return tooManyParses();
       ++depth;
       hasLeft[depth] = hasLeft[depth - 1] || levels[depth].hasLeft;
@@ -113,7 +145,11 @@ private:
     return {};
   }
 
+  const Automaton& automaton;
   const Vocabulary& vocabulary;
+  int64_t& steps;
+  Frame first;
+  std::bitset<256> loop;
   Frames frames;
   Reader reader;
   std::vector<Parses> levels; // after each byte of the current token
@@ -132,12 +168,14 @@ MaskTable::~MaskTable() = default;
 Status MaskTable::fill(const Matcher& matcher, std::span<uint32_t> mask) {
   std::fill(mask.begin(), mask.end(), 0);
   const std::lock_guard lock(mutex);
-  if (bytes > maxCacheBytes) {
-    entries.clear();
-    bytes = 0;
-  }
-  for (const Frame& top : matcher.current().tops)
+  steps = 0;
+  for (const Frame& top : matcher.current().tops) {
+    if (bytes > maxCacheBytes) {
+      entries.clear();
+      bytes = 0;
+    }
     RECIPERUN_TRY(fillStack(matcher.stack(), top, mask));
+  }
   return {};
 }
 
@@ -171,12 +209,12 @@ Status MaskTable::fillStack(const Frames& frames, const Frame& top,
 
 Status MaskTable::fillRest(const Frames& frames, FrameId rest,
                            std::vector<int32_t> states, const Entry& above,
-                           std::span<uint32_t> mask) const {
+                           std::span<uint32_t> mask) {
   for (; rest >= 0; rest = frames[rest].below)
     states.push_back(frames[rest].state);
   Entry entry;
-  RECIPERUN_TRY(
-      Walk(*machine, *tokens).run(states, belowRoot, &above.open, entry));
+  RECIPERUN_TRY(Walk(*machine, *tokens, steps)
+                    .run(states, belowRoot, &above.open, entry));
   entry.addTo(mask);
   return {};
 }
@@ -190,7 +228,7 @@ Expected<MaskTable::Entry*> MaskTable::find(Entries& level, int32_t key,
     return entry.get();
   auto made = std::make_unique<Entry>();
   RECIPERUN_TRY(
-      Walk(*machine, *tokens)
+      Walk(*machine, *tokens, steps)
           .run(states, bottom, above ? &above->open : nullptr, *made));
   made->compress(tokens->words());
   bytes += made->byteSize();

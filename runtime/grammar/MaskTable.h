@@ -53,7 +53,7 @@ private:
   /// Decides the open tokens of an entry by the rest of the stack, uncached.
   Status fillRest(const Frames& frames, FrameId rest,
                   std::vector<int32_t> states, const Entry& above,
-                  std::span<uint32_t> mask) const;
+                  std::span<uint32_t> mask);
 
   std::shared_ptr<const Automaton> machine;
   std::shared_ptr<const Vocabulary> tokens;
@@ -61,6 +61,7 @@ private:
   mutable std::mutex mutex; // guards what follows
   Entries entries;
   size_t bytes = 0;
+  int64_t steps = 0; // of the mask that is being filled
 };
 
 } // namespace reciperun::grammar

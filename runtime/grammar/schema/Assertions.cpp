@@ -41,6 +41,10 @@ private:
     RECIPERUN_TRY(
         addCounts(node, "minProperties", "maxProperties", made.properties));
     RECIPERUN_TRY(addPatterns(node));
+    if (made.patterns.size() > maxPatterns)
+      return schemaError(node.path, "gives a string more than " +
+                                        std::to_string(maxPatterns) +
+                                        " patterns and formats");
     RECIPERUN_TRY(addBound(node, "minimum", /*isLeast=*/true, false));
     RECIPERUN_TRY(addBound(node, "exclusiveMinimum", /*isLeast=*/true, true));
     RECIPERUN_TRY(addBound(node, "maximum", /*isLeast=*/false, false));
@@ -60,9 +64,10 @@ private:
     const Json* list = node.find("enum");
     if (!list)
       return {};
-    if (!list->is_array() || list->empty())
+    if (!list->is_array() || list->empty() || list->size() > maxEnumValues)
       return schemaError(node.path + "/enum",
-                         "takes a list of at least one value");
+                         "takes a list of 1 to " +
+                             std::to_string(maxEnumValues) + " values");
     keepValues({list->begin(), list->end()});
     return {};
   }
@@ -171,12 +176,14 @@ private:
     if (!names)
       return {};
     const bool isList =
-        names->is_array() &&
+        names->is_array() && names->size() <= maxTogether &&
         std::all_of(names->begin(), names->end(),
                     [](const Json& name) { return name.is_string(); });
     if (!isList)
       return schemaError(node.path + "/required",
-                         "takes a list of names, not `" + shown(*names) + "`");
+                         "takes a list of at most " +
+                             std::to_string(maxTogether) + " names, not `" +
+                             shown(*names) + "`");
     for (const Json& name : *names)
       if (std::find(made.required.begin(), made.required.end(), name) ==
           made.required.end())

@@ -13,6 +13,7 @@
 #include "runtime/grammar/schema/References.h"
 
 #include <algorithm>
+#include <set>
 
 namespace reciperun::grammar {
 namespace {
@@ -30,7 +31,7 @@ bool holdsSchema(const std::vector<SchemaNode>& schemas, const Json* schema) {
 struct SchemaCompiler::Flattening {
   Schemas schemas;
   std::vector<const Json*> path; // the references that led here
-  std::vector<const Json*> seen;
+  std::set<const Json*> seen;
   std::string falsePath; // of a schema `false`
 };
 
@@ -115,13 +116,15 @@ Status SchemaCompiler::flatten(const SchemaNode& node, Flattening& into) {
     return schemaError(node.path, "is behind more than " +
                                       std::to_string(maxReferences) +
                                       " references");
-  if (std::find(into.seen.begin(), into.seen.end(), node.schema) !=
-      into.seen.end())
+  if (!into.seen.insert(node.schema).second)
     return {};
-  into.seen.push_back(node.schema);
   const bool isCombined = node.find("$ref") || node.find("allOf");
   if (hasRestriction(node))
     into.schemas.push_back(isCombined ? without(node, "") : node);
+  if (into.schemas.size() > maxTogether)
+    return schemaError(node.path, "is one of more than " +
+                                      std::to_string(maxTogether) +
+                                      " schemas for one value");
   into.path.push_back(node.schema);
   if (node.find("$ref")) {
     Expected<SchemaNode> target = resolveReference(root, node);
@@ -147,6 +150,11 @@ SchemaCompiler::alternatives(const Schemas& schemas, size_t which,
     return schemaError(list.path, "takes a list of at least one schema");
   const size_t count = list.schema->size();
   const bool isExclusive = std::string_view(keyword) == "oneOf";
+  if (isExclusive && count > maxTogether)
+    return schemaError(list.path, "has " + std::to_string(count) +
+                                      " alternatives, more than the " +
+                                      std::to_string(maxTogether) +
+                                      " that are supported");
   for (size_t i = 0; isExclusive && i < count; ++i)
     for (size_t j = i + 1; j < count; ++j)
       if (!areDisjoint(root, list.child(i), list.child(j)))
