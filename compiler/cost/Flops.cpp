@@ -138,6 +138,7 @@ double quantizationOp(const ir::Op& op, const ShapeOf& shapeOf) {
   switch (ops::QuantizationOp(op.kind)) {
   case ops::QuantizationOp::ScaledMatmul:
   case ops::QuantizationOp::ScaledMatmulAdd:
+  case ops::QuantizationOp::QuantizedLinear:
     return product(shapeOf, op.operands[0], op.operands[1], op.results[0]);
   case ops::QuantizationOp::Quantize:
   case ops::QuantizationOp::SwigluQuantize:
