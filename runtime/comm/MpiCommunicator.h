@@ -11,6 +11,7 @@
 
 #include "runtime/comm/Blocks.h"
 #include "runtime/comm/Communicator.h"
+#include "runtime/plan/Mesh.h"
 
 #include <mpi.h>
 

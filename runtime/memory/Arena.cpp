@@ -8,6 +8,8 @@
 
 #include "runtime/memory/Arena.h"
 
+#include "runtime/plan/Plan.h"
+
 #include <cassert>
 #include <cerrno>
 #include <cstring>

@@ -6,6 +6,8 @@
 #include "runtime/device/cuda/CudaError.h"
 #include "runtime/device/cuda/CudaRecording.h"
 #include "runtime/device/cuda/MemoryBudget.h"
+#include "runtime/ops/OpTable.h"
+#include "runtime/plan/Plan.h"
 #include "runtime/sizes/ConnectionWidths.h"
 
 #include <cuda_profiler_api.h>

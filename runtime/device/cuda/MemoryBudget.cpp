@@ -2,6 +2,8 @@
 
 #include "runtime/device/cuda/MemoryBudget.h"
 
+#include "runtime/plan/Plan.h"
+
 #include <cstdio>
 
 namespace reciperun::device {
