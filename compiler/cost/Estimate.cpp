@@ -313,8 +313,7 @@ int64_t stateBytes(const ir::Module& program) {
 }
 
 bool stagesCheckpoints(const recipe::Recipe& recipe) {
-  return recipe.string("task") != "generate" &&
-         !recipe.at("checkpoint.every").isNone() &&
+  return !recipe::serves(recipe) && !recipe.at("checkpoint.every").isNone() &&
          recipe.boolean("checkpoint.async");
 }
 
@@ -326,7 +325,7 @@ int64_t stackBytes(const ir::Module& program) {
   for (const ir::Function& function : program.functions)
     for (const ir::Op& op : function.ops)
       if (op.kind == ir::OpKind::Dispatch ||
-          op.kind == ir::OpKind::AttentionCached)
+          op.kind == ir::OpKind::AttentionPaged)
         return 62 * mebibyte;
   return 0;
 }
@@ -338,9 +337,9 @@ MemoryTable memoryTable(const ir::Module& program,
                         const recipe::Recipe& recipe) {
   MemoryTable table;
   std::map<std::string, int64_t*> columns = {
-      {"parameters", &table.parameters}, {"gradients", &table.gradients},
-      {"optimizer", &table.optimizer},   {"activations", &table.activations},
-      {"workspace", &table.workspace},
+      {"parameters", &table.parameters},   {"gradients", &table.gradients},
+      {"optimizer", &table.optimizer},     {"cache", &table.cache},
+      {"activations", &table.activations}, {"workspace", &table.workspace},
   };
   // Placements are sorted by address and cover the arena: each byte belongs to
   // the category of the last placement that begins at or before it.

@@ -20,12 +20,13 @@ struct MemoryTable {
   int64_t parameters = 0;
   int64_t gradients = 0;
   int64_t optimizer = 0;
+  int64_t cache = 0; // what serving keeps of sequences between steps
   int64_t activations = 0;
   int64_t workspace = 0;
   int64_t library = 0; // outside the arena: the hardware's and the connections'
   int64_t host = 0; // the copy that an asynchronous checkpoint is written from
   int64_t offloaded = 0; // activations offloaded to the host
-  int64_t arena = 0;     // the sum of the first five
+  int64_t arena = 0;     // the sum of the first six
   int64_t total = 0;     // arena + library, and host bytes of a CPU device
   int64_t capacity = 0;
 

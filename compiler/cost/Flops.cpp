@@ -50,21 +50,31 @@ double seenKeys(const ops::AttentionAttributes& attributes, int64_t keys) {
   return window - window * (window - 1) / (2 * all);
 }
 
+/// The FLOPs of a query and a key: q k^T and p v of all heads. Zeros that pad
+/// narrower values are not the model's FLOPs.
+double pairFlops(const ops::AttentionAttributes& attributes, const Shape& q) {
+  double values =
+      double(attributes.valueWidth > 0 ? attributes.valueWidth : q[3]);
+  return 2 * double(q[2]) * (double(q[3]) + values);
+}
+
 /// q: [batch, queries, heads, head_dim]. `keys` counts the whole sequence,
 /// however it is sharded.
 double attention(const ir::Op& op, const Shape& q, int64_t keys) {
   const ops::AttentionAttributes attributes(op.attributes);
   double seen = seenKeys(attributes, keys);
-  double pairs = double(q[1]) * seen;
-  // q k^T and p v. Zeros that pad narrower values are not the model's FLOPs.
-  double values =
-      double(attributes.valueWidth > 0 ? attributes.valueWidth : q[3]);
-  return 2 * pairs * double(q[0]) * double(q[2]) * (double(q[3]) + values);
+  return pairFlops(attributes, q) * double(q[0]) * double(q[1]) * seen;
 }
 
-/// q: [1, tokens, heads, head_dim], cache: [capacity, kv_heads, head_dim].
-double cachedAttention(const Shape& q, const Shape& cache) {
-  return 4 * elements(q) * double(cache[0]);
+/// q: [1, tokens, heads, head_dim]. Each token attends to the longest sequence,
+/// whose keys have `pages`: [sequences, pages of a sequence], of
+/// `k_pages`: [pages, page, kv_heads, head_dim].
+double pagedAttention(const ir::Op& op, const Shape& q, const Shape& pages,
+                      const Shape& keyPages) {
+  const ops::AttentionAttributes attributes(op.attributes);
+  const int64_t keys =
+      bound(attributes.window, bound(attributes.chunk, pages[1] * keyPages[1]));
+  return pairFlops(attributes, q) * double(q[1]) * double(keys);
 }
 
 /// x [g,p,k...], w [e,...], y [g,p,n...] in any order: the rows that tokens
@@ -194,8 +204,9 @@ double attentionOp(const ir::Module& program, const ir::Op& op,
   case ops::AttentionOp::AttentionBlockBackward:
     return 2 * attention(op, shapeOf(op.operands[2]), keysOf(op.operands[3])) /
            ranksOfRing(program, op);
-  case ops::AttentionOp::AttentionCached:
-    return cachedAttention(shapeOf(op.operands[0]), shapeOf(op.results[1]));
+  case ops::AttentionOp::AttentionPaged:
+    return pagedAttention(op, shapeOf(op.operands[0]), shapeOf(op.operands[5]),
+                          shapeOf(op.results[1]));
   case ops::AttentionOp::AttentionBlocksEnd:
   case ops::AttentionOp::Rope:
   case ops::AttentionOp::PositionScale:
@@ -215,6 +226,10 @@ double stateSpaceOp(const ir::Op& op, const ShapeOf& shapeOf) {
                                     ValueId::none))) *
            causalConv(shapeOf(op.operands[1]), shapeOf(op.operands[2]));
   case ops::StateSpaceOp::StateScan:
+    return stateScan(shapeOf(op.operands[0]), shapeOf(op.operands[2]));
+  case ops::StateSpaceOp::CausalConvStep:
+    return causalConv(shapeOf(op.operands[0]), shapeOf(op.operands[1]));
+  case ops::StateSpaceOp::StateScanStep:
     return stateScan(shapeOf(op.operands[0]), shapeOf(op.operands[2]));
   case ops::StateSpaceOp::StateScanBackward:
     return 2 * stateScan(shapeOf(op.operands[1]), shapeOf(op.operands[3]));

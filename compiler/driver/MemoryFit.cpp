@@ -13,6 +13,8 @@
 
 #include "compiler/driver/MemoryForecast.h"
 #include "compiler/driver/MemoryReport.h"
+#include "compiler/driver/ServingFit.h"
+#include "compiler/driver/Trial.h"
 
 #include <algorithm>
 #include <functional>
@@ -81,12 +83,7 @@ bool FitSearch::mayCompile() const {
 std::optional<int64_t> FitSearch::fittingTotal(const Settings& settings) {
   budget -= std::min(budget, recipe.model.calls.size());
   hasCompiled = true;
-  diag::Engine silent; // errors of a trial are not shown to the user
-  sema::Changes changes;
-  for (const std::string& text : settings)
-    session.addOverride(changes.overrides, text, "a change that was tried");
-  std::optional<Compilation> tried =
-      compile(session, silent, changes, Verification::none);
+  std::optional<Compilation> tried = compileTrial(session, settings);
   if (!tried || !tried->estimate.memory.fits())
     return std::nullopt;
   return tried->estimate.memory.total;
@@ -320,16 +317,14 @@ void FitSearch::help(diag::Builder& builder) {
     if (found < most)
       found += propose(candidates, builder);
   };
-  if (recipe.string("task") != "generate") {
-    tryAll(recomputing());
-    tryAll(fewerExpertRows());
-    tryAll(smallerParts());
-    tryAll(smallerMicroBatches());
-    tryAll(widerLayouts());
-    tryAll(moreRanks());
-    if (found == 0)
-      tryAll(severalAtOnce());
-  }
+  tryAll(recomputing());
+  tryAll(fewerExpertRows());
+  tryAll(smallerParts());
+  tryAll(smallerMicroBatches());
+  tryAll(widerLayouts());
+  tryAll(moreRanks());
+  if (found == 0)
+    tryAll(severalAtOnce());
   if (found == 0)
     tryAll(shorterSequences());
   // The memory of a CPU device is a setting of the user.
@@ -347,26 +342,6 @@ void FitSearch::help(diag::Builder& builder) {
     builder.help("no change of `memory`, `parallel`, `batch.micro`, "
                  "`cluster.ranks` or `data.sequence` that was tried fits: take "
                  "a smaller model, an adapter, or a device with more memory");
-}
-
-/// The largest categories first: `parameters 14.9 GiB`.
-std::string largestCategories(const cost::MemoryTable& memory) {
-  std::vector<MemoryRow> rows = memoryRows(memory);
-  // Host memory counts towards the total only on CPU devices.
-  if (memory.total == memory.arena + memory.library)
-    std::erase_if(rows, [](const MemoryRow& row) {
-      return row.name == "host" || row.name == "offloaded";
-    });
-  std::stable_sort(rows.begin(), rows.end(),
-                   [](const MemoryRow& left, const MemoryRow& right) {
-                     return left.bytes > right.bytes;
-                   });
-  std::string text;
-  for (const MemoryRow& row : rows)
-    if (row.bytes > 0 && row.bytes * 20 >= memory.total)
-      text += (text.empty() ? "" : ", ") + std::string(row.name) + " " +
-              formatBytes(row.bytes);
-  return text;
 }
 
 /// The stage with the most memory.
@@ -402,6 +377,8 @@ const char* culprit(const Compilation& compilation) {
 
 bool checkFit(Session& session, diag::Engine& engine,
               const Compilation& compilation) {
+  if (recipe::serves(compilation.recipe))
+    return checkServingFit(session, engine, compilation);
   const cost::MemoryTable& memory = compilation.estimate.memory;
   if (memory.fits())
     return true;
@@ -411,7 +388,7 @@ bool checkFit(Session& session, diag::Engine& engine,
       "the plan takes " + formatBytes(memory.total) + " on each rank, `" +
           recipe.string("cluster.hardware.name") + "` has " +
           formatBytes(memory.capacity));
-  builder.note("the largest parts are " + largestCategories(memory));
+  builder.note("the largest parts are " + largestCategories(memory, {}));
   std::string buffers;
   const ir::Module& stage = fullest(compilation);
   for (const LargestBuffer& buffer : largestBuffers(stage, 3))

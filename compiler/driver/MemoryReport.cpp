@@ -25,15 +25,39 @@ std::string formatBytes(int64_t bytes) {
 std::vector<MemoryRow> memoryRows(const cost::MemoryTable& memory) {
   std::vector<MemoryRow> rows = {{"parameters", memory.parameters, 'P'},
                                  {"gradients", memory.gradients, 'G'},
-                                 {"optimizer", memory.optimizer, 'O'},
-                                 {"activations", memory.activations, 'A'},
-                                 {"workspace", memory.workspace, 'W'},
-                                 {"library", memory.library, 'L'}};
+                                 {"optimizer", memory.optimizer, 'O'}};
+  if (memory.cache > 0)
+    rows.push_back({"cache", memory.cache, 'C'});
+  rows.insert(rows.end(), {{"activations", memory.activations, 'A'},
+                           {"workspace", memory.workspace, 'W'},
+                           {"library", memory.library, 'L'}});
   if (memory.host > 0)
     rows.push_back({"host", memory.host, 'H'});
   if (memory.offloaded > 0)
     rows.push_back({"offloaded", memory.offloaded, 'F'});
   return rows;
+}
+
+std::string largestCategories(const cost::MemoryTable& memory,
+                              const std::vector<std::string_view>& skipped) {
+  std::vector<MemoryRow> rows = memoryRows(memory);
+  // Host memory counts towards the total only on CPU devices.
+  const bool countsHost = memory.total != memory.arena + memory.library;
+  std::erase_if(rows, [&](const MemoryRow& row) {
+    const bool isHost = row.name == "host" || row.name == "offloaded";
+    return (isHost && !countsHost) ||
+           std::find(skipped.begin(), skipped.end(), row.name) != skipped.end();
+  });
+  std::stable_sort(rows.begin(), rows.end(),
+                   [](const MemoryRow& left, const MemoryRow& right) {
+                     return left.bytes > right.bytes;
+                   });
+  std::string text;
+  for (const MemoryRow& row : rows)
+    if (row.bytes > 0 && row.bytes * 20 >= memory.total)
+      text += (text.empty() ? "" : ", ") + std::string(row.name) + " " +
+              formatBytes(row.bytes);
+  return text;
 }
 
 std::vector<LargestBuffer> largestBuffers(const ir::Module& program,

@@ -24,6 +24,11 @@ struct MemoryRow {
 /// checkpoints, `host` are outside the arena.
 std::vector<MemoryRow> memoryRows(const cost::MemoryTable& memory);
 
+/// The categories of at least a twentieth of the total, the largest first,
+/// without those named in `skipped`: `parameters 14.9 GiB, activations 3 GiB`.
+std::string largestCategories(const cost::MemoryTable& memory,
+                              const std::vector<std::string_view>& skipped);
+
 struct LargestBuffer {
   ir::ValueId value = ir::ValueId::none;
   std::string name;

@@ -30,8 +30,9 @@
 #include "compiler/passes/fuse/Documents.h"
 #include "compiler/passes/fuse/Fuse.h"
 #include "compiler/passes/fuse/Join.h"
+#include "compiler/passes/inference/CacheSize.h"
 #include "compiler/passes/inference/Evaluate.h"
-#include "compiler/passes/inference/Generate.h"
+#include "compiler/passes/inference/Serve.h"
 #include "compiler/passes/memory/Offload.h"
 #include "compiler/passes/memory/PlanMemory.h"
 #include "compiler/passes/precision/FuseCasts.h"
@@ -98,28 +99,24 @@ private:
   bool isOn;
 };
 
-bool generates(const recipe::Recipe& recipe) {
-  return recipe.string("task") == "generate";
-}
-
 passes::Extent extentOf(const recipe::Recipe& recipe) {
   passes::Extent extent = passes::trainingExtent(recipe);
-  if (!generates(recipe))
+  if (!recipe::serves(recipe))
     return extent;
   extent.batch = 1;
-  extent.sequence = passes::generationTokens;
+  extent.sequence = passes::servingLimits(recipe).tokenBudget;
   extent.loss = false;
   return extent;
 }
 
-/// This version generates on one rank only.
+/// This version serves on one rank only.
 void checkRanks(const recipe::Recipe& recipe, diag::Engine& engine) {
   int64_t ranks = recipe.integer("cluster.ranks");
-  if (!generates(recipe) || ranks == 1)
+  if (!recipe::serves(recipe) || ranks == 1)
     return;
   engine
       .report(diag::Kind::NotSupported, recipe.at("cluster.ranks").origin.range,
-              "this version generates on one rank, not on " +
+              "this version answers prompts on one rank, not on " +
                   std::to_string(ranks))
       .propose({"set `cluster.ranks` ",
                 {{"to 1", {"cluster.ranks=1"}},
@@ -200,12 +197,12 @@ std::vector<ir::Module> lowerTraining(ir::Module program,
   return stages;
 }
 
-void lowerGeneration(ir::Module& program, const recipe::Recipe& recipe,
-                     diag::Engine& engine, const Verifier& verify) {
+void lowerServing(ir::Module& program, const recipe::Recipe& recipe,
+                  diag::Engine& engine, const Verifier& verify) {
   passes::shard(program, passes::wholeLayout());
   verify(program, "shard");
-  passes::addGeneration(program, recipe, engine);
-  verify(program, "generate");
+  passes::addServing(program, passes::servingLimits(recipe), engine);
+  verify(program, "serve");
 }
 
 /// Turns a training recipe into the recipe that generates from its export.
@@ -218,13 +215,14 @@ plan::Plan emitPlan(const Compilation& compilation, std::string generation) {
   findings.connections = compilation.connections;
   for (const cost::MemoryTable& memory : estimate.stages)
     findings.memory.push_back(
-        {memory.parameters, memory.gradients, memory.optimizer,
+        {memory.parameters, memory.gradients, memory.optimizer, memory.cache,
          memory.activations, memory.workspace, memory.library, memory.host,
          memory.offloaded, memory.arena, memory.total, memory.capacity});
   findings.prediction = {estimate.flopsPerStep, estimate.peakFlops,
                          estimate.stepSeconds};
-  if (generates(compilation.recipe))
-    findings.buckets = passes::generationBuckets(compilation.recipe);
+  if (recipe::serves(compilation.recipe))
+    findings.widths =
+        passes::stepWidths(passes::servingLimits(compilation.recipe));
   findings.generation = std::move(generation);
   plan::Plan result =
       emit::emit(compilation.stages, compilation.recipe, std::move(findings));
@@ -243,7 +241,7 @@ std::optional<std::string> generationPlan(Session& session,
                                           diag::Engine& engine,
                                           const Compilation& training) {
   const recipe::Recipe& recipe = training.recipe;
-  if (generates(recipe) || recipe.at("export.hf").isNone())
+  if (recipe::serves(recipe) || recipe.at("export.hf").isNone())
     return std::string();
   std::optional<Compilation> generation =
       compile(session, engine, {generationMixin, {}});
@@ -309,8 +307,8 @@ std::optional<std::vector<ir::Module>> makeProgram(ir::Module graph,
   passes::fuse(program);
   verify(program, "fuse");
   std::vector<ir::Module> stages;
-  if (generates(recipe)) {
-    lowerGeneration(program, recipe, engine, verify);
+  if (recipe::serves(recipe)) {
+    lowerServing(program, recipe, engine, verify);
     stages.push_back(std::move(program));
   } else {
     stages = lowerTraining(std::move(program), recipe, engine, verify);
@@ -320,6 +318,9 @@ std::optional<std::vector<ir::Module>> makeProgram(ir::Module graph,
   for (ir::Module& stage : stages)
     passes::planMemory(stage);
   verify(stages, "plan memory");
+  if (recipe::serves(recipe))
+    passes::fitCache(stages[0], recipe);
+  verify(stages, "fit cache");
   for (ir::Module& stage : stages)
     passes::splitRuns(stage);
   verify(stages, "split runs");
@@ -346,8 +347,12 @@ std::optional<Compilation> compile(Session& session, diag::Engine& engine,
   std::optional<ir::Connections> connections =
       passes::connect(*stages, *recipe);
   cost::Estimate estimate = cost::estimate(*stages, connections, *recipe);
-  return Compilation{std::move(*recipe), std::move(*stages),
-                     std::move(connections), std::move(estimate), parameters};
+  passes::CacheSize cache;
+  if (recipe::serves(*recipe))
+    cache = passes::measureCache(stages->front(), *recipe);
+  return Compilation{
+      std::move(*recipe),  std::move(*stages), std::move(connections),
+      std::move(estimate), parameters,         cache};
 }
 
 std::optional<plan::Plan> makePlan(Session& session, diag::Engine& engine,

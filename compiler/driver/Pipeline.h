@@ -12,7 +12,7 @@
 //   → initialize gradients → overlap → overlap matmuls → overlap update
 //   → offload
 //   → schedule
-//   → plan memory
+//   → plan memory → fit cache
 //   → split runs          Program    makeProgram
 //   → connect
 //   → fit → emit          Plan       makePlan
@@ -28,6 +28,7 @@
 #include "compiler/driver/Session.h"
 #include "compiler/ir/Connections.h"
 #include "compiler/ir/Ir.h"
+#include "compiler/passes/inference/CacheSize.h"
 #include "compiler/recipe/Recipe.h"
 #include "runtime/plan/Plan.h"
 
@@ -64,6 +65,10 @@ struct Compilation {
   std::optional<ir::Connections> connections;
   cost::Estimate estimate;
   cost::ParameterCounts parameters;
+  passes::CacheSize cache; // of a recipe that serves
+
+  /// Whether the device holds the Program, and its cache the longest sequence.
+  bool fits() const { return estimate.memory.fits() && cache.holdsSequence(); }
 };
 
 /// Runs all phases before `emit`. Also returns a Program that does not fit the

@@ -266,9 +266,14 @@ private:
     ops += 8 * size; // about eight times slower
     auto stages =
         makeProgram(std::move(*graph), *recipe, engine, Verification::none);
-    if (stages &&
-        !cost::estimate(*stages, passes::connect(*stages, *recipe), *recipe)
-             .memory.fits())
+    if (!stages)
+      return;
+    const bool fits =
+        cost::estimate(*stages, passes::connect(*stages, *recipe), *recipe)
+            .memory.fits() &&
+        (!recipe::serves(*recipe) ||
+         passes::measureCache(stages->front(), *recipe).holdsSequence());
+    if (!fits)
       engine.report(diag::Kind::OutOfMemory, {}, "it takes too much");
   }
 

@@ -107,7 +107,7 @@ int fail(const Invocation& invocation, const std::string& message,
 
 /// Whether the recipe can be launched by this command. Reports why not.
 bool isLaunchable(diag::Engine& engine, const recipe::Recipe& recipe) {
-  if (recipe.string("task") != "generate")
+  if (!recipe::serves(recipe))
     return true;
   engine
       .report(diag::Kind::InvalidValue, recipe.at("task").origin.range,

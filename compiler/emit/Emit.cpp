@@ -7,6 +7,7 @@
 
 #include "compiler/emit/Buffers.h"
 #include "compiler/emit/ExchangeJson.h"
+#include "compiler/emit/Serving.h"
 #include "compiler/emit/Settings.h"
 #include "runtime/ops/CollectiveOps.h"
 #include "runtime/ops/OpTable.h"
@@ -42,7 +43,8 @@ private:
   void hostBuffers(plan::Stage& made) const;
   void connections();
   plan::GroupConnection connection(const ir::GroupConnection& group) const;
-  void buckets();
+  plan::Bucket bucket(int64_t tokens) const;
+  void serving();
   void settings();
 
   plan::Op op(const ir::Op& op);
@@ -324,20 +326,27 @@ void Emitter::connections() {
 
 // ---- settings
 
-void Emitter::buckets() {
-  for (int64_t tokens : findings.buckets) {
-    std::string suffix = "_" + std::to_string(tokens);
-    plan::Bucket bucket;
-    bucket.tokens = tokens;
-    bucket.function = functionNumber("step" + suffix);
-    bucket.inputs.tokens = bound("tokens" + suffix);
-    bucket.inputs.positions = bound("positions" + suffix);
-    bucket.inputs.segments = bound("segments" + suffix);
-    bucket.logits = bound("logits" + suffix);
-    result.buckets.push_back(bucket);
-  }
-  if (!findings.buckets.empty())
-    result.cacheTokens = recipe.integer("data.sequence");
+plan::Bucket Emitter::bucket(int64_t tokens) const {
+  const std::string suffix = "_" + std::to_string(tokens);
+  plan::Bucket made;
+  made.tokens = tokens;
+  made.rows = std::min(tokens, recipe.integer("serve.max_batch"));
+  made.function = functionNumber("step" + suffix);
+  made.inputs.tokens = bound("tokens" + suffix);
+  made.inputs.positions = bound("positions" + suffix);
+  made.inputs.sequences = bound("sequences" + suffix);
+  made.inputs.pages = bound("pages");
+  made.inputs.rows = bound("rows" + suffix);
+  made.logits = bound("logits" + suffix);
+  return made;
+}
+
+void Emitter::serving() {
+  if (findings.widths.empty())
+    return;
+  result.serving = servingSection(recipe, stages[0]);
+  for (int64_t tokens : findings.widths)
+    result.serving->buckets.push_back(bucket(tokens));
 }
 
 /// The last dimension of the logits.
@@ -348,9 +357,10 @@ int64_t Emitter::vocabulary() const {
         if (op.kind == ir::OpKind::SoftmaxMax ||
             op.kind == ir::OpKind::SoftmaxStats)
           return module[module[op.operands[0]].dims.back()].size;
-  assert(!result.buckets.empty() && "a model without logits");
+  assert(result.serving && "a model without logits");
   const plan::Stage& stage = result.stages.front();
-  return stage.buffers[size_t(result.buckets[0].logits)].shape.back();
+  const int logits = result.serving->buckets[0].logits;
+  return stage.buffers[size_t(logits)].shape.back();
 }
 
 void Emitter::settings() {
@@ -393,7 +403,7 @@ plan::Plan Emitter::run() {
   for (const ir::Module& module : stages)
     result.stages.push_back(stage(module));
   connections();
-  buckets();
+  serving();
   settings();
   result.prediction = findings.prediction;
   result.generation = std::move(findings.generation);

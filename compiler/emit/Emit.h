@@ -19,10 +19,10 @@ struct Findings {
   std::vector<reciperun::plan::MemoryTable> memory; // by stage
   reciperun::plan::Prediction prediction;
   std::optional<ir::Connections> connections; // of several GPUs
-  /// For task `generate`: token counts N, largest first. The Program has a
-  /// function `step_N` and the bindings `tokens_N`, `positions_N` and
-  /// `logits_N` for each.
-  std::vector<int64_t> buckets;
+  /// For serving: the widths N of steps in tokens, ascending. The Program has a
+  /// function `step_N` and the bindings `tokens_N`, `positions_N`,
+  /// `sequences_N`, `rows_N` and `logits_N` for each.
+  std::vector<int64_t> widths;
   /// JSON of the plan that generates from the exported model, or empty.
   std::string generation;
 };

@@ -281,9 +281,8 @@ void Inputs::check() {
 Findings checkInputs(const recipe::Recipe& recipe, const plan::Plan& plan,
                      const std::string& folder, const SourceMap& sources) {
   Findings found;
-  // A plan that generates from prompts reads a folder given on its command
-  // line.
-  if (plan.task != "generate")
+  // A plan that answers prompts reads a folder given on its command line.
+  if (!plan.serving)
     Inputs(recipe, plan, folder, sources, found).check();
   return found;
 }

@@ -23,10 +23,8 @@ public:
     case ops::AttentionOp::AttentionBackward:
       backward();
       break;
-    case ops::AttentionOp::AttentionCached:
-      expectSame(op.operands[0], op.results[0]);
-      expectSame(op.operands[1], op.operands[2]);
-      expectPrefix(op.operands[0], op.operands[3]);
+    case ops::AttentionOp::AttentionPaged:
+      paged();
       break;
     case ops::AttentionOp::RingAttention:
       ring(0, 3);
@@ -64,6 +62,24 @@ private:
     if (q.size() == 4 && k.size() == 4)
       expect(k[1].split.empty() && q[3].split.empty(),
              "a dimension that attention mixes is split");
+  }
+
+  /// Positions and sequences of the tokens, and the pages of each sequence.
+  void paged() {
+    expectSame(op.operands[0], op.results[0]);
+    expectSame(op.operands[1], op.operands[2]);
+    for (size_t i : {3, 4})
+      expectPrefix(op.operands[0], op.operands[i]);
+    expect(pieces(op.operands[5]).size() == 2,
+           "the pages are not those of sequences");
+    const Pieces k = pieces(op.operands[1]);
+    for (size_t i : {1, 2}) {
+      const Pieces pages = pieces(op.results[i]);
+      expect(k.size() == 4 && pages.size() == 4 && pages[2] == k[2] &&
+                 pages[3] == k[3],
+             "the pages are those of other heads");
+      expectSameType(op.operands[1], op.results[i]);
+    }
   }
 
   /// Segments and places from operand `first` on: of queries, then of keys.

@@ -38,6 +38,9 @@ public:
     case ops::MoveOp::View:
       view();
       break;
+    case ops::MoveOp::TakeRows:
+      takeRows();
+      break;
     }
     return std::move(findings);
   }
@@ -103,6 +106,19 @@ private:
     expectAlike(from, to);
     expect(module[from].onHost != module[to].onHost,
            "neither or both of a copy are on the host");
+  }
+
+  /// x [1, tokens, ...], rows [1, m], y [1, m, ...].
+  void takeRows() {
+    ValueId x = op.operands[0], y = op.results[0];
+    const Pieces from = pieces(x), to = pieces(y);
+    expectPrefix(y, op.operands[1]);
+    expectSameType(x, y);
+    expect(partial(x) == partial(y), "partial sums differ");
+    expect(from.size() >= 2 && from.size() == to.size() &&
+               std::equal(from.begin() + 2, from.end(), to.begin() + 2) &&
+               from[1].split.empty(),
+           "rows are of another width");
   }
 
   /// A range of a flat buffer, with the same partial sums.

@@ -37,6 +37,18 @@ public:
       cotangents(1, 4);
       gradients(5, 4);
       break;
+    case ops::StateSpaceOp::CausalConvStep:
+      expectSame(op.operands[0], op.results[0]);
+      conv(op.operands[0], op.operands[1], op.operands[2]);
+      expectPrefix(op.operands[0], op.operands[3]);
+      kept(op.operands[0], op.results[1]);
+      break;
+    case ops::StateSpaceOp::StateScanStep:
+      expectSame(op.operands[0], op.results[0]);
+      scanned(0);
+      expectPrefix(op.operands[0], op.operands[8]);
+      kept(op.operands[0], op.results[1]);
+      break;
     }
     return std::move(findings);
   }
@@ -64,12 +76,24 @@ private:
   /// x, dt, b, c, a_log, d, dt_bias and segments from operand `first` on;
   /// states [b, groups, chunks, channels, state].
   void scan(size_t first, ValueId states) {
+    scanned(first);
+    Pieces from = pieces(op.operands[first]),
+           b = pieces(op.operands[first + 2]), before = pieces(states);
+    expect(from.size() == 4 && b.size() == 4 && before.size() == 5 &&
+               before[0] == from[0] && before[1] == from[2] &&
+               before[2].split.empty() && before[3] == from[3] &&
+               before[4] == b[3],
+           "the states are another's");
+  }
+
+  /// The operands of scan; the last is `positions` in a serving step.
+  void scanned(size_t first) {
     for (size_t i = 0; i < 4; ++i)
       if (!tokens(op.operands[first + i]))
         return;
     ValueId x = op.operands[first];
     Pieces from = pieces(x), steps = pieces(op.operands[first + 1]),
-           b = pieces(op.operands[first + 2]), kept = pieces(states);
+           b = pieces(op.operands[first + 2]);
     expectSame(op.operands[first + 2], op.operands[first + 3]);
     expect(part(from, 0, 3) == part(steps, 0, 3) &&
                part(from, 0, 3) == part(b, 0, 3),
@@ -78,8 +102,14 @@ private:
       expect(pieces(op.operands[first + i]) == part(steps, 2, 2),
              "the parameters are another's");
     expectPrefix(x, op.operands[first + 7]);
-    expect(kept.size() == 5 && kept[0] == from[0] && kept[1] == from[2] &&
-               kept[2].split.empty() && kept[3] == from[3] && kept[4] == b[3],
+  }
+
+  /// What a serving step keeps of each sequence, [sequences, groups, channels,
+  /// ...].
+  void kept(ValueId x, ValueId values) {
+    Pieces from = pieces(x), each = pieces(values);
+    expect(from.size() == 4 && each.size() == 4 && each[1] == from[2] &&
+               each[2] == from[3],
            "the states are another's");
   }
 

@@ -21,6 +21,17 @@ Holding holdingOf(const Stage& stage, int parameter) {
   return found == stage.holdings.end() ? Holding{parameter, -1, -1} : *found;
 }
 
+int64_t pagesOfSequence(const Serving& serving) {
+  if (serving.page <= 0)
+    return 0;
+  return serving.maxTokens / serving.page +
+         (serving.maxTokens % serving.page != 0);
+}
+
+bool isServingTask(std::string_view task) {
+  return task == "generate" || task == "serve";
+}
+
 /// Whether `holds` is true for a source or for one of the sources it blends.
 template <class Holds>
 static bool holdsFor(const std::optional<DataSource>& source, Holds holds) {

@@ -18,6 +18,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace reciperun::plan {
@@ -67,6 +68,7 @@ struct MemoryTable {
   int64_t parameters = 0;
   int64_t gradients = 0;
   int64_t optimizer = 0;
+  int64_t cache = 0; // what serving keeps of sequences between steps
   int64_t activations = 0;
   int64_t workspace = 0;
   int64_t library = 0; // outside the arena: runtime, MPI, GEMM library
@@ -428,6 +430,10 @@ const Stage& stageOf(const Plan& plan, int rank);
 /// The buffers of a parameter in a stage, both -1 when the stage does not hold
 /// it.
 Holding holdingOf(const Stage& stage, int parameter);
+/// The pages of the longest sequence; 0 when the model has no attention.
+int64_t pagesOfSequence(const Serving& serving);
+/// Whether plans of the task have a section `serving`.
+bool isServingTask(std::string_view task);
 
 } // namespace reciperun::plan
 

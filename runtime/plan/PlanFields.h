@@ -68,6 +68,7 @@ void fields(V& v, typename V::template Ref<MemoryTable> memory) {
   v.field("parameters", memory.parameters);
   v.field("gradients", memory.gradients);
   v.field("optimizer", memory.optimizer);
+  v.optional("cache", memory.cache, int64_t(0));
   v.field("activations", memory.activations);
   v.field("workspace", memory.workspace);
   v.field("library", memory.library);

@@ -5,11 +5,11 @@
 // 2. memory: every buffer lies in the arena, including its last slot and its
 //    last shard;
 // 3. functions (each op through ValidateOps.cpp) and schedules;
-// 4. parameters, regions, inputs, outputs, buckets: buffers have the right type
-//    and size;
+// 4. parameters, regions, inputs, outputs: buffers have the right type and
+// size;
 // 5. messages between stages (ValidateTransfers.cpp), the connections between
-//    GPUs (ValidateConnections.cpp) and the settings of the run
-//    (ValidateSettings.cpp).
+//    GPUs (ValidateConnections.cpp), the steps of serving (ValidateServing.cpp)
+//    and the settings of the run (ValidateSettings.cpp).
 
 #include "runtime/plan/Validate.h"
 #include "runtime/ops/OpTable.h"
@@ -52,8 +52,6 @@ public:
     for (const Region& region : stage.regions)
       RECIPERUN_TRY(regionRun(region));
     RECIPERUN_TRY(hostBuffers());
-    for (const Bucket& bucket : plan.buckets)
-      RECIPERUN_TRY(bucketStep(bucket));
     return training();
   }
 
@@ -63,7 +61,7 @@ private:
       return damaged("version " + std::to_string(plan.major) + "." +
                      std::to_string(plan.minor) + " is not known here");
     if (plan.task != "pretrain" && plan.task != "sft" &&
-        plan.task != "generate")
+        !isServingTask(plan.task))
       return damaged("there is no task " + quoted(plan.task));
     if (plan.device != "cpu" && plan.device != "cuda")
       return damaged("there is no device " + quoted(plan.device));
@@ -98,7 +96,7 @@ private:
   Status memory() {
     const MemoryTable& memory = stage.memory;
     for (int64_t bytes :
-         {memory.parameters, memory.gradients, memory.optimizer,
+         {memory.parameters, memory.gradients, memory.optimizer, memory.cache,
           memory.activations, memory.workspace, memory.library, memory.host,
           memory.offloaded, memory.arena, memory.total, memory.capacity})
       if (bytes < 0)
@@ -445,43 +443,6 @@ private:
     return holdsIf("output `second_pass`", out.secondPass, {DType::f64}, 2);
   }
 
-  Status bucketStep(const Bucket& bucket) const {
-    std::string who = "bucket of " + std::to_string(bucket.tokens) + " tokens";
-    if (bucket.tokens < 1 || !isFunction(bucket.function))
-      return damaged(who + " runs function " + std::to_string(bucket.function));
-    RECIPERUN_TRY(holds("`tokens` of " + who, bucket.inputs.tokens,
-                        {DType::i32}, bucket.tokens));
-    RECIPERUN_TRY(holds("`positions` of " + who, bucket.inputs.positions,
-                        {DType::i32}, bucket.tokens));
-    RECIPERUN_TRY(holdsIf("`segments` of " + who, bucket.inputs.segments,
-                          {DType::i32}, bucket.tokens));
-    RECIPERUN_TRY(
-        holds("the logits of " + who, bucket.logits, {plan.compute}, -1));
-    const Buffer& logits = stage.buffers[bucket.logits];
-    if (logits.shape.empty() || product(bucket.tokens, logits.shape.back()) !=
-                                    elementCount(logits.shape))
-      return damaged(who + " has logits for another number of tokens");
-    if (plan.cacheTokens < 1 || plan.cacheTokens > maxSteps)
-      return damaged("it has a cache of " + std::to_string(plan.cacheTokens) +
-                     " tokens");
-    return recomputing(bucket, who);
-  }
-
-  /// Checks `segments`, with which each step recomputes a text from its first
-  /// token: then all buckets have them, and one bucket has room for the longest
-  /// text.
-  Status recomputing(const Bucket& bucket, const std::string& who) const {
-    const Bucket& first = plan.buckets[0];
-    if ((bucket.inputs.segments >= 0) != (first.inputs.segments >= 0))
-      return damaged(who + " has `segments` and others do not, or has none");
-    auto width = [](const Bucket& each) { return each.tokens; };
-    if (bucket.inputs.segments >= 0 &&
-        std::ranges::max(plan.buckets, {}, width).tokens < plan.cacheTokens)
-      return damaged("it has no bucket for all " +
-                     std::to_string(plan.cacheTokens) + " tokens of a text");
-    return Status::ok();
-  }
-
   /// Whether there is a schedule of this name that loads data.
   bool hasSchedule(const char* name) const {
     auto loads = [](const ScheduleStep& step) {
@@ -496,7 +457,7 @@ private:
   }
 
   Status training() const {
-    if (plan.task == "generate")
+    if (isServingTask(plan.task))
       return Status::ok();
     if (stage.outputs.loss < 0 || !hasSchedule("train"))
       return damaged("it trains and has no loss or no schedule `train`");
@@ -532,6 +493,7 @@ Status validate(const Plan& plan) {
     RECIPERUN_TRY(Validation(plan, stage).run());
   RECIPERUN_TRY(validateTransfers(plan));
   RECIPERUN_TRY(validateConnections(plan));
+  RECIPERUN_TRY(validateServing(plan));
   return validateSettings(plan);
 }
 

@@ -25,6 +25,10 @@ Status validateTransfers(const Plan& plan);
 /// serves all collectives and transfers. The stages have been validated.
 Status validateConnections(const Plan& plan);
 
+/// Checks the limits of serving, and the function and buffers of each bucket.
+/// The stages have been validated. Ok for a plan that does not serve.
+Status validateServing(const Plan& plan);
+
 /// Checks batch sizes, data sources, steps, learning rate and checkpoints of a
 /// training plan.
 Status validateSettings(const Plan& plan);

@@ -1,5 +1,5 @@
-// Attention over a rank's own keys, over blocks of keys in a ring, and over a
-// KV cache. See ValidateOps.cpp.
+// Attention over a rank's own keys, over blocks of keys in a ring, and over the
+// pages of a KV cache. See ValidateOps.cpp.
 
 #include "runtime/ops/AttentionOps.h"
 #include "runtime/plan/OpCheck.h"
@@ -129,20 +129,31 @@ bool checkAttentionBlockBackward(OpCheck& c) {
          hasRoom(c, sizes::blockWorkspace(sizesOf(c, q, k)));
 }
 
-bool checkAttentionCached(OpCheck& c) {
+/// Checks that the op's plan has pages: k_pages and v_pages [pages, page, hk,
+/// d] and a table [maxBatch, pages of a sequence].
+bool checkPages(OpCheck& c, const Buffer& k) {
+  if (!c.plan.serving || c.plan.serving->page < 1)
+    return c.fail("needs pages, and the plan has none");
+  const Serving& serving = *c.plan.serving;
+  return c.is(c.in(5), {DType::i32}) &&
+         c.shaped(c.in(5), {serving.maxBatch, pagesOfSequence(serving)}) &&
+         c.is(c.out(1), {k.dtype}) &&
+         c.shaped(c.out(1),
+                  {serving.pages, serving.page, k.shape[2], k.shape[3]}) &&
+         c.is(c.out(2), {k.dtype}) && c.shaped(c.out(2), c.out(1).shape);
+}
+
+bool checkAttentionPaged(OpCheck& c) {
   if (!checkHeads(c, c.in(0), c.in(1), c.in(2)))
     return false;
   const Buffer &q = c.in(0), &k = c.in(1);
-  return c.shaped(k, {q.shape[0], q.shape[1], k.shape[2], q.shape[3]}) &&
-         c.is(c.in(3), {DType::i32}) &&
-         c.counts(c.in(3), q.shape[0] * q.shape[1]) && c.same(q, c.out(0)) &&
-         c.rank(c.out(1), 3) &&
-         c.shaped(c.out(1), {c.out(1).shape[0], k.shape[2], k.shape[3]}) &&
-         c.is(c.out(1), {q.dtype}) && c.same(c.out(1), c.out(2)) &&
-         (c.out(1).shape[0] >= c.plan.cacheTokens ||
-          c.fail("has a cache of " + std::to_string(c.out(1).shape[0]) +
-                 " tokens, and the plan's is of " +
-                 std::to_string(c.plan.cacheTokens)));
+  if (!c.shaped(q, {1, q.shape[1], q.shape[2], q.shape[3]}) ||
+      !c.shaped(k, {1, q.shape[1], k.shape[2], q.shape[3]}))
+    return false;
+  for (size_t i : {3, 4})
+    if (!c.is(c.in(i), {DType::i32}) || !c.counts(c.in(i), q.shape[1]))
+      return false;
+  return c.same(q, c.out(0)) && checkPages(c, k);
 }
 
 bool checkRope(OpCheck& c) {
@@ -188,8 +199,8 @@ bool checkAttentionOp(OpCheck& c) {
     return checkAttentionBlocksEnd(c);
   case ops::AttentionOp::AttentionBlockBackward:
     return checkAttentionBlockBackward(c);
-  case ops::AttentionOp::AttentionCached:
-    return checkAttentionCached(c);
+  case ops::AttentionOp::AttentionPaged:
+    return checkAttentionPaged(c);
   }
   return c.fail("is of no known kind");
 }

@@ -57,6 +57,19 @@ bool checkCopy(OpCheck& c) {
                                      to.name + "`, which lie in one memory"));
 }
 
+/// Checks x [1,t,...], rows [1,m] and y [1,m,...].
+bool checkTakeRows(OpCheck& c) {
+  const Buffer &x = c.in(0), &rows = c.in(1);
+  if (x.shape.size() < 2 || x.shape[0] != 1)
+    return c.fail("takes rows of `" + x.name + "`, which is " + shapeText(x));
+  if (!c.is(x, real) || !c.is(rows, {DType::i32}) || !c.rank(rows, 2) ||
+      !c.shaped(rows, {1, rows.shape[1]}))
+    return false;
+  std::vector<int64_t> taken = x.shape;
+  taken[1] = rows.shape[1];
+  return c.is(c.out(0), {x.dtype}) && c.shaped(c.out(0), taken);
+}
+
 } // namespace
 
 bool checkMoveOp(OpCheck& c) {
@@ -79,6 +92,8 @@ bool checkMoveOp(OpCheck& c) {
   case ops::MoveOp::CopyBegin:
   case ops::MoveOp::CopyEnd:
     return checkCopy(c);
+  case ops::MoveOp::TakeRows:
+    return checkTakeRows(c);
   case ops::MoveOp::View:
     return c.fail("is no op of a plan");
   }

@@ -131,8 +131,8 @@ private:
 } // namespace
 
 Status validateSettings(const Plan& plan) {
-  return plan.task == "generate" ? Status::ok()
-                                 : SettingsValidation(plan).run();
+  return isServingTask(plan.task) ? Status::ok()
+                                  : SettingsValidation(plan).run();
 }
 
 } // namespace reciperun::plan

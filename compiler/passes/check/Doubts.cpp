@@ -224,7 +224,7 @@ void doubtLayout(const recipe::Recipe& recipe, diag::Engine& engine) {
 } // namespace
 
 void findDoubts(const recipe::Recipe& recipe, diag::Engine& engine) {
-  if (recipe.string("task") == "generate")
+  if (recipe::serves(recipe))
     return;
   doubtAnswers(recipe, engine);
   doubtValidation(recipe, engine);

@@ -3,6 +3,7 @@
 // 1. Parameters: each region is a flat buffer with its members at their
 //    offsets, or only the rank's shard of it. Other parameters follow. Then
 //    gradients, then optimizer state.
+//    Then what serving keeps of sequences: pages and states.
 // 2. Activations: inputs and scalars, which live through the step; values with
 //    slots, one copy per micro-batch in flight; then the timelines
 //    (Lifetimes.h). Each timeline is planned independently in the same space by
@@ -21,6 +22,7 @@
 #include "compiler/passes/memory/FreeList.h"
 #include "compiler/passes/memory/Lifetimes.h"
 
+#include "runtime/ops/OpKind.h"
 #include "runtime/plan/Plan.h"
 
 #include <algorithm>
@@ -49,6 +51,7 @@ private:
   void placeMembers(const ir::Region& region, ValueId whole,
                     ValueId ir::Param::*member, const char* category);
   void placeRest(ir::ValueKind kind, const char* category);
+  void placeKept();
   void placeSlots();
   void placeTimelines();
   void placeTimeline(const Timeline& timeline, FreeList& device,
@@ -131,6 +134,17 @@ void MemoryPlanner::placeRest(ir::ValueKind kind, const char* category) {
   for (size_t i = 0; i < program.values.size(); ++i)
     if (isNamed[i] && program.values[i].kind == kind)
       append(ValueId(i), category);
+}
+
+/// What serving keeps of sequences between steps.
+void MemoryPlanner::placeKept() {
+  for (const ir::Function& function : program.functions)
+    for (const ir::Op& op : function.ops)
+      if (op.kind == ir::OpKind::AttentionPaged ||
+          op.kind == ir::OpKind::CausalConvStep ||
+          op.kind == ir::OpKind::StateScanStep)
+        for (size_t i = 1; i < op.results.size(); ++i)
+          append(op.results[i], "cache");
 }
 
 void MemoryPlanner::placeSlots() {
@@ -237,6 +251,7 @@ void MemoryPlanner::run() {
   for (const ir::Region& region : program.regions)
     for (ValueId value : {region.master, region.momentM, region.momentV})
       append(value, "optimizer");
+  placeKept();
   placeRest(ir::ValueKind::input, "activations");
   placeRest(ir::ValueKind::state, "activations");
   placeSlots();

@@ -271,10 +271,9 @@ constexpr AbsentField absentFields[] = {
      "leave it out: it is an option of the run, `reciperun train PLAN "
      "--profile FIRST:LAST:RANKS`"},
     {"",
-     "serve serving inference vllm tensorrt generation max_new_tokens "
      "temperature top_p top_k do_sample num_beams",
-     "leave it out: answers are asked for by `reciperun generate DIR --prompt "
-     "TEXT`"},
+     "leave it out: it is an option of each answer, `reciperun generate DIR "
+     "--prompt TEXT --temperature T`"},
     {"",
      "launch slurm launcher sbatch queue partition account time_limit "
      "container image env env_vars executor walltime",

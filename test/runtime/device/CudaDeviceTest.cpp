@@ -5,6 +5,7 @@
 #include "runtime/device/HostCopy.h"
 #include "runtime/device/cuda/NearbyCores.h"
 #include "runtime/device/cuda/RecordedMarks.h"
+#include "runtime/plan/Plan.h"
 #include "runtime/sizes/ConnectionWidths.h"
 
 #include <cuda.h>

@@ -3,6 +3,7 @@
 
 #include "runtime/device/cuda/MemoryBudget.h"
 #include "runtime/device/cuda/SharedLibrary.h"
+#include "runtime/plan/Plan.h"
 
 #include <gtest/gtest.h>
 

@@ -30,6 +30,7 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <utility>
 
 using namespace reciperun;
 
@@ -105,18 +106,40 @@ Status runSchedule(const plan::Plan& plan, exec::Executor& executor,
   });
 }
 
-/// Runs a bucket at the beginning and at the end of the cache, as Generator
-/// does.
-Status runBucket(const plan::Plan& plan, exec::Executor& executor,
+/// Gives the slots the pages of the cache in turn, the last one none.
+void assignPages(const plan::Serving& serving, const exec::Tensor& table) {
+  if (!table.present())
+    return;
+  auto* pages = table.as<int32_t>();
+  const int64_t perSequence = plan::pagesOfSequence(serving);
+  for (int64_t slot = 0; slot < serving.maxBatch; ++slot)
+    for (int64_t i = 0; i < perSequence; ++i)
+      pages[slot * perSequence + i] =
+          slot > 0 && slot + 1 == serving.maxBatch
+              ? -1
+              : int32_t((slot * perSequence + i) % serving.pages);
+}
+
+/// Runs a bucket on the first tokens of the first sequence and on the last
+/// tokens of the last one.
+Status runBucket(const plan::Serving& serving, exec::Executor& executor,
                  const plan::Bucket& bucket) {
-  for (int64_t position :
-       {int64_t(0), std::max<int64_t>(0, plan.cacheTokens - bucket.tokens)}) {
-    auto* tokens = executor.tensor(bucket.inputs.tokens).as<int32_t>();
-    auto* positions = executor.tensor(bucket.inputs.positions).as<int32_t>();
+  const plan::StepInputs& in = bucket.inputs;
+  assignPages(serving, executor.tensor(in.pages));
+  auto* tokens = executor.tensor(in.tokens).as<int32_t>();
+  auto* positions = executor.tensor(in.positions).as<int32_t>();
+  auto* sequences = executor.tensor(in.sequences).as<int32_t>();
+  auto* rows = executor.tensor(in.rows).as<int32_t>();
+  for (int64_t i = 0; i < bucket.rows; ++i)
+    rows[i] = i % 2 ? -1 : int32_t(bucket.tokens - 1 - i);
+  const int64_t last = std::max<int64_t>(0, serving.maxTokens - bucket.tokens);
+  for (auto [slot, first] : {std::pair(int64_t(0), int64_t(0)),
+                             std::pair(serving.maxBatch - 1, last)}) {
     for (int64_t i = 0; i < bucket.tokens; ++i) {
-      bool isUsed = position + i < plan.cacheTokens;
+      const bool isUsed = first + i < serving.maxTokens;
       tokens[i] = int32_t(i);
-      positions[i] = isUsed ? int32_t(position + i) : -1;
+      positions[i] = isUsed ? int32_t(first + i) : -1;
+      sequences[i] = isUsed ? int32_t(slot) : -1;
     }
     RECIPERUN_TRY(executor.run(bucket.function));
   }
@@ -138,8 +161,9 @@ Status runPlan(const plan::Plan& plan) {
     if (schedule.name == "train" ||
         (schedule.name == "evaluate" && plan.data.valid))
       RECIPERUN_TRY(runSchedule(plan, *executor, schedule));
-  for (const plan::Bucket& bucket : plan.buckets)
-    RECIPERUN_TRY(runBucket(plan, *executor, bucket));
+  if (plan.serving)
+    for (const plan::Bucket& bucket : plan.serving->buckets)
+      RECIPERUN_TRY(runBucket(*plan.serving, *executor, bucket));
   return Status::ok();
 }
 

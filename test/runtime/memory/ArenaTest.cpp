@@ -1,6 +1,7 @@
 // The arena: its size, its addresses, and failed allocations.
 
 #include "runtime/memory/Arena.h"
+#include "runtime/plan/Plan.h"
 
 #include <cstdint>
 #include <limits>

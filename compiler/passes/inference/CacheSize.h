@@ -1,0 +1,39 @@
+// The number of pages of a server's cache of keys and values.
+
+#ifndef RECIPEC_PASSES_INFERENCE_CACHESIZE_H
+#define RECIPEC_PASSES_INFERENCE_CACHESIZE_H
+
+#include "compiler/ir/Ir.h"
+#include "compiler/recipe/Recipe.h"
+
+#include <cstdint>
+
+namespace recipec::passes {
+
+/// The pages of a cache and their bounds.
+struct CacheSize {
+  int64_t pages = 0;
+  int64_t pageTokens = 0;
+  int64_t pageBytes = 0; // in all layers; 0 when the model has no attention
+  int64_t bytes = 0;     // of all pages, with alignment
+  int64_t least = 0;     // pages of one longest sequence
+  int64_t room = 0;      // bytes that pages may take; may be negative
+  int64_t roomPages = 0; // pages that fit in `room`
+
+  /// Whether the longest sequence fits in the memory that pages may take.
+  bool holdsSequence() const { return pageBytes == 0 || roomPages >= least; }
+};
+
+/// The cache of a served Program whose memory is planned. Pages may take the
+/// bytes of `serve.cache`, or what the rest of the program leaves of
+/// `serve.memory_fraction` of the device's memory.
+CacheSize measureCache(const ir::Module& program, const recipe::Recipe& recipe);
+
+/// Gives the cache as many pages as fit: for `serve.cache` all, otherwise those
+/// of `serve.max_batch` longest sequences at most. In any case at least those
+/// of one longest sequence. Moves the values behind the pages.
+void fitCache(ir::Module& program, const recipe::Recipe& recipe);
+
+} // namespace recipec::passes
+
+#endif // RECIPEC_PASSES_INFERENCE_CACHESIZE_H

@@ -1,0 +1,28 @@
+// The serve pass: makes a Program that processes tokens of several sequences in
+// a step, and keeps what later tokens of the sequences need.
+
+#ifndef RECIPEC_PASSES_INFERENCE_SERVE_H
+#define RECIPEC_PASSES_INFERENCE_SERVE_H
+
+#include "compiler/diag/Diagnostic.h"
+#include "compiler/ir/Ir.h"
+#include "compiler/passes/inference/ServingLimits.h"
+
+namespace recipec::passes {
+
+/// The dimension of the cache's pages, whose size fitCache sets.
+inline constexpr const char* cachePagesDim = "cache_pages";
+
+/// Replaces `forward` (one sample of `limits.tokenBudget` tokens, one rank, no
+/// loss) by one function per width of stepWidths. All functions share the
+/// parameters, the pages of keys and values, the states of state-space layers
+/// and the input `pages`. The cache has the pages of one longest sequence.
+/// Binds `pages`, when the model has attention, and of each width the inputs
+/// `tokens`, `positions`, `sequences` and `rows` and the output `logits`.
+/// Reports attention that is not causal at the model's op.
+void addServing(ir::Module& program, const ServingLimits& limits,
+                diag::Engine& engine);
+
+} // namespace recipec::passes
+
+#endif // RECIPEC_PASSES_INFERENCE_SERVE_H

@@ -1,0 +1,42 @@
+// The limits of serving in a recipe, and the steps that follow from them.
+
+#ifndef RECIPEC_PASSES_INFERENCE_SERVINGLIMITS_H
+#define RECIPEC_PASSES_INFERENCE_SERVINGLIMITS_H
+
+#include "compiler/recipe/Recipe.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace recipec::passes {
+
+/// The section `serve`, and `data.sequence`.
+struct ServingLimits {
+  int64_t maxBatch = 1;    // sequences in a step
+  int64_t maxTokens = 1;   // of a prompt and its answer together
+  int64_t tokenBudget = 1; // tokens in a step
+  int64_t page = 1;        // tokens in a page
+
+  /// The pages of the longest sequence.
+  int64_t pagesOfSequence() const { return (maxTokens + page - 1) / page; }
+  /// The most tokens of a step of this width whose logits it computes.
+  int64_t rows(int64_t tokens) const { return std::min(tokens, maxBatch); }
+};
+
+ServingLimits servingLimits(const recipe::Recipe& recipe);
+
+/// The widths of the steps in tokens, ascending. Up to `max_batch`, where each
+/// sequence has one token, a width is twice the one before. Beyond it is four
+/// times as wide. `max_batch` and `token_budget` are widths, too.
+std::vector<int64_t> stepWidths(const ServingLimits& limits);
+
+/// The function of a width: `step_64`.
+std::string stepFunction(int64_t tokens);
+/// The binding of a value of a width: `tokens_64`.
+std::string stepBinding(const std::string& role, int64_t tokens);
+
+} // namespace recipec::passes
+
+#endif // RECIPEC_PASSES_INFERENCE_SERVINGLIMITS_H

@@ -1,0 +1,106 @@
+// Walks back from the logits, as long as an op computes each token alone, reads
+// one value beside parameters, and is the only reader of that value.
+
+#include "compiler/passes/inference/TokenWiseTail.h"
+
+#include "runtime/ops/OpTable.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+namespace recipec::passes {
+namespace {
+
+using ir::ValueId;
+
+bool isTokenWise(ir::OpKind kind) {
+  switch (ops::infoOf(kind).family) {
+  case ops::OpFamily::activations:
+  case ops::OpFamily::dense:
+  case ops::OpFamily::moves:
+  case ops::OpFamily::norms:
+    return true;
+  case ops::OpFamily::attention:
+  case ops::OpFamily::collectives:
+  case ops::OpFamily::experts:
+  case ops::OpFamily::loss:
+  case ops::OpFamily::optimizer:
+  case ops::OpFamily::quantization:
+  case ops::OpFamily::stateSpace:
+    return false;
+  }
+  return false;
+}
+
+/// Whether both values begin with the same two dimensions, [1, tokens].
+bool haveSameTokens(const ir::Value& left, const ir::Value& right) {
+  return left.dims.size() >= 2 && right.dims.size() >= 2 &&
+         std::equal(left.dims.begin(), left.dims.begin() + 2,
+                    right.dims.begin());
+}
+
+class TailSearch {
+public:
+  TailSearch(const ir::Module& program, const ir::Function& forward)
+      : program(program) {
+    for (const ir::Op& op : forward.ops) {
+      for (ValueId result : op.results)
+        if (result != ValueId::none)
+          makers[result] = &op;
+      for (ValueId operand : op.operands)
+        ++readers[operand];
+    }
+  }
+
+  TokenWiseTail run(ValueId logits) {
+    TokenWiseTail tail{logits, {}};
+    while (const ir::Op* op = maker(tail.input)) {
+      const ValueId read = onlyOperand(*op);
+      if (read == ValueId::none)
+        break;
+      for (ValueId result : op->results)
+        if (result != ValueId::none)
+          tail.results.insert(result);
+      tail.input = read;
+    }
+    return tail;
+  }
+
+private:
+  const ir::Op* maker(ValueId value) const {
+    auto found = makers.find(value);
+    return found == makers.end() ? nullptr : found->second;
+  }
+
+  /// The one operand that is no parameter; `none` when the op does not belong
+  /// to a tail.
+  ValueId onlyOperand(const ir::Op& op) const {
+    ValueId only = ValueId::none;
+    for (ValueId operand : op.operands) {
+      if (operand == ValueId::none ||
+          program[operand].kind == ir::ValueKind::parameter)
+        continue;
+      if (only != ValueId::none)
+        return ValueId::none;
+      only = operand;
+    }
+    const bool isChained =
+        isTokenWise(op.kind) && only != ValueId::none &&
+        program[only].kind != ir::ValueKind::input && readers.at(only) == 1 &&
+        haveSameTokens(program[only], program[op.results[0]]);
+    return isChained ? only : ValueId::none;
+  }
+
+  const ir::Module& program;
+  std::unordered_map<ValueId, const ir::Op*> makers;
+  std::unordered_map<ValueId, int> readers;
+};
+
+} // namespace
+
+TokenWiseTail findTokenWiseTail(const ir::Module& program,
+                                const ir::Function& forward, ValueId logits) {
+  return TailSearch(program, forward).run(logits);
+}
+
+} // namespace recipec::passes
