@@ -193,6 +193,13 @@ Scheme usualScheme(WeightFormat format) {
           format == WeightFormat::int4};
 }
 
+Scheme schemeOf(std::string_view format, std::string_view scales) {
+  const auto foundFormat = sizes::findWeightFormat(format);
+  const auto foundScales = sizes::findWeightScales(scales);
+  assert(foundFormat && foundScales && "validation has seen the names");
+  return {*foundFormat, *foundScales, *foundFormat == WeightFormat::int4};
+}
+
 int64_t rowsPerScale(WeightScales scales) {
   return scales == WeightScales::squares ? weightGroup : 1;
 }

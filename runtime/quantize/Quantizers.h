@@ -17,6 +17,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string_view>
 #include <vector>
 
 namespace reciperun::quantize {
@@ -38,6 +39,10 @@ struct Scheme {
 /// The scheme that serving uses for a format: scales of rows for fp8 and int8,
 /// of groups for int4.
 Scheme usualScheme(WeightFormat format);
+
+/// The scheme that a plan names (plan::WeightQuantization); the plan has been
+/// validated. Int4 groups search their clip.
+Scheme schemeOf(std::string_view format, std::string_view scales);
 
 /// The rows of a run must begin at a multiple of this: 128 for squares.
 int64_t rowsPerScale(WeightScales scales);
