@@ -38,21 +38,26 @@ template <class Body> double fastest(int calls, Body&& body) {
   return least;
 }
 
+/// Reads pieces of the size of a weight matrix.
 void readMemory(int threads) {
+  constexpr int64_t pieceBytes = int64_t(16) << 20;
   const std::vector<uint64_t> words(size_t(weightBytes) / 8, 1);
   std::vector<uint64_t> sums(size_t(threads) * 8);
-  const double seconds = fastest(10, [&](int) {
-    parallelFor(threads, threads, 1, [&](int64_t begin, int64_t) {
-      const auto count = int64_t(words.size());
-      uint64_t sum = 0;
-      for (int64_t i = begin * count / threads;
-           i < (begin + 1) * count / threads; ++i)
-        sum += words[size_t(i)];
-      sums[size_t(begin * 8)] = sum;
-    });
+  const double seconds = fastest(100, [&](int call) {
+    const int64_t count = pieceBytes / 8;
+    const uint64_t* piece =
+        words.data() + call % (weightBytes / pieceBytes) * count;
+    parallelFor(threads, count, count / threads,
+                [&](int64_t begin, int64_t end) {
+                  uint64_t sum = 0;
+                  for (int64_t i = begin; i < end; ++i)
+                    sum += piece[i];
+                  sums[size_t(begin * threads / count * 8)] = sum;
+                });
   });
-  std::printf("reading memory: %.1f GB/s\n",
-              double(weightBytes) / seconds / 1e9);
+  std::printf("reading memory: %.1f GB/s (%llu)\n",
+              double(pieceBytes) / seconds / 1e9,
+              static_cast<unsigned long long>(sums[0]));
 }
 
 template <class T> void multiply(int threads, int64_t n, int64_t k) {
