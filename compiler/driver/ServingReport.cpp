@@ -23,16 +23,18 @@ struct Holds {
   int64_t sequences = 0;
 };
 
-/// For the longest sequence, half of it, a quarter, and so on.
+/// For the longest sequence, half of it, a quarter, and so on, down to a page.
 std::vector<Holds> heldSequences(const Compilation& compilation) {
   const passes::CacheSize& cache = compilation.cache;
   std::vector<Holds> rows;
   if (cache.pageTokens == 0)
     return rows;
   int64_t length = compilation.recipe.integer("data.sequence");
-  for (int i = 0; i < 5 && length >= 1; ++i, length /= 2)
+  do {
     rows.push_back({length, cache.pages / ((length + cache.pageTokens - 1) /
                                            cache.pageTokens)});
+    length /= 2;
+  } while (rows.size() < 5 && length >= cache.pageTokens);
   return rows;
 }
 
