@@ -112,8 +112,10 @@ bool isLaunchable(diag::Engine& engine, const recipe::Recipe& recipe) {
     return true;
   engine
       .report(diag::Kind::InvalidValue, recipe.at("task").origin.range,
-              "`recipec run` launches a training, and `task` is `\"generate\"`")
-      .help("`reciperun generate` answers from an exported model");
+              "`recipec run` launches a training, and `task` is `\"" +
+                  recipe.string("task") + "\"`")
+      .help("`reciperun generate DIR` answers prompts with the model in a "
+            "folder");
   return false;
 }
 
