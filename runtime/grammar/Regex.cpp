@@ -14,7 +14,7 @@
 namespace reciperun::grammar {
 namespace {
 
-CodePointSet digits() {
+CodePointSet digitCharacters() {
   return CodePointSet({{'0', '9'}});
 }
 CodePointSet wordCharacters() {
@@ -189,9 +189,9 @@ private:
     const uint32_t c = cursor.next();
     switch (c) {
     case 'd':
-      return digits();
+      return digitCharacters();
     case 'D':
-      return digits().complement();
+      return digitCharacters().complement();
     case 'w':
       return wordCharacters();
     case 'W':
