@@ -143,12 +143,24 @@ double denseOp(const ir::Op& op, const ShapeOf& shapeOf) {
   return 0;
 }
 
+/// A stored u8 is two elements of the weight.
 template <class ShapeOf>
-double quantizationOp(const ir::Op& op, const ShapeOf& shapeOf) {
+double quantizedLinear(const ir::Module& program, const ir::Op& op,
+                       const ShapeOf& shapeOf) {
+  const bool hasPairs = program[op.operands[1]].type == ir::DType::u8;
+  return product(shapeOf, op.operands[0], op.operands[1], op.results[0]) *
+         (hasPairs ? std::sqrt(2.0) : 1.0);
+}
+
+template <class ShapeOf>
+double quantizationOp(const ir::Module& program, const ir::Op& op,
+                      const ShapeOf& shapeOf) {
   switch (ops::QuantizationOp(op.kind)) {
   case ops::QuantizationOp::ScaledMatmul:
   case ops::QuantizationOp::ScaledMatmulAdd:
     return product(shapeOf, op.operands[0], op.operands[1], op.results[0]);
+  case ops::QuantizationOp::QuantizedLinear:
+    return quantizedLinear(program, op, shapeOf);
   case ops::QuantizationOp::Quantize:
   case ops::QuantizationOp::SwigluQuantize:
   case ops::QuantizationOp::SwigluBackwardQuantize:
@@ -249,7 +261,7 @@ double flops(const ir::Module& program, const ir::Op& op,
   case ops::OpFamily::experts:
     return expertOp(op, shapeOf);
   case ops::OpFamily::quantization:
-    return quantizationOp(op, shapeOf);
+    return quantizationOp(program, op, shapeOf);
   case ops::OpFamily::stateSpace:
     return stateSpaceOp(op, shapeOf);
   case ops::OpFamily::activations:

@@ -32,6 +32,7 @@
 #include "compiler/passes/fuse/Join.h"
 #include "compiler/passes/inference/CacheSize.h"
 #include "compiler/passes/inference/Evaluate.h"
+#include "compiler/passes/inference/QuantizeWeights.h"
 #include "compiler/passes/inference/Serve.h"
 #include "compiler/passes/memory/Offload.h"
 #include "compiler/passes/memory/PlanMemory.h"
@@ -204,6 +205,8 @@ void lowerServing(ir::Module& program, const recipe::Recipe& recipe,
   verify(program, "shard");
   passes::addServing(program, passes::servingLimits(recipe), engine);
   verify(program, "serve");
+  passes::quantizeWeights(program, recipe);
+  verify(program, "quantize weights");
 }
 
 /// Turns a training recipe into the recipe that generates from its export.

@@ -29,6 +29,7 @@ std::vector<Matmul> matmulsOf(const ir::Op& op) {
   switch (op.kind) {
   case OpKind::Linear:
   case OpKind::LinearAdd:
+  case OpKind::QuantizedLinear:
     return {{from[0], from[1], to[0]}};
   case OpKind::LinearDgrad:
     return {{to[0], from[1], from[0]}};

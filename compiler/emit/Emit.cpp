@@ -143,8 +143,14 @@ plan::Parameter Emitter::parameter(const ir::Module& module,
   made.init = {param.init.kind, param.init.scale};
   made.trainable = param.trainable;
   made.adapter = param.adapter;
-  if (value.type != module.compute)
+  if (param.quantization) {
+    made.quantization = plan::WeightQuantization{param.quantization->format,
+                                                 param.quantization->scales};
+    if (value.type == ir::DType::u8) // two elements each
+      made.globalShape.back() *= 2;
+  } else if (value.type != module.compute) {
     made.type = value.type;
+  }
   made.hfName = param.hfName;
   made.hfShape = param.hfShape;
   if (param.hfRows > 0)
@@ -175,9 +181,10 @@ void Emitter::parameters() {
 
 void Emitter::holdings(plan::Stage& made) const {
   for (const ir::Param& param : current->params)
-    made.holdings.push_back({numbers.at(param.name),
-                             buffers.number(param.value),
-                             buffers.number(param.gradient)});
+    made.holdings.push_back(
+        {numbers.at(param.name), buffers.number(param.value),
+         buffers.number(param.gradient),
+         param.quantization ? buffers.number(param.quantization->scale) : -1});
 }
 
 void Emitter::regions(plan::Stage& made) {

@@ -153,6 +153,14 @@ struct Function {
   int chunk = 0; // the chunk of the stage's layers that it computes
 };
 
+/// How a frozen matrix is stored: see ops/quantization.ops. Its value has the
+/// type of the format; in int4 its last dimension is half as long.
+struct WeightQuantization {
+  std::string format; // `fp8`, `int8`, `int4`
+  std::string scales; // the attribute `scales` of quantized_linear
+  ValueId scale = ValueId::none;
+};
+
 struct Param {
   std::string name; // `layers.0.q.weight`
   ValueId value = ValueId::none;
@@ -174,6 +182,7 @@ struct Param {
   ParamId loraA = ParamId::none; // set on the adapted matrix
   ParamId loraB = ParamId::none;
   double loraScale = 0;
+  std::optional<WeightQuantization> quantization;
   /// The stages that share the parameter (a tied embedding); empty when only
   /// one stage has it.
   std::vector<int> sharers;

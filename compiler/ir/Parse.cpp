@@ -213,6 +213,13 @@ private:
     param.balances = takeWord("balances");
     if (takeWord("gradient"))
       param.gradient = reference();
+    if (takeWord("quantized")) {
+      WeightQuantization quantization;
+      quantization.format = word();
+      quantization.scales = word();
+      quantization.scale = reference();
+      param.quantization = std::move(quantization);
+    }
     if (takeWord("lora"))
       loraOf(param);
     expectWord("hf");

@@ -247,6 +247,11 @@ private:
       out += " gradient ";
       reference(param.gradient);
     }
+    if (param.quantization) {
+      out += " quantized " + param.quantization->format + ' ' +
+             param.quantization->scales + ' ';
+      reference(param.quantization->scale);
+    }
     if (param.loraA == ParamId::none)
       return;
     out += " lora ";

@@ -1,6 +1,6 @@
-// The verifier's rules for fp8 matrices and their matmuls. A scale belongs to
-// the rank's shard of a matrix, so its layout is not checked. Partial sums pass
-// through.
+// The verifier's rules for fp8 matrices and their matmuls, and for matmuls with
+// quantized weights. A scale belongs to the rank's shard of a matrix, so its
+// layout is not checked. Partial sums pass through.
 
 #include "compiler/ir/OpVerifier.h"
 #include "runtime/ops/OpKind.h"
@@ -48,6 +48,9 @@ public:
     case ops::QuantizationOp::ScaledMatmul:
     case ops::QuantizationOp::ScaledMatmulAdd:
       product();
+      break;
+    case ops::QuantizationOp::QuantizedLinear:
+      quantizedLinear();
     }
     return std::move(findings);
   }
@@ -127,6 +130,35 @@ private:
     expect(isNarrow(module[made].type), "the result is not of 8 bits");
     expect(pieces(made) == expected, "dimensions differ");
     expect(partial(made) == partial(op.operands[0]), "partial sums differ");
+  }
+
+  /// x [lead..., k...], w [to..., k...], y [lead..., to...]; in int4 the last
+  /// dimension of w is half that of x.
+  void quantizedLinear() {
+    ValueId x = op.operands[0], w = op.operands[1], y = op.results[0];
+    Pieces xs = pieces(x), ws = pieces(w), ys = pieces(y);
+    size_t lead = (xs.size() + ys.size() - ws.size()) / 2,
+           to = (ys.size() + ws.size() - xs.size()) / 2,
+           k = (xs.size() + ws.size() - ys.size()) / 2;
+    Pieces summed = part(xs, lead, k), expected = part(xs, 0, lead);
+    Pieces others = part(ws, 0, to), stored = part(ws, to, k);
+    expected.insert(expected.end(), others.begin(), others.end());
+    const DType type = module[w].type;
+    if (type == DType::u8 && k > 0) {
+      expect(module[module[x].dims.back()].size ==
+                 2 * module[module[w].dims.back()].size,
+             "the weight has not half a byte for each element");
+      summed.pop_back();
+      stored.pop_back();
+    }
+    expectSameType(x, y);
+    expect(type == DType::f8e4m3 || type == DType::i8 || type == DType::u8,
+           "the weight has no type of quantized weights");
+    expect(module[op.operands[2]].type == DType::f32, "the scales are not f32");
+    expect(ys == expected && summed == stored, "dimensions differ");
+    expect(partial(w).empty(), "the weight is a partial sum");
+    expect(partial(y) == (splitOf(part(pieces(w), to, k)) | partial(x)),
+           "the partial sum is not that of the contraction");
   }
 
   /// a [lead..., k...], b [to..., k...], y [lead..., to...].

@@ -72,6 +72,8 @@ void convertFrom(const std::byte* in, plan::DType to, std::byte* out,
   case plan::DType::f8e4m3:
   case plan::DType::f8e5m2:
   case plan::DType::f8e8m0:
+  case plan::DType::i8:
+  case plan::DType::u8:
     break;
   }
   assert(false && "weights have a floating-point compute type");
@@ -124,6 +126,10 @@ std::string_view safetensorsName(plan::DType type) {
     return "F8_E5M2";
   case plan::DType::f8e8m0:
     return "F8_E8M0";
+  case plan::DType::i8:
+    return "I8";
+  case plan::DType::u8:
+    return "U8";
   }
   return "";
 }

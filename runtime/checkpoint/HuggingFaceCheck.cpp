@@ -7,6 +7,7 @@
 #include "runtime/checkpoint/Elements.h"
 #include "runtime/checkpoint/ModelConfig.h"
 #include "runtime/checkpoint/ParameterTensors.h"
+#include "runtime/checkpoint/quantized/StoredWeights.h"
 #include "runtime/plan/TensorRows.h"
 
 #include <nlohmann/json.hpp>
@@ -35,12 +36,14 @@ bool isTied(const std::string& text) {
          (*config)["tie_word_embeddings"] == true;
 }
 
-Status checkMissing(const plan::Plan& plan, const ModelFiles& model) {
+Status checkMissing(const plan::Plan& plan, const ModelFiles& model,
+                    const StoredWeights& quantized) {
   std::vector<std::string> missing;
   std::set<std::string> seen; // a tensor may hold several parameters
   for (const plan::Parameter& parameter : plan.parameters)
     for (const std::string& name : tensorNames(parameter))
-      if (!parameter.adapter && !model.find(name) && seen.insert(name).second)
+      if (!parameter.adapter && !model.find(name) && !quantized.find(name) &&
+          seen.insert(name).second)
         missing.push_back(name);
   if (missing.empty())
     return Status::ok();
@@ -49,14 +52,16 @@ Status checkMissing(const plan::Plan& plan, const ModelFiles& model) {
                        " of the model's tensors: " + listed(missing));
 }
 
-Status checkUnexpected(const plan::Plan& plan, const ModelFiles& model) {
+Status checkUnexpected(const plan::Plan& plan, const ModelFiles& model,
+                       const StoredWeights& quantized) {
   std::set<std::string> known;
   for (const plan::Parameter& parameter : plan.parameters)
     for (std::string& name : tensorNames(parameter))
       known.insert(std::move(name));
   std::vector<std::string> unexpected;
   for (const std::string& name : model.names())
-    if (!known.contains(name) && !isIgnorableTensor(name, plan.exchange.config))
+    if (!known.contains(name) && !quantized.isAuxiliary(name) &&
+        !isIgnorableTensor(name, plan.exchange.config))
       unexpected.push_back(name);
   if (unexpected.empty())
     return Status::ok();
@@ -65,6 +70,18 @@ Status checkUnexpected(const plan::Plan& plan, const ModelFiles& model) {
                        std::to_string(unexpected.size()) +
                        " tensors that the recipe's model has no place for: " +
                        listed(unexpected));
+}
+
+/// The parameter's tensor in another program's quantized layout.
+Status checkQuantized(const plan::Parameter& parameter, const std::string& name,
+                      const StoredWeight& stored) {
+  const std::vector<int64_t> expected = plan::tensorShape(parameter),
+                             found = {stored.rows, stored.columns};
+  if (found == expected)
+    return Status::ok();
+  return Status::error("`" + stored.data.file->path().string() +
+                       "`: the quantized tensor `" + name + "` has shape " +
+                       shapeText(found) + ", expected " + shapeText(expected));
 }
 
 Status checkTensor(const plan::Parameter& parameter, const std::string& name,
@@ -90,12 +107,19 @@ bool isIgnorableTensor(const std::string& name, const std::string& config) {
 }
 
 Status checkTensors(const plan::Plan& plan, const ModelFiles& model) {
-  RECIPERUN_TRY(checkMissing(plan, model));
-  RECIPERUN_TRY(checkUnexpected(plan, model));
-  for (const plan::Parameter& parameter : plan.parameters)
-    for (const std::string& name : tensorNames(parameter))
-      if (!parameter.adapter)
-        RECIPERUN_TRY(checkTensor(parameter, name, *model.find(name)));
+  Expected<StoredWeights> quantized = StoredWeights::open(model);
+  RECIPERUN_TRY(quantized);
+  RECIPERUN_TRY(checkMissing(plan, model, *quantized));
+  RECIPERUN_TRY(checkUnexpected(plan, model, *quantized));
+  for (const plan::Parameter& parameter : plan.parameters) {
+    if (parameter.adapter)
+      continue;
+    for (const std::string& name : tensorNames(parameter)) {
+      const StoredWeight* stored = quantized->find(name);
+      RECIPERUN_TRY(stored ? checkQuantized(parameter, name, *stored)
+                           : checkTensor(parameter, name, *model.find(name)));
+    }
+  }
   return Status::ok();
 }
 

@@ -1,5 +1,6 @@
 // Import: 1. check the directory against the plan (HuggingFaceCheck.h); 2. read
 // each shard run by run through one window of the file, convert and store it.
+// A quantized tensor is read and dequantized by rows instead.
 
 #include "runtime/checkpoint/HuggingFaceImport.h"
 
@@ -8,8 +9,11 @@
 #include "runtime/checkpoint/HuggingFaceCheck.h"
 #include "runtime/checkpoint/ParameterTensors.h"
 #include "runtime/checkpoint/StateShards.h"
+#include "runtime/checkpoint/quantized/QuantizingAccess.h"
+#include "runtime/checkpoint/quantized/StoredWeights.h"
 
 #include <algorithm>
+#include <thread>
 
 namespace reciperun::checkpoint {
 namespace {
@@ -28,6 +32,7 @@ public:
   /// Reads the rank's slice of one tensor.
   Status load(int number, const TensorShard& part,
               const ModelFiles::Place& place);
+  Status load(int number, const TensorShard& part, const StoredWeight& stored);
 
 private:
   int64_t fillWindow(const ShardLayout& layout, int64_t local, int64_t end,
@@ -85,7 +90,7 @@ std::span<const std::byte> ShardReader::run(const ShardLayout::Piece& piece,
 Status ShardReader::storeWindow(int number, ElementType from,
                                 const ShardLayout& layout, int64_t begin,
                                 int64_t local, int64_t taken) {
-  plan::DType to = typeOf(plan, plan.parameters[size_t(number)]);
+  plan::DType to = writtenType(plan, plan.parameters[size_t(number)]);
   int64_t toSize = plan::byteSize(to);
   for (int64_t done = 0; done < taken;) {
     ShardLayout::Piece piece = layout.pieceAt(local + done);
@@ -106,7 +111,7 @@ Status ShardReader::load(int number, const TensorShard& part,
   finite = {};
   ElementType from = *findElementType(place.tensor->dtype);
   // Both buffers must hold a window, whichever type is wider.
-  plan::DType to = typeOf(plan, plan.parameters[size_t(number)]);
+  plan::DType to = writtenType(plan, plan.parameters[size_t(number)]);
   int64_t limit = windowBytes / std::max(byteSize(from), plan::byteSize(to));
   const StateShard& kept = values[size_t(number)];
   int64_t end =
@@ -124,6 +129,51 @@ Status ShardReader::load(int number, const TensorShard& part,
       .withContext("`" + place.file->path().string() + "`");
 }
 
+/// Dequantizes chunks of rows, and stores the block's pieces of each.
+Status ShardReader::load(int number, const TensorShard& part,
+                         const StoredWeight& stored) {
+  constexpr int64_t chunkElements = int64_t(1) << 20;
+  const ShardLayout& layout = part.block;
+  const plan::DType to = writtenType(plan, plan.parameters[size_t(number)]);
+  const int64_t toSize = plan::byteSize(to), columns = stored.columns;
+  const int64_t chunkRows =
+      std::max<int64_t>(2, chunkElements / columns / 2 * 2); // see readRows
+  Expected<StoredWeightReader> reader = StoredWeightReader::open(stored);
+  RECIPERUN_TRY(reader);
+  finite = {};
+  std::vector<float> chunk;
+  std::vector<std::byte> pieces;
+  int64_t chunkBegin = 0, chunkEnd = 0; // elements of the tensor
+  const StateShard& kept = values[size_t(number)];
+  const int64_t end =
+      std::min(layout.elements(), kept.first + kept.count - part.begin);
+  for (int64_t local = std::max<int64_t>(0, kept.first - part.begin);
+       local < end;) {
+    const ShardLayout::Piece piece = layout.pieceAt(local);
+    if (piece.global >= chunkEnd) {
+      const int64_t row = piece.global / columns / chunkRows * chunkRows;
+      const int64_t rows = std::min(chunkRows, stored.rows - row);
+      chunkBegin = row * columns;
+      chunkEnd = (row + rows) * columns;
+      chunk.resize(size_t(rows * columns));
+      RECIPERUN_TRY(reader->readRows(row, rows, chunk));
+    }
+    const int64_t count =
+        std::min({piece.count, chunkEnd - piece.global, end - local});
+    const std::span<const std::byte> in =
+        std::as_bytes(std::span(chunk).subspan(
+            size_t(piece.global - chunkBegin), size_t(count)));
+    finite.look(ElementType::f32, in, piece.global);
+    pieces.resize(size_t(count * toSize));
+    convertElements(ElementType::f32, in.data(), to, pieces.data(), count);
+    RECIPERUN_TRY(access.write(number, Content::value,
+                               (part.begin + local) * toSize, pieces));
+    local += count;
+  }
+  return finite.outcome(part.name, {stored.rows, stored.columns})
+      .withContext("`" + stored.data.file->path().string() + "`");
+}
+
 } // namespace
 
 Status loadHuggingFace(const plan::Plan& plan, int rank,
@@ -131,13 +181,21 @@ Status loadHuggingFace(const plan::Plan& plan, int rank,
                        ParameterAccess& access) {
   Expected<ModelFiles> model = openHuggingFace(plan, directory);
   RECIPERUN_TRY(model);
-  ShardReader reader(plan, rank, access);
+  Expected<StoredWeights> stored = StoredWeights::open(*model);
+  RECIPERUN_TRY(stored);
+  const int threads = int(std::max(1u, std::thread::hardware_concurrency()));
+  QuantizingAccess quantizing(plan, rank, access, threads);
+  ShardReader reader(plan, rank, quantizing);
   for (size_t i = 0; i < plan.parameters.size(); ++i) {
     const plan::Parameter& parameter = plan.parameters[i];
     if (parameter.adapter)
       continue;
-    for (const TensorShard& part : tensorParts(parameter, plan.mesh, rank))
-      RECIPERUN_TRY(reader.load(int(i), part, *model->find(part.name)));
+    for (const TensorShard& part : tensorParts(parameter, plan.mesh, rank)) {
+      const StoredWeight* quantized = stored->find(part.name);
+      RECIPERUN_TRY(quantized
+                        ? reader.load(int(i), part, *quantized)
+                        : reader.load(int(i), part, *model->find(part.name)));
+    }
   }
   return Status::ok();
 }

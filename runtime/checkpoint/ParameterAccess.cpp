@@ -12,8 +12,10 @@ std::byte* ArenaParameters::address(int parameter, Content content,
                                     int64_t offset, size_t bytes) const {
   const StateShard& part = values[size_t(parameter)];
   bool isValue = content == Content::value;
-  int number =
-      isValue ? part.buffer : plan::holdingOf(stage, parameter).gradient;
+  const plan::Holding holding = plan::holdingOf(stage, parameter);
+  int number = isValue                     ? part.buffer
+               : content == Content::scale ? holding.scale
+                                           : holding.gradient;
   assert(number >= 0 && "the parameter has no such buffer");
   const plan::Buffer& buffer = stage.buffers[size_t(number)];
   if (isValue) {

@@ -20,7 +20,8 @@ namespace reciperun::checkpoint {
 
 /// Selects one of a parameter's buffers.
 enum class Content {
-  value,    // in the compute type
+  value,    // in the compute type, or quantized
+  scale,    // f32, of a quantized value
   gradient, // f32, or f64 when the compute type is f64
 };
 

@@ -215,6 +215,8 @@ Status addInOrder(plan::DType type, const Places& terms, int count,
   case plan::DType::f8e4m3:
   case plan::DType::f8e5m2:
   case plan::DType::f8e8m0:
+  case plan::DType::i8:
+  case plan::DType::u8:
     return Status::error("such numbers are moved, and never added");
   }
   return device::launchStatus();

@@ -31,6 +31,8 @@ ncclDataType_t ncclType(plan::DType type) {
   case plan::DType::f8e4m3:
   case plan::DType::f8e5m2:
   case plan::DType::f8e8m0:
+  case plan::DType::i8:
+  case plan::DType::u8:
     return ncclUint8; // likewise
   }
   return ncclFloat32;

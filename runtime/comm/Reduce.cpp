@@ -78,6 +78,8 @@ void reduceInRankOrder(plan::DType type, Reduction reduction,
   case plan::DType::f8e4m3:
   case plan::DType::f8e5m2:
   case plan::DType::f8e8m0:
+  case plan::DType::i8:
+  case plan::DType::u8:
     assert(false && "these are moved, and never added");
   }
 }

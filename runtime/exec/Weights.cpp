@@ -6,11 +6,17 @@
 #include "runtime/kernels/data_movement/Initialize.h"
 #include "runtime/ops/OpKind.h"
 #include "runtime/plan/RegionShards.h"
+#include "runtime/quantize/RowStream.h"
 
+#include <algorithm>
 #include <cassert>
+#include <vector>
 
 namespace reciperun::exec {
 namespace {
+
+/// Elements of a quantized parameter that are drawn at once.
+constexpr int64_t drawnAtOnce = int64_t(1) << 20;
 
 /// A flat view of a tensor's elements from `first` on.
 Tensor runOf(const Tensor& tensor, int64_t first,
@@ -42,6 +48,34 @@ public:
   Status whole(const plan::Holding& holding) {
     return draw(plan.parameters[size_t(holding.parameter)], 0,
                 executor.tensor(holding.value));
+  }
+
+  /// Initializes a quantized parameter.
+  Status quantized(const plan::Holding& holding) {
+    const plan::Parameter& parameter =
+        plan.parameters[size_t(holding.parameter)];
+    const Tensor data = executor.tensor(holding.value),
+                 scales = executor.tensor(holding.scale);
+    const quantize::Scheme scheme = quantize::schemeOf(
+        parameter.quantization->format, parameter.quantization->scales);
+    const int64_t all = plan::blockElements(parameter, plan.mesh);
+    const int64_t columns = all / data.shape[0];
+    quantize::RowStream stream(
+        scheme, data.shape[0], columns, threads,
+        [&](const quantize::QuantizedRun& run) {
+          RECIPERUN_TRY(executor.device().upload(
+              data.as<std::byte>() + run.firstByte, std::as_bytes(run.data)));
+          return executor.device().upload(scales.as<float>() + run.firstScale,
+                                          std::as_bytes(run.scales));
+        });
+    std::vector<float> values(size_t(std::min(all, drawnAtOnce)));
+    for (int64_t first = 0; first < all; first += drawnAtOnce) {
+      const int64_t shape[] = {std::min(drawnAtOnce, all - first)};
+      kernels::initialize(parameter, plan.train.seed, plan.mesh, rank, first,
+                          {values.data(), plan::DType::f32, shape}, threads);
+      RECIPERUN_TRY(stream.append(std::span(values).first(size_t(shape[0]))));
+    }
+    return Status::ok();
   }
 
   /// Initializes the rank's shard of a region that no rank stores in full.
@@ -88,7 +122,9 @@ Status initializeParameters(const plan::Plan& plan, const Executor& executor,
   Draw draw(plan, executor, rank, threads);
   const plan::Stage& stage = plan::stageOf(plan, rank);
   for (const plan::Holding& holding : stage.holdings)
-    if (holding.value >= 0)
+    if (holding.scale >= 0)
+      RECIPERUN_TRY(draw.quantized(holding));
+    else if (holding.value >= 0)
       RECIPERUN_TRY(draw.whole(holding));
   for (const plan::Region& region : stage.regions)
     if (region.param < 0)

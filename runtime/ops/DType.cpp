@@ -12,15 +12,17 @@ struct TypeInfo {
   int64_t bytes;
 };
 // In the order of DType.
-constexpr std::array<TypeInfo, 9> infos = {{{"f64", 8},
-                                            {"f32", 4},
-                                            {"bf16", 2},
-                                            {"i32", 4},
-                                            {"i64", 8},
-                                            {"u16", 2},
-                                            {"f8e4m3", 1},
-                                            {"f8e5m2", 1},
-                                            {"f8e8m0", 1}}};
+constexpr std::array<TypeInfo, 11> infos = {{{"f64", 8},
+                                             {"f32", 4},
+                                             {"bf16", 2},
+                                             {"i32", 4},
+                                             {"i64", 8},
+                                             {"u16", 2},
+                                             {"f8e4m3", 1},
+                                             {"f8e5m2", 1},
+                                             {"f8e8m0", 1},
+                                             {"i8", 1},
+                                             {"u8", 1}}};
 
 } // namespace
 

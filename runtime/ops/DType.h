@@ -12,8 +12,21 @@ namespace reciperun::ops {
 /// `u16` stores the lower halves of f32 masters (device/MasterHalves.h).
 /// `f8e4m3` and `f8e5m2` are the fp8 formats of Micikevicius et al. 2022 (arXiv
 /// 2209.05433), table 1. `f8e8m0` stores powers of two: the scales of the OCP
-/// microscaling formats.
-enum class DType { f64, f32, bf16, i32, i64, u16, f8e4m3, f8e5m2, f8e8m0 };
+/// microscaling formats. `i8` and `u8` store quantized weights; a `u8` holds
+/// two int4 numbers (quantized_linear in quantization.ops).
+enum class DType {
+  f64,
+  f32,
+  bf16,
+  i32,
+  i64,
+  u16,
+  f8e4m3,
+  f8e5m2,
+  f8e8m0,
+  i8,
+  u8
+};
 
 int64_t byteSize(DType type);
 const char* dtypeName(DType type);

@@ -200,6 +200,17 @@ struct HfRows {
   int64_t of = 0;
 };
 
+/// How a frozen matrix [n,k] is stored in its value's buffer, and its scales in
+/// a buffer beside it: see ops/quantization.ops and sizes/WeightScales.h. The
+/// loader quantizes the values of a Hugging Face tensor, or takes them as they
+/// are when the tensor is stored in the same way.
+struct WeightQuantization {
+  std::string format; // `fp8`, `int8`, `int4`
+  std::string scales; // the attribute `scales` of quantized_linear
+
+  bool operator==(const WeightQuantization&) const = default;
+};
+
 /// One tensor of the model. Its shard is the block of the global shape at the
 /// rank's coordinates. Dimension i is split along `shardAxes[i]` ("" if it is
 /// not split).
@@ -224,6 +235,7 @@ struct Parameter {
   int loraA = -1; // parameter indices
   int loraB = -1;
   double loraScale = 0;
+  std::optional<WeightQuantization> quantization;
 };
 
 /// A parameter's buffers in a stage.
@@ -231,6 +243,7 @@ struct Holding {
   int parameter = -1;
   int value = -1;    // -1 when ranks keep only parts of its region
   int gradient = -1; // -1 likewise, and when it is frozen
+  int scale = -1;    // f32; -1 when it is not quantized
 };
 
 /// A flat run of parameters that ranks share and the optimizer treats alike.

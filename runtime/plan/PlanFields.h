@@ -197,6 +197,12 @@ template <class V> void fields(V& v, typename V::template Ref<HfRows> rows) {
 }
 
 template <class V>
+void fields(V& v, typename V::template Ref<WeightQuantization> quantization) {
+  v.field("format", quantization.format);
+  v.field("scales", quantization.scales);
+}
+
+template <class V>
 void fields(V& v, typename V::template Ref<Parameter> parameter) {
   v.field("name", parameter.name);
   v.field("shape", parameter.globalShape);
@@ -211,6 +217,8 @@ void fields(V& v, typename V::template Ref<Parameter> parameter) {
   v.optional("lora_a", parameter.loraA, -1);
   v.optional("lora_b", parameter.loraB, -1);
   v.optional("lora_scale", parameter.loraScale, 0.0);
+  v.optional("quantization", parameter.quantization,
+             std::optional<WeightQuantization>());
 }
 
 template <class V> void fields(V& v, typename V::template Ref<Region> region) {
@@ -325,6 +333,7 @@ void fields(V& v, typename V::template Ref<Holding> holding) {
   v.field("parameter", holding.parameter);
   v.optional("value", holding.value, -1);
   v.optional("gradient", holding.gradient, -1);
+  v.optional("scale", holding.scale, -1);
 }
 
 template <class V> void fields(V& v, typename V::template Ref<Stage> stage) {

@@ -19,6 +19,7 @@
 #include "runtime/plan/PlanJson.h"
 #include "runtime/plan/RegionShards.h"
 #include "runtime/plan/TensorRows.h"
+#include "runtime/sizes/WeightScales.h"
 
 #include <algorithm>
 #include <set>
@@ -284,11 +285,37 @@ private:
     const Parameter& parameter = plan.parameters[size_t(holding.parameter)];
     std::string who = "parameter " + quoted(parameter.name);
     int64_t local = blockElements(parameter, plan.mesh);
+    if (parameter.quantization)
+      return quantizedBlock(holding, parameter, who, local);
     if (holding.value != -1 || !isInParts(holding.parameter))
       RECIPERUN_TRY(holds("the value of " + who, holding.value,
                           {typeOf(plan, parameter)}, local));
     return holdsIf("the gradient of " + who, holding.gradient, storedTypes(),
                    local);
+  }
+
+  /// Checks a quantized matrix and its scales.
+  Status quantizedBlock(const Holding& holding, const Parameter& parameter,
+                        const std::string& who, int64_t local) const {
+    const auto format = sizes::findWeightFormat(parameter.quantization->format);
+    const auto scales = sizes::findWeightScales(parameter.quantization->scales);
+    if (!format || !scales)
+      return damaged(who + " has the quantization " +
+                     quoted(parameter.quantization->format) + " " +
+                     quoted(parameter.quantization->scales) +
+                     ", which is not known");
+    const int64_t each = *format == sizes::WeightFormat::int4 ? 2 : 1;
+    if (local % each != 0)
+      return damaged(who + " has an odd number of elements in int4");
+    RECIPERUN_TRY(holds("the value of " + who, holding.value,
+                        {sizes::storedType(*format)}, local / each));
+    const std::vector<int64_t>& shape =
+        stage.buffers[size_t(holding.value)].shape;
+    if (shape.size() != 2)
+      return damaged("the value of " + who + " is no matrix");
+    return holds(
+        "the scales of " + who, holding.scale, {DType::f32},
+        elementCount(sizes::scaleShape(*scales, shape[0], shape[1] * each)));
   }
 
   /// Whether the parameter is in a region of which ranks keep only parts.

@@ -1,11 +1,13 @@
-// Ops that make fp8 matrices and multiply them: a matrix has two dimensions,
-// and the description gives the number of its scales.
+// Ops that make fp8 matrices and multiply them, and matmuls with quantized
+// weights. A matrix has two dimensions, and the description gives the number of
+// its scales.
 
 #include "runtime/ops/OpKind.h"
 #include "runtime/ops/QuantizationOps.h"
 #include "runtime/plan/AmaxHistories.h"
 #include "runtime/plan/OpCheck.h"
 #include "runtime/sizes/ScaleBlocks.h"
+#include "runtime/sizes/WeightScales.h"
 
 #include <algorithm>
 #include <optional>
@@ -113,6 +115,25 @@ bool checkMatmul(OpCheck& c) {
          c.counts(c.out(0), a.shape[0], b.shape[0]);
 }
 
+/// Checks a matmul with a weight in 8 or 4 bits.
+bool checkQuantizedLinear(OpCheck& c) {
+  const Buffer &x = c.in(0), &w = c.in(1), &scale = c.in(2), &y = c.out(0);
+  const std::string word =
+      ops::QuantizedLinearAttributes(c.op.attributes).scales;
+  const auto scales = sizes::findWeightScales(word);
+  if (!scales)
+    return c.fail("has `scales` = `" + word + "`, which is not known");
+  if (!c.is(x, {DType::f32, DType::bf16}) || !c.is(y, {x.dtype}) ||
+      !c.is(w, {DType::f8e4m3, DType::i8, DType::u8}) || !c.rank(w, 2) ||
+      !c.is(scale, {DType::f32}))
+    return false;
+  const int64_t n = w.shape[0], k = w.shape[1] * (w.dtype == DType::u8 ? 2 : 1);
+  return c.divides(k, elementCount(x.shape), "the width of the input") &&
+         c.counts(y, elementCount(x.shape) / k, n) &&
+         c.shaped(scale, sizes::scaleShape(*scales, n, k)) &&
+         (!c.hasIn(3) || (c.is(c.in(3), {DType::f32}) && c.counts(c.in(3), k)));
+}
+
 bool checkTranspose(OpCheck& c) {
   const Buffer &q = c.in(0), &qt = c.out(0);
   return c.is(q, narrow) && c.rank(q, 2) && c.is(qt, {q.dtype}) &&
@@ -160,6 +181,8 @@ bool checkQuantizationOp(OpCheck& c) {
   case ops::QuantizationOp::ScaledMatmul:
   case ops::QuantizationOp::ScaledMatmulAdd:
     return checkMatmul(c);
+  case ops::QuantizationOp::QuantizedLinear:
+    return checkQuantizedLinear(c);
   }
   return c.fail("is of no known kind");
 }

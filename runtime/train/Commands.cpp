@@ -8,6 +8,7 @@
 #include "runtime/cli/Spelling.h"
 #include "runtime/exec/Devices.h"
 #include "runtime/plan/Plan.h"
+#include "runtime/serve/bench/BenchCommand.h"
 #include "runtime/serve/commands/ChatCommand.h"
 #include "runtime/serve/commands/GenerateCommand.h"
 #include "runtime/train/Exceptions.h"
@@ -121,6 +122,8 @@ std::vector<cli::ForeignCommand> foreignCommands() {
           {"verify", "reciperun checkpoint verify"},
           {"prune", "reciperun checkpoint prune"},
           {"diff", "reciperun checkpoint diff"},
+          {"benchmark", "reciperun bench serve"},
+          {"throughput", "reciperun bench serve"},
           {"version", "reciperun --version"},
           {"resume", "", std::string(resumes)},
           {"serve", "",
@@ -162,7 +165,8 @@ cli::Program describeProgram() {
           .notes = "Exit codes: 0 done, 1 failed, 2 wrong usage, 128 + n ended "
                    "by signal n after the step in progress.",
           .commands = {trainCommand(), evalCommand(), serve::generateCommand(),
-                       serve::chatCommand(), convertCommand(), checkpointCommand()},
+                       serve::chatCommand(), serve::benchCommand(),
+                       convertCommand(), checkpointCommand()},
           .foreignCommands = foreignCommands(),
           .version = versionText,
           .advise = advise,

@@ -4,11 +4,16 @@
 
 #include "runtime/base/StopSignal.h"
 #include "runtime/checkpoint/Convert.h"
+#include "runtime/checkpoint/quantized/QuantizeDirectory.h"
 #include "runtime/cli/Options.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <optional>
+#include <thread>
+
+#include <unistd.h>
 
 namespace reciperun::train {
 namespace {
@@ -18,15 +23,62 @@ using checkpoint::Form;
 struct ConvertArguments {
   std::vector<std::string> paths; // source and target
   std::optional<Form> form;
+  std::optional<sizes::WeightFormat> weights;
+  std::optional<checkpoint::QuantizedLayout> layout;
 
   const std::string& source() const { return paths[0]; }
   const std::string& target() const { return paths[1]; }
 };
 
+/// Shows a share on a terminal; elsewhere nothing, as the last line says the
+/// rest.
+class ShareShown {
+public:
+  ~ShareShown() {
+    if (shown >= 0)
+      std::fprintf(stderr, "\n");
+  }
+  void show(int64_t done, int64_t all) {
+    const int share = all > 0 ? int(100 * done / all) : 100;
+    if (share == shown || !isatty(STDERR_FILENO))
+      return;
+    shown = share;
+    std::fprintf(stderr, "\rquantizing: %3d %%", share);
+  }
+
+private:
+  int shown = -1; // per cent
+};
+
+Status quantize(const ConvertArguments& line, Form from) {
+  if (from != Form::huggingFace)
+    return Status::error("`" + line.source() +
+                         "` is a checkpoint, and `--weights` quantizes Hugging "
+                         "Face directories: convert it without `--weights` "
+                         "first, then convert the result");
+  if (line.form && *line.form != Form::huggingFace)
+    return Status::error("`--weights` writes a Hugging Face directory: leave "
+                         "`--to` out");
+  ShareShown shown;
+  checkpoint::QuantizeOptions options;
+  options.format = *line.weights;
+  options.layout =
+      line.layout.value_or(checkpoint::QuantizedLayout::compressedTensors);
+  options.threads = int(std::max(1u, std::thread::hardware_concurrency()));
+  options.goesOn = checkStopSignal;
+  options.progress = [&](int64_t done, int64_t all) { shown.show(done, all); };
+  return checkpoint::quantizeHuggingFace(line.source(), line.target(), options);
+}
+
 Status convert(const ConvertArguments& line) {
   Expected<Form> from = checkpoint::formOf(line.source());
   if (!from)
     return from.status();
+  if (line.weights)
+    return quantize(line, *from);
+  if (line.layout)
+    return Status::error("`--format` is the layout of quantized weights: add "
+                         "`--weights=fp8`, `int8` or `int4`");
   bool isCheckpoint = *from == Form::checkpoint;
   Form to =
       line.form.value_or(isCheckpoint ? Form::huggingFace : Form::checkpoint);
@@ -95,19 +147,38 @@ cli::Command convertCommand() {
                  "Face model as a checkpoint",
       .details =
           "Writes the model in SOURCE, a checkpoint or a Hugging Face "
-          "directory, to the folder TARGET in another form. Nothing is changed "
-          "where it fails.",
-      .options = {cli::choice(
-          "--to", "FORM", "the form of TARGET:",
-          {{"hf", Form::huggingFace,
-            "a Hugging Face directory, an adapter merged into the weights; the "
-            "default for a checkpoint"},
-           {"checkpoint", Form::checkpoint,
-            "a checkpoint that runs can start from with `weights`; the default "
-            "for a Hugging Face directory"},
-           {"adapter", Form::adapter,
-            "the adapter of a checkpoint, as peft reads it"}},
-          line->form)},
+          "directory, to the folder TARGET in another form, or with quantized "
+          "weights. Nothing is changed where it fails.",
+      .options =
+          {cli::choice("--to", "FORM", "the form of TARGET:",
+                       {{"hf", Form::huggingFace,
+                         "a Hugging Face directory, an adapter merged into the "
+                         "weights; the "
+                         "default for a checkpoint"},
+                        {"checkpoint", Form::checkpoint,
+                         "a checkpoint that runs can start from with "
+                         "`weights`; the default "
+                         "for a Hugging Face directory"},
+                        {"adapter", Form::adapter,
+                         "the adapter of a checkpoint, as peft reads it"}},
+                       line->form),
+           cli::choice(
+               "--weights", "FORMAT",
+               "quantize the linear layers of a Hugging Face directory:",
+               {{"fp8", sizes::WeightFormat::fp8,
+                 "8 bits of floating point, a scale for each output"},
+                {"int8", sizes::WeightFormat::int8,
+                 "8-bit integers, a scale for each output"},
+                {"int4", sizes::WeightFormat::int4,
+                 "4-bit integers, a scale for each 128 inputs of an output"}},
+               line->weights),
+           cli::choice("--format", "LAYOUT", "the layout of quantized weights:",
+                       {{"compressed-tensors",
+                         checkpoint::QuantizedLayout::compressedTensors,
+                         "that of compressed-tensors, the default"},
+                        {"modelopt", checkpoint::QuantizedLayout::modelOpt,
+                         "that of ModelOpt, for fp8 and int4"}},
+                       line->layout)},
       .operands = {2, 2, "the paths of a source and a target", &line->paths},
       .run = [line] { return runConvert(*line); }};
 }

@@ -93,7 +93,8 @@ public:
   Paged(const KernelArgs& args, const std::vector<StepRun>& runs)
       : args(args), runs(runs), sizes(args), keys(args),
         padded((sizes.width + lanes<M> - 1) / lanes<M> * lanes<M>),
-        tileTokens(std::max<int64_t>(1, pagedRows / sizes.group())) {}
+        tileTokens(std::max<int64_t>(1, pagedRows / sizes.group())),
+        threads(device::threadsFor(args.context.threads(), scoreSteps())) {}
 
   void run() {
     keys.write(args, runs);
@@ -104,7 +105,7 @@ public:
     });
     const std::vector<PagedTile> tiles = cut();
     const int64_t items = int64_t(tiles.size()) * sizes.keyHeads;
-    if (items < 4 * args.context.threads() && runPieces(tiles))
+    if (items < 4 * threads && runPieces(tiles))
       return;
     device::parallelItems(args.context.threads(), items,
                           [&](int64_t item, int thread) {
@@ -122,6 +123,15 @@ private:
                          run.sequence, run.position + i,
                          sizes.firstSeen(run.position + i)});
     return tiles;
+  }
+
+  /// The multiply-adds of the scores.
+  int64_t scoreSteps() const {
+    int64_t pairs = 0;
+    for (const StepRun& run : runs)
+      pairs += run.count *
+               (run.position + run.count - sizes.firstSeen(run.position));
+    return pairs * sizes.heads * sizes.width;
   }
 
   int64_t rowsOf(const PagedTile& tile) const {
@@ -197,14 +207,13 @@ private:
       return PagedSums<M>::at(results.data() + item * stride,
                               columnsOf(*items[size_t(item)].tile));
     };
-    device::parallelItems(
-        args.context.threads(), count, [&](int64_t i, int thread) {
-          const Item& item = items[size_t(i)];
-          const Room room = roomOf(*item.tile, thread);
-          loadQueries(*item.tile, item.keyHead, room);
-          runPiece(*item.tile, item.keyHead,
-                   item.tile->firstPiece() + item.piece, room, resultOf(i));
-        });
+    device::parallelItems(threads, count, [&](int64_t i, int thread) {
+      const Item& item = items[size_t(i)];
+      const Room room = roomOf(*item.tile, thread);
+      loadQueries(*item.tile, item.keyHead, room);
+      runPiece(*item.tile, item.keyHead, item.tile->firstPiece() + item.piece,
+               room, resultOf(i));
+    });
     for (int64_t first = 0; first < count;) {
       const Item& item = items[size_t(first)];
       const Room room = roomOf(*item.tile, 0);
@@ -341,6 +350,7 @@ private:
   const PagedKeys<T> keys;
   const int64_t padded;     // the width in whole vectors
   const int64_t tileTokens; // the most tokens of a tile
+  const int threads;
 };
 
 } // namespace

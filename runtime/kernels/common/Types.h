@@ -55,6 +55,8 @@ Status withType(const device::KernelArgs& args, plan::DType type, Body&& body) {
   case plan::DType::f8e4m3:
   case plan::DType::f8e5m2:
   case plan::DType::f8e8m0:
+  case plan::DType::i8:
+  case plan::DType::u8:
     break;
   }
   return Status::error("op `" + args.op.name + "`: `" +

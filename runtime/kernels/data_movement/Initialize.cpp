@@ -142,6 +142,8 @@ void initialize(const plan::Parameter& parameter, int64_t seed,
   case plan::DType::f8e4m3:
   case plan::DType::f8e5m2:
   case plan::DType::f8e8m0:
+  case plan::DType::i8:
+  case plan::DType::u8:
     break;
   }
   assert(false && "a parameter is of floating point");

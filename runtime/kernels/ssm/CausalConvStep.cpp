@@ -38,7 +38,9 @@ public:
       std::fill(y + begin * channels, y + end * channels, T());
     });
     const int64_t tiles = (channels + stepTileChannels - 1) / stepTileChannels;
-    device::parallelItems(args.context.threads(), int64_t(runs.size()) * tiles,
+    const int threads =
+        device::threadsFor(args.context.threads(), tokens * channels * taps);
+    device::parallelItems(threads, int64_t(runs.size()) * tiles,
                           [&](int64_t item, int thread) {
                             tile(runs[size_t(item / tiles)],
                                  item % tiles * stepTileChannels, thread);

@@ -37,13 +37,14 @@ void scanRuns(const KernelArgs& args, const std::vector<StepRun>& runs) {
     std::fill(y + begin * row, y + end * row, T());
   });
   const int64_t heads = in.groups * in.heads;
-  device::parallelItems(args.context.threads(), int64_t(runs.size()) * heads,
-                        [&](int64_t item, int thread) {
-                          const int64_t head = item % heads;
-                          scanRun(args, in, runs[size_t(item / heads)],
-                                  {0, head / in.heads, head % in.heads},
-                                  thread);
-                        });
+  const int threads =
+      device::threadsFor(args.context.threads(), in.tokens * row * in.state);
+  device::parallelItems(
+      threads, int64_t(runs.size()) * heads, [&](int64_t item, int thread) {
+        const int64_t head = item % heads;
+        scanRun(args, in, runs[size_t(item / heads)],
+                {0, head / in.heads, head % in.heads}, thread);
+      });
 }
 
 } // namespace

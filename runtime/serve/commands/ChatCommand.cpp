@@ -17,7 +17,6 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
@@ -58,7 +57,7 @@ public:
   /// input.
   std::optional<std::string> next(InterruptKey& key) {
     std::string message;
-    for (bool goesOn = false;;) {
+    for (bool goesOn = false; !isEnded;) {
       key.clear();
       prompt(goesOn ? ". " : "> ");
       std::string line;
@@ -66,15 +65,16 @@ public:
         goesOn = appendLine(line, message);
         if (!goesOn)
           return message;
-        continue;
+      } else if (key.isPressed()) {
+        std::fputs("\nCtrl-D or /exit ends the program\n", stderr);
+        message.clear();
+        goesOn = false;
+      } else {
+        isEnded = true;
       }
-      if (!key.isPressed())
-        return std::nullopt;
-      // Ctrl-C discards the message.
-      std::fputs("\nCtrl-D or /exit ends the program\n", stderr);
-      message.clear();
-      goesOn = false;
     }
+    // The end of the input ends a message as well.
+    return message.empty() ? std::nullopt : std::optional(message);
   }
 
   bool shows() const { return isTerminal; }
@@ -86,7 +86,6 @@ private:
   }
 
   bool readLine(std::string& line) {
-    errno = 0;
     const ssize_t size = ::getline(&buffer, &capacity, stdin);
     if (size < 0) {
       std::clearerr(stdin);
@@ -99,6 +98,7 @@ private:
   }
 
   bool isTerminal;
+  bool isEnded = false;
   char* buffer = nullptr;
   size_t capacity = 0;
 };

@@ -67,7 +67,7 @@ void LogitBlocks::takeTop(std::span<const float> logits, size_t count,
     std::nth_element(order.begin(), nth, order.end(), std::greater<>());
     least = *nth;
   }
-  collect(logits, least, out);
+  takeFrom(logits, least, out);
   if (out.size() > count) {
     std::nth_element(out.begin(), out.begin() + int64_t(count), out.end(),
                      isBefore);
@@ -78,13 +78,6 @@ void LogitBlocks::takeTop(std::span<const float> logits, size_t count,
 
 void LogitBlocks::takeFrom(std::span<const float> logits, float least,
                            std::vector<Candidate>& out) const {
-  collect(logits, least, out);
-  std::sort(out.begin(), out.end(), isBefore);
-}
-
-/// Replaces `out` by the candidates from `least` on, in the order of their ids.
-void LogitBlocks::collect(std::span<const float> logits, float least,
-                          std::vector<Candidate>& out) const {
   out.clear();
   for (size_t block = 0; block < maxima.size(); ++block) {
     if (maxima[block] < least || maxima[block] == -infinity)

@@ -43,14 +43,12 @@ public:
   /// The `count` first candidates, sorted; fewer when fewer can be chosen.
   void takeTop(std::span<const float> logits, size_t count,
                std::vector<Candidate>& out);
-  /// All candidates with a logit of at least `least`, sorted.
+  /// All candidates with a logit of at least `least`, in the order of their
+  /// ids.
   void takeFrom(std::span<const float> logits, float least,
                 std::vector<Candidate>& out) const;
 
 private:
-  void collect(std::span<const float> logits, float least,
-               std::vector<Candidate>& out) const;
-
   std::vector<float> maxima; // of blocks
   std::vector<float> order;  // working copy of `maxima`
   float largest = 0;

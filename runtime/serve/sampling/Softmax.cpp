@@ -8,7 +8,7 @@
 namespace reciperun::serve {
 namespace {
 
-float sumOfWeights(std::span<const float> block, SoftmaxWeights weights) {
+float blockSum(std::span<const float> block, SoftmaxWeights weights) {
   float sum = 0;
 #pragma omp simd reduction(+ : sum)
   for (size_t i = 0; i < block.size(); ++i)
@@ -29,7 +29,7 @@ double WeightSums::compute(std::span<const float> logits,
   sums.resize((logits.size() + blockSize - 1) / blockSize);
   total = 0;
   for (size_t block = 0; block < sums.size(); ++block) {
-    sums[block] = sumOfWeights(blockOf(logits, block), weights);
+    sums[block] = blockSum(blockOf(logits, block), weights);
     total += sums[block];
   }
   return total;

@@ -40,6 +40,7 @@ public:
 
   /// Computes the sums and returns the total, at least 1.
   double compute(std::span<const float> logits, SoftmaxWeights weights);
+  double sumOfWeights() const { return total; }
   /// The token at which the running sum of weights, in the order of the ids,
   /// exceeds `uniform` * total; `uniform` is in [0, 1). The logits and weights
   /// are those of `compute`. Never returns a token of weight 0.

@@ -1,20 +1,16 @@
-// 1. Without filters: draw from all tokens, which needs no sorting. Otherwise:
-// 2. collect the candidates that top-k and min-p keep, or enough of the
-//    likeliest for top-p; 3. keep those of top-p; 4. draw one of them.
+// 1. Without filters: draw from all tokens. Otherwise: 2. collect the tokens
+// that top-k keeps, or those above a bound that min-p and top-p certainly
+// exclude;
+// 3. apply min-p and top-p to them; 4. draw one of them. Only top-k sorts, and
+// only its k tokens.
 
 #include "runtime/serve/sampling/TokenDraw.h"
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace reciperun::serve {
-namespace {
-
-/// The number of candidates that top-p tries first, and the factor by which the
-/// number grows while they do not have enough probability.
-constexpr size_t firstTopPCount = 256, topPGrowth = 8;
-
-} // namespace
 
 TokenDraw::TokenDraw(const SamplingOptions& options)
     : temperature(options.temperature), topK(size_t(options.topK)),
@@ -23,86 +19,96 @@ TokenDraw::TokenDraw(const SamplingOptions& options)
 int32_t TokenDraw::draw(std::span<const float> logits, LogitBlocks& blocks,
                         double uniform) {
   const SoftmaxWeights weights(blocks.highest(), temperature);
-  const bool hasTopK = topK > 0 && topK < logits.size();
-  if (!hasTopK && topP == 1 && minP == 0) {
+  if (!hasTopK(logits.size()) && topP == 1 && minP == 0) {
     sums.compute(logits, weights);
     return sums.draw(logits, weights, uniform);
   }
-  if (hasTopK || minP > 0) {
-    collectCandidates(logits, blocks, weights);
-    candidates.resize(countTopP(weighCandidates(weights)));
-  } else {
-    collectTopP(logits, blocks, weights);
-  }
-  double total = 0;
-  for (size_t i = 0; i < candidates.size(); ++i)
-    total += candidateWeights[i];
-  double left = uniform * total;
-  size_t chosen = 0; // also where rounding leaves a remainder after the last
-  for (size_t i = 0; i < candidates.size(); ++i)
-    if ((left -= candidateWeights[i]) < 0) {
-      chosen = i;
-      break;
-    }
-  return candidates[chosen].id;
+  collect(logits, blocks, weights);
+  applyMinP(weights, blocks.highest());
+  const bool isPart = minP > 0 || hasTopK(logits.size());
+  applyTopP(weights, isPart ? sumCandidates(weights) : sums.sumOfWeights());
+  double left = uniform * sumCandidates(weights);
+  for (const Candidate& each : candidates)
+    if ((left -= weights.of(each.logit)) < 0)
+      return each.id;
+  // Rounding may leave a remainder after the last one.
+  return blocks.likeliest(logits);
 }
 
-/// The candidates that min-p and top-k keep.
-void TokenDraw::collectCandidates(std::span<const float> logits,
-                                  LogitBlocks& blocks, SoftmaxWeights weights) {
-  // The logit of weight minP is rounded down; the weight decides below.
-  const double least =
-      minP > 0 ? blocks.highest() + temperature * std::log(minP) : 0;
-  const float bound = std::nextafter(float(least), -INFINITY);
-  if (topK > 0 && topK < logits.size())
+void TokenDraw::collect(std::span<const float> logits, LogitBlocks& blocks,
+                        SoftmaxWeights weights) {
+  if (hasTopK(logits.size()))
     blocks.takeTop(logits, topK, candidates);
   else
-    blocks.takeFrom(logits, bound, candidates);
-  if (minP > 0) {
-    const auto isKept = [&](const Candidate& each) {
-      return each.logit == blocks.highest() || weights.of(each.logit) >= minP;
-    };
-    candidates.erase(
-        std::partition_point(candidates.begin(), candidates.end(), isKept),
-        candidates.end());
-  }
+    blocks.takeFrom(logits, leastLogit(logits, weights, blocks.highest()),
+                    candidates);
 }
 
-/// The candidates that top-p alone keeps.
-void TokenDraw::collectTopP(std::span<const float> logits, LogitBlocks& blocks,
-                            SoftmaxWeights weights) {
-  const double total = sums.compute(logits, weights);
-  for (size_t count = firstTopPCount;; count *= topPGrowth) {
-    blocks.takeTop(logits, count, candidates);
-    const double collected = weighCandidates(weights);
-    if (collected >= topP * total || candidates.size() < count) {
-      candidates.resize(countTopP(total));
-      return;
+/// A logit below which min-p or top-p excludes all tokens. For top-p: tokens of
+/// a weight below (1 - p) * total / vocab sum to less than (1 - p) * total, so
+/// that the others have at least the share p.
+float TokenDraw::leastLogit(std::span<const float> logits,
+                            SoftmaxWeights weights, float highest) {
+  const double weight = minP > 0 ? minP
+                                 : (1 - topP) * sums.compute(logits, weights) /
+                                       double(logits.size());
+  // The margin is larger than the error of weights.
+  constexpr double margin = 1e-4;
+  const double least = highest + temperature * (std::log(weight) - margin);
+  return float(std::max<double>(least, std::numeric_limits<float>::lowest()));
+}
+
+void TokenDraw::applyMinP(SoftmaxWeights weights, float highest) {
+  if (minP == 0)
+    return;
+  const auto isExcluded = [&](const Candidate& each) {
+    return each.logit != highest && weights.of(each.logit) < minP;
+  };
+  candidates.erase(
+      std::remove_if(candidates.begin(), candidates.end(), isExcluded),
+      candidates.end());
+}
+
+/// `total` is the sum of the weights to which p relates.
+void TokenDraw::applyTopP(SoftmaxWeights weights, double total) {
+  if (topP == 1)
+    return;
+  const Candidate last = lastOfTopP(weights, topP * total);
+  const auto isExcluded = [&](const Candidate& each) {
+    return isBefore(last, each);
+  };
+  candidates.erase(
+      std::remove_if(candidates.begin(), candidates.end(), isExcluded),
+      candidates.end());
+}
+
+/// The candidate at which the running sum of weights reaches `least`. Halves
+/// the range that has it, instead of sorting all candidates.
+Candidate TokenDraw::lastOfTopP(SoftmaxWeights weights, double least) {
+  order = candidates;
+  auto first = order.begin(), end = order.end();
+  double sum = 0; // of the weights before `first`
+  while (end - first > 1) {
+    const auto middle = first + (end - first) / 2;
+    std::nth_element(first, middle, end, isBefore);
+    double half = 0;
+    for (auto each = first; each != middle; ++each)
+      half += weights.of(each->logit);
+    if (sum + half >= least) {
+      end = middle;
+    } else {
+      sum += half;
+      first = middle;
     }
   }
+  return *first;
 }
 
-/// Computes the candidates' weights and returns their sum.
-double TokenDraw::weighCandidates(SoftmaxWeights weights) {
-  candidateWeights.resize(candidates.size());
-  double total = 0;
-  for (size_t i = 0; i < candidates.size(); ++i) {
-    candidateWeights[i] = weights.of(candidates[i].logit);
-    total += candidateWeights[i];
-  }
-  return total;
-}
-
-/// The number of candidates that top-p keeps where `total` is the sum of the
-/// weights to which it relates.
-size_t TokenDraw::countTopP(double total) const {
-  if (topP == 1)
-    return candidates.size();
+double TokenDraw::sumCandidates(SoftmaxWeights weights) const {
   double sum = 0;
-  for (size_t i = 0; i < candidates.size(); ++i)
-    if ((sum += candidateWeights[i]) >= topP * total)
-      return i + 1;
-  return candidates.size();
+  for (const Candidate& each : candidates)
+    sum += weights.of(each.logit);
+  return sum;
 }
 
 } // namespace reciperun::serve

@@ -34,20 +34,25 @@ public:
                double uniform);
 
 private:
-  void collectCandidates(std::span<const float> logits, LogitBlocks& blocks,
-                         SoftmaxWeights weights);
-  void collectTopP(std::span<const float> logits, LogitBlocks& blocks,
-                   SoftmaxWeights weights);
-  double weighCandidates(SoftmaxWeights weights);
-  size_t countTopP(double total) const;
+  void collect(std::span<const float> logits, LogitBlocks& blocks,
+               SoftmaxWeights weights);
+  float leastLogit(std::span<const float> logits, SoftmaxWeights weights,
+                   float highest);
+  void applyMinP(SoftmaxWeights weights, float highest);
+  void applyTopP(SoftmaxWeights weights, double total);
+  Candidate lastOfTopP(SoftmaxWeights weights, double least);
+  double sumCandidates(SoftmaxWeights weights) const;
+  bool hasTopK(size_t vocab) const { return topK > 0 && topK < vocab; }
 
   double temperature;
   size_t topK; // 0: off
   double topP;
   double minP;
   WeightSums sums; // of all tokens
+  /// In an order that depends on nothing but the logits: that of the filters
+  /// where top-k is on, otherwise that of the ids.
   std::vector<Candidate> candidates;
-  std::vector<float> candidateWeights;
+  std::vector<Candidate> order; // working copy
 };
 
 } // namespace reciperun::serve

@@ -65,6 +65,10 @@ double Array::get(int64_t i) const {
     return double(float(static_cast<const device::f8e5m2*>(data)[i]));
   case DType::f8e8m0:
     return double(float(static_cast<const device::f8e8m0*>(data)[i]));
+  case DType::i8:
+    return static_cast<const int8_t*>(data)[i];
+  case DType::u8:
+    return static_cast<const uint8_t*>(data)[i];
   }
   return 0;
 }
@@ -99,6 +103,12 @@ void Array::set(int64_t i, double value) {
   case DType::f8e8m0: // a power of two stays one
     static_cast<device::f8e8m0*>(data)[i] =
         device::f8e8m0::above(float(value), 0);
+    return;
+  case DType::i8:
+    static_cast<int8_t*>(data)[i] = int8_t(value);
+    return;
+  case DType::u8:
+    static_cast<uint8_t*>(data)[i] = uint8_t(value);
     return;
   }
 }

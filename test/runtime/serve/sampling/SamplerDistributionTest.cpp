@@ -171,7 +171,7 @@ TEST(SamplerDistribution, OfMinP) {
 
 TEST(SamplerDistribution, OfFiltersTogether) {
   const std::vector<float> logits = randomLogits(200, 1.5);
-  for (int64_t topK : {0, 5, 60})
+  for (int64_t topK : {0, 5, 60, 500})
     for (double topP : {0.4, 0.95, 1.0})
       for (double minP : {0.0, 0.02, 0.3})
         for (double temperature : {0.6, 1.4})

@@ -1,0 +1,420 @@
+// 1. Choose what becomes of each tensor of the source, and describe the tensors
+//    to write: a matrix is followed by its scales.
+// 2. Stream the matrices by runs of rows: read or dequantize, quantize, pack.
+//    The scales of a matrix wait until its end.
+// 3. Write the configuration and copy the small files. The directory appears
+//    when all is written (ExportDirectory.h).
+
+#include "runtime/checkpoint/quantized/QuantizeDirectory.h"
+
+#include "runtime/base/InputFile.h"
+#include "runtime/base/ParseJson.h"
+#include "runtime/checkpoint/Elements.h"
+#include "runtime/checkpoint/ExportDirectory.h"
+#include "runtime/checkpoint/Files.h"
+#include "runtime/checkpoint/quantized/StoredWeights.h"
+#include "runtime/quantize/RowStream.h"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cassert>
+#include <set>
+
+namespace reciperun::checkpoint {
+namespace {
+
+namespace fs = std::filesystem;
+
+using sizes::WeightFormat;
+using OrderedJson = nlohmann::ordered_json;
+
+/// A tensor of the source and what becomes of it.
+struct Job {
+  std::string name; // `X.weight` of a matrix, quantized or not
+  ModelFiles::Place place;
+  const StoredWeight* stored = nullptr; // when the source is quantized
+  int64_t rows = 0, columns = 0;
+  bool isQuantized = false; // in the target
+
+  int64_t bytes() const {
+    const ModelFiles::Place& data = stored ? stored->data : place;
+    return data.tensor->end - data.tensor->begin;
+  }
+  std::string module() const {
+    return name.substr(0, name.size() - std::string_view(".weight").size());
+  }
+};
+
+/// Whether a name is that of a linear layer's matrix.
+bool isLinearName(std::string_view name) {
+  if (!name.ends_with(".weight"))
+    return false;
+  for (std::string_view part :
+       {"embed", "wte.", "wpe.", "lm_head.", "router.", "norm."})
+    if (name.find(part) != std::string_view::npos)
+      return false;
+  return !name.ends_with(".gate.weight") &&
+         !name.ends_with(".shared_expert_gate.weight");
+}
+
+class DirectoryQuantizer {
+public:
+  DirectoryQuantizer(const ModelFiles& model, const StoredWeights& stored,
+                     const fs::path& target, const QuantizeOptions& options)
+      : model(model), stored(stored), target(target), options(options),
+        scheme(quantize::usualScheme(options.format)) {}
+
+  Status run() {
+    choose();
+    if (std::none_of(jobs.begin(), jobs.end(),
+                     [](const Job& job) { return job.isQuantized; }))
+      return Status::error("`" + model.directory().string() +
+                           "` has no matrices of linear layers that can be "
+                           "quantized to " +
+                           sizes::weightFormatName(options.format));
+    RECIPERUN_TRY(writeTensors());
+    RECIPERUN_TRY(writeConfig());
+    return copyFiles();
+  }
+
+private:
+  bool isModelOpt() const {
+    return options.layout == QuantizedLayout::modelOpt;
+  }
+
+  // ---- tensors
+
+  void choose() {
+    for (const std::string& name : model.names()) {
+      const std::string plain = name.ends_with(".weight_packed")
+                                    ? name.substr(0, name.size() - 7)
+                                    : name;
+      Job job;
+      job.name = plain;
+      job.place = *model.find(name);
+      job.stored = stored.find(plain);
+      if (!job.stored && stored.isAuxiliary(name))
+        continue;
+      const std::vector<int64_t>& shape = job.place.tensor->shape;
+      if (job.stored) {
+        job.rows = job.stored->rows;
+        job.columns = job.stored->columns;
+      } else if (shape.size() == 2 &&
+                 findElementType(job.place.tensor->dtype)) {
+        job.rows = shape[0];
+        job.columns = shape[1];
+      }
+      job.isQuantized = isLinearName(plain) && canQuantize(job);
+      total += job.bytes();
+      jobs.push_back(std::move(job));
+    }
+  }
+
+  bool canQuantize(const Job& job) const {
+    if (job.rows < 1 || job.columns < 1)
+      return false;
+    switch (options.format) {
+    case WeightFormat::fp8:
+      return true;
+    case WeightFormat::int8:
+      return job.columns % 4 == 0;
+    case WeightFormat::int4:
+      return job.columns % sizes::weightGroup == 0 && job.rows % 2 == 0;
+    }
+    return false;
+  }
+
+  /// The tensors of a job, in the order in which they are written.
+  std::vector<TensorSpec> specsOf(const Job& job) const {
+    const int64_t n = job.rows, k = job.columns;
+    if (!job.isQuantized)
+      return {
+          {job.name, job.stored ? "BF16" : job.place.tensor->dtype,
+           job.stored ? std::vector<int64_t>{n, k} : job.place.tensor->shape}};
+    const std::string base = job.module();
+    const bool isFp8 = options.format == WeightFormat::fp8;
+    std::vector<int64_t> scaleShape = sizes::scaleShape(scheme.scales, n, k);
+    if (scaleShape.size() == 1 && !isModelOpt())
+      scaleShape.push_back(1);
+    const TensorSpec scale = {base + ".weight_scale", "F32", scaleShape};
+    if (isFp8)
+      return {{job.name, "F8_E4M3", {n, k}}, scale};
+    if (isModelOpt())
+      return {{job.name, "U8", {n / 2, k}}, scale};
+    const int64_t perWord = options.format == WeightFormat::int4 ? 8 : 4;
+    return {{base + ".weight_packed", "I32", {n, k / perWord}},
+            scale,
+            {base + ".weight_shape", "I64", {2}}};
+  }
+
+  Status writeTensors() {
+    std::vector<TensorSpec> specs;
+    for (const Job& job : jobs)
+      for (TensorSpec& spec : specsOf(job))
+        specs.push_back(std::move(spec));
+    Expected<ModelWriter> writer =
+        ModelWriter::create(target, std::move(specs), options.maxFileBytes);
+    RECIPERUN_TRY(writer);
+    for (const Job& job : jobs) {
+      Status status = job.isQuantized ? writeQuantized(job, *writer)
+                      : job.stored    ? writeDequantized(job, *writer)
+                                      : copyTensor(job, *writer);
+      RECIPERUN_TRY(status.withContext("tensor `" + job.name + "`"));
+    }
+    return writer->finish();
+  }
+
+  Status step(int64_t bytes) {
+    done += bytes;
+    if (options.progress)
+      options.progress(std::min(done, total), total);
+    return options.goesOn ? options.goesOn() : Status::ok();
+  }
+
+  /// Calls body(values) with runs of a matrix's rows as floats.
+  template <class Body> Status forRuns(const Job& job, Body&& body) {
+    constexpr int64_t runElements = int64_t(1) << 20;
+    const int64_t height =
+        std::max<int64_t>(2, runElements / job.columns / 2 * 2);
+    std::optional<StoredWeightReader> reader;
+    if (job.stored) {
+      Expected<StoredWeightReader> opened =
+          StoredWeightReader::open(*job.stored);
+      RECIPERUN_TRY(opened);
+      reader = std::move(*opened);
+    }
+    std::vector<float> values;
+    for (int64_t row = 0; row < job.rows; row += height) {
+      const int64_t count = std::min(height, job.rows - row);
+      values.resize(size_t(count * job.columns));
+      RECIPERUN_TRY(reader ? reader->readRows(row, count, values)
+                           : readPlain(job, row, values));
+      RECIPERUN_TRY(body(std::span<const float>(values)));
+      RECIPERUN_TRY(step(job.bytes() * count / job.rows));
+    }
+    return Status::ok();
+  }
+
+  Status readPlain(const Job& job, int64_t row, std::span<float> values) {
+    const ElementType type = *findElementType(job.place.tensor->dtype);
+    source.resize(values.size() * size_t(byteSize(type)));
+    RECIPERUN_TRY(job.place.file->read(
+        *job.place.tensor, row * job.columns * byteSize(type), source));
+    convertElements(type, source.data(), plan::DType::f32,
+                    reinterpret_cast<std::byte*>(values.data()),
+                    int64_t(values.size()));
+    return Status::ok();
+  }
+
+  Status writeQuantized(const Job& job, ModelWriter& writer) {
+    std::vector<float> scales(
+        size_t(quantize::scaleCount(scheme, job.rows, job.columns)));
+    quantize::RowStream stream(scheme, job.rows, job.columns, options.threads,
+                               [&](const quantize::QuantizedRun& run) {
+                                 std::copy(run.scales.begin(), run.scales.end(),
+                                           scales.begin() + run.firstScale);
+                                 return writer.append(
+                                     packed(run.data, job.columns));
+                               });
+    RECIPERUN_TRY(forRuns(job, [&](std::span<const float> values) {
+      return stream.append(values);
+    }));
+    RECIPERUN_TRY(writer.append(std::as_bytes(std::span(scales))));
+    if (isModelOpt() || options.format == WeightFormat::fp8)
+      return Status::ok();
+    const int64_t shape[] = {job.rows, job.columns};
+    return writer.append(std::as_bytes(std::span(shape)));
+  }
+
+  /// A run's bytes in the layout that is written. Runs have whole pairs of rows
+  /// (RowStream's have an even number, as all int4 matrices here).
+  std::span<const std::byte> packed(std::span<const uint8_t> data,
+                                    int64_t columns) {
+    if (options.format == WeightFormat::fp8 ||
+        (options.format == WeightFormat::int4 && !isModelOpt()))
+      return std::as_bytes(data); // the offset of int4 is 8 here, too
+    repacked.resize(data.size());
+    if (options.format == WeightFormat::int8)
+      for (size_t i = 0; i < data.size(); ++i)
+        repacked[i] = data[i] ^ 0x80; // + 128
+    else
+      packPairs(data, columns);
+    return std::as_bytes(std::span(repacked));
+  }
+
+  /// Two rows of int4 with an offset of 8 to one row of bytes in two's
+  /// complement, the even row in the low half.
+  void packPairs(std::span<const uint8_t> data, int64_t columns) {
+    const size_t k = size_t(columns), rows = data.size() * 2 / k;
+    assert(rows % 2 == 0 && "runs have pairs of rows");
+    auto half = [&](size_t row, size_t column) {
+      return unsigned(data[(row * k + column) / 2] >> column % 2 * 4 & 15) ^ 8;
+    };
+    for (size_t pair = 0; pair < rows / 2; ++pair)
+      for (size_t j = 0; j < k; ++j)
+        repacked[pair * k + j] =
+            uint8_t(half(2 * pair, j) | half(2 * pair + 1, j) << 4);
+  }
+
+  Status writeDequantized(const Job& job, ModelWriter& writer) {
+    std::vector<std::byte> narrow;
+    return forRuns(job, [&](std::span<const float> values) {
+      narrow.resize(values.size() * 2);
+      convertElements(ElementType::f32, std::as_bytes(values).data(),
+                      plan::DType::bf16, narrow.data(), int64_t(values.size()));
+      return writer.append(narrow);
+    });
+  }
+
+  Status copyTensor(const Job& job, ModelWriter& writer) {
+    constexpr int64_t piece = int64_t(4) << 20;
+    for (int64_t at = 0; at < job.bytes(); at += piece) {
+      source.resize(size_t(std::min(piece, job.bytes() - at)));
+      RECIPERUN_TRY(job.place.file->read(*job.place.tensor, at, source));
+      RECIPERUN_TRY(writer.append(source));
+      RECIPERUN_TRY(step(int64_t(source.size())));
+    }
+    return Status::ok();
+  }
+
+  // ---- configuration
+
+  /// Modules of matrices that are not quantized, except embeddings.
+  OrderedJson ignoredModules() const {
+    OrderedJson names = OrderedJson::array();
+    for (const Job& job : jobs)
+      if (!job.isQuantized && job.rows > 0 && job.name.ends_with(".weight") &&
+          job.name.find("embed") == std::string::npos)
+        names.push_back(job.module());
+    const bool hasHead =
+        std::any_of(names.begin(), names.end(),
+                    [](const OrderedJson& name) { return name == "lm_head"; });
+    if (!hasHead) // tied to the embedding
+      names.push_back("lm_head");
+    return names;
+  }
+
+  OrderedJson compressedTensorsConfig() const {
+    const bool isFloat = options.format == WeightFormat::fp8,
+               isGrouped = scheme.scales == sizes::WeightScales::groups;
+    OrderedJson weights;
+    weights["num_bits"] = options.format == WeightFormat::int4 ? 4 : 8;
+    weights["type"] = isFloat ? "float" : "int";
+    weights["symmetric"] = true;
+    weights["strategy"] = isGrouped ? "group" : "channel";
+    weights["group_size"] =
+        isGrouped ? OrderedJson(sizes::weightGroup) : OrderedJson();
+    weights["dynamic"] = false;
+    OrderedJson group;
+    group["targets"] = {"Linear"};
+    group["weights"] = std::move(weights);
+    group["input_activations"] = nullptr;
+    group["output_activations"] = nullptr;
+    OrderedJson config;
+    config["quant_method"] = "compressed-tensors";
+    config["format"] = isFloat ? "float-quantized" : "pack-quantized";
+    config["quantization_status"] = "compressed";
+    config["config_groups"]["group_0"] = std::move(group);
+    config["ignore"] = ignoredModules();
+    config["kv_cache_scheme"] = nullptr;
+    return config;
+  }
+
+  OrderedJson modelOptConfig() const {
+    OrderedJson quantization;
+    if (options.format == WeightFormat::fp8) {
+      quantization["quant_algo"] = "FP8_PER_CHANNEL_PER_TOKEN";
+    } else {
+      quantization["quant_algo"] = "W4A16_AWQ";
+      quantization["group_size"] = sizes::weightGroup;
+      quantization["has_zero_point"] = false;
+      quantization["pre_quant_scale"] = false;
+    }
+    quantization["kv_cache_quant_algo"] = nullptr;
+    quantization["exclude_modules"] = ignoredModules();
+    OrderedJson config;
+    config["producer"] = {{"name", "reciperun"}, {"version", "1"}};
+    config["quantization"] = std::move(quantization);
+    return config;
+  }
+
+  Status writeConfig() const {
+    const fs::path path = model.directory() / "config.json";
+    Expected<std::string> text = readTextFile(path);
+    RECIPERUN_TRY(text);
+    JsonRules rules;
+    rules.takesInfinity = true;
+    Expected<OrderedJson> config = parseOrderedJson(*text, rules);
+    if (!config)
+      return config.status().withContext("`" + path.string() + "`");
+    if (!config->is_object())
+      return Status::error("`" + path.string() + "` is no JSON object");
+    config->erase("quantization_config");
+    if (isModelOpt())
+      RECIPERUN_TRY(writeText("hf_quant_config.json", modelOptConfig()));
+    else
+      (*config)["quantization_config"] = compressedTensorsConfig();
+    return writeText("config.json", *config);
+  }
+
+  Status writeText(const char* name, const OrderedJson& json) const {
+    return writeTextFile(target / name, json.dump(2) + "\n");
+  }
+
+  /// The tokenizer's and the model's other small files. A plan is for the
+  /// weights that it was compiled for.
+  Status copyFiles() const {
+    const std::set<std::string> kinds = {".json", ".jinja", ".txt", ".model",
+                                         ".md"};
+    std::error_code code;
+    for (const fs::directory_entry& entry :
+         fs::directory_iterator(model.directory(), code)) {
+      const std::string name = entry.path().filename().string();
+      if (!kinds.contains(entry.path().extension().string()) ||
+          !entry.is_regular_file() || name == "config.json" ||
+          name == "hf_quant_config.json" || name.ends_with(".index.json") ||
+          name.ends_with(".plan.json"))
+        continue;
+      fs::copy_file(entry.path(), target / name, code);
+      if (code)
+        return Status::error("`" + entry.path().string() +
+                             "` cannot be copied: " + code.message());
+    }
+    return code ? Status::error("`" + model.directory().string() +
+                                "` cannot be listed: " + code.message())
+                : Status::ok();
+  }
+
+  const ModelFiles& model;
+  const StoredWeights& stored;
+  fs::path target;
+  const QuantizeOptions& options;
+  quantize::Scheme scheme;
+  std::vector<Job> jobs;
+  int64_t done = 0, total = 0; // bytes of the source
+  std::vector<std::byte> source;
+  std::vector<uint8_t> repacked;
+};
+
+} // namespace
+
+Status quantizeHuggingFace(const fs::path& source, const fs::path& directory,
+                           const QuantizeOptions& options) {
+  if (options.layout == QuantizedLayout::modelOpt &&
+      options.format == WeightFormat::int8)
+    return Status::error("ModelOpt's layout has no int8 for weights alone: "
+                         "choose the layout `compressed-tensors`, or fp8 or "
+                         "int4");
+  Expected<ModelFiles> model = ModelFiles::open(source);
+  RECIPERUN_TRY(model);
+  Expected<StoredWeights> stored = StoredWeights::open(*model);
+  RECIPERUN_TRY(stored);
+  Expected<ExportDirectory> target = ExportDirectory::create(directory);
+  RECIPERUN_TRY(target);
+  RECIPERUN_TRY(
+      DirectoryQuantizer(*model, *stored, target->path(), options).run());
+  return target->commit();
+}
+
+} // namespace reciperun::checkpoint

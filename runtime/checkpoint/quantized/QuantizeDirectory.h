@@ -1,0 +1,44 @@
+// Writes a Hugging Face directory with quantized weights, in a layout that
+// other programs read (StoredWeights.h).
+
+#ifndef RECIPERUN_CHECKPOINT_QUANTIZED_QUANTIZEDIRECTORY_H
+#define RECIPERUN_CHECKPOINT_QUANTIZED_QUANTIZEDIRECTORY_H
+
+#include "runtime/base/Status.h"
+#include "runtime/sizes/WeightScales.h"
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+
+namespace reciperun::checkpoint {
+
+/// The layouts that are written. For fp8 they have a scale for each row, for
+/// int4 one for each group of 128; int8, which only compressed-tensors has, one
+/// for each row.
+enum class QuantizedLayout { compressedTensors, modelOpt };
+
+struct QuantizeOptions {
+  sizes::WeightFormat format = sizes::WeightFormat::fp8;
+  QuantizedLayout layout = QuantizedLayout::compressedTensors;
+  int threads = 1;
+  int64_t maxFileBytes = int64_t(5'000'000'000);
+  /// Called before each piece; a failure cancels.
+  std::function<Status()> goesOn = {};
+  /// Called with the bytes of the source that are done, and all of them.
+  std::function<void(int64_t, int64_t)> progress = {};
+};
+
+/// Quantizes the matrices of linear layers, recognised by their names: all
+/// `X.weight` with two dimensions except embeddings, `lm_head` and routers.
+/// Tensors that the format cannot hold (int4 needs rows of whole groups) and
+/// all others are copied; the written configuration lists them as ignored. A
+/// source may be quantized itself. Files of the tokenizer and the configuration
+/// are copied, too. Needs memory for a few runs of rows; fails without a trace.
+Status quantizeHuggingFace(const std::filesystem::path& source,
+                           const std::filesystem::path& directory,
+                           const QuantizeOptions& options);
+
+} // namespace reciperun::checkpoint
+
+#endif // RECIPERUN_CHECKPOINT_QUANTIZED_QUANTIZEDIRECTORY_H

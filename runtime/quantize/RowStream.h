@@ -1,0 +1,51 @@
+// Quantizes a weight whose values arrive piece by piece, with memory for a run
+// of rows only.
+
+#ifndef RECIPERUN_QUANTIZE_ROWSTREAM_H
+#define RECIPERUN_QUANTIZE_ROWSTREAM_H
+
+#include "runtime/quantize/Quantizers.h"
+
+#include <functional>
+
+namespace reciperun::quantize {
+
+/// A run of quantized rows: what to store from byte `firstByte` of the data and
+/// from scale `firstScale` on.
+struct QuantizedRun {
+  int64_t firstByte = 0, firstScale = 0;
+  std::span<const uint8_t> data;
+  std::span<const float> scales;
+};
+
+/// Takes the elements of a weight [rows, columns] in their order. A run has
+/// about 16 MiB of floats and, but for the last, an even number of rows; it is
+/// the whole weight where that has one scale.
+class RowStream {
+public:
+  using Store = std::function<Status(const QuantizedRun&)>;
+
+  RowStream(const Scheme& scheme, int64_t rows, int64_t columns, int threads,
+            Store store);
+
+  /// Takes the next elements. Quantizes and stores the runs that they complete.
+  Status append(std::span<const float> values);
+
+private:
+  Status storeRun();
+  int64_t runElements() const;
+
+  Scheme scheme;
+  int64_t rows, columns;
+  int threads;
+  Store store;
+  int64_t rowsOfRun; // usually; the last run may have fewer
+  int64_t firstRow = 0;
+  std::vector<float> run;
+  std::vector<uint8_t> data;
+  std::vector<float> scales;
+};
+
+} // namespace reciperun::quantize
+
+#endif // RECIPERUN_QUANTIZE_ROWSTREAM_H

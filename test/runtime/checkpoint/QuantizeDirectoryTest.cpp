@@ -1,0 +1,200 @@
+// Directories with quantized weights that we write: what they hold, and that
+// they load as what they stand for.
+
+#include "runtime/checkpoint/quantized/QuantizeDirectory.h"
+
+#include "runtime/checkpoint/Elements.h"
+#include "runtime/checkpoint/quantized/StoredWeights.h"
+#include "runtime/quantize/Quantizers.h"
+
+#include "TestFolder.h"
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <random>
+
+namespace reciperun::checkpoint {
+namespace {
+
+using sizes::WeightFormat;
+
+constexpr int64_t rows = 70, columns = 256;
+
+std::vector<float> someValues(int64_t count) {
+  std::mt19937 random(11);
+  std::normal_distribution<float> normal(0, 0.02f);
+  std::vector<float> values(static_cast<size_t>(count));
+  for (float& value : values) // of bf16
+    value = bf16ToFloat(floatToBf16(normal(random)));
+  return values;
+}
+
+std::vector<std::byte> narrowed(const std::vector<float>& values) {
+  std::vector<std::byte> bytes(values.size() * 2);
+  convertElements(ElementType::f32,
+                  reinterpret_cast<const std::byte*>(values.data()),
+                  plan::DType::bf16, bytes.data(), int64_t(values.size()));
+  return bytes;
+}
+
+const char* const matrix = "model.layers.0.mlp.up_proj.weight";
+
+/// A model with a matrix of a linear layer, a router, a norm and an embedding.
+void writeSource(const std::filesystem::path& folder) {
+  std::filesystem::create_directories(folder);
+  const std::vector<TensorSpec> specs = {
+      {"model.embed_tokens.weight", "BF16", {8, 128}},
+      {matrix, "BF16", {rows, columns}},
+      {"model.layers.0.mlp.gate.weight", "BF16", {4, 128}},
+      {"model.norm.weight", "BF16", {columns}}};
+  auto writer = ModelWriter::create(folder, specs, int64_t(1) << 40);
+  ASSERT_TRUE(writer);
+  for (const TensorSpec& spec : specs)
+    ASSERT_TRUE(writer->append(narrowed(someValues(spec.bytes() / 2))).isOk());
+  ASSERT_TRUE(writer->finish().isOk());
+}
+
+std::vector<float> readStored(const std::filesystem::path& folder) {
+  auto model = ModelFiles::open(folder);
+  EXPECT_TRUE(model);
+  auto weights = StoredWeights::open(*model);
+  EXPECT_TRUE(weights) << weights.status().message();
+  const StoredWeight* weight = weights->find(matrix);
+  if (!weight)
+    return {};
+  auto reader = StoredWeightReader::open(*weight);
+  std::vector<float> values(size_t(rows * columns));
+  EXPECT_TRUE(reader->readRows(0, rows, values).isOk());
+  return values;
+}
+
+class QuantizeDirectory : public testing::Test {
+protected:
+  void SetUp() override {
+    writeSource(folder / "source");
+    folder.write("source/config.json",
+                 R"({"model_type": "llama", "hidden_size": 128})");
+    folder.write("source/tokenizer.json", "{}");
+    folder.write("source/generate.plan.json", "{}");
+  }
+
+  Status quantize(const char* from, WeightFormat format,
+                  QuantizedLayout layout) {
+    QuantizeOptions options;
+    options.format = format;
+    options.layout = layout;
+    options.threads = 2;
+    options.progress = [&](int64_t done, int64_t all) {
+      EXPECT_GE(done, reported);
+      EXPECT_LE(done, all);
+      reported = done;
+      total = all;
+    };
+    return quantizeHuggingFace(folder / from, folder / "out", options);
+  }
+
+  nlohmann::json json(const char* name) {
+    return nlohmann::json::parse(readBytes(folder / name));
+  }
+
+  TestFolder folder;
+  int64_t reported = 0, total = -1;
+};
+
+TEST_F(QuantizeDirectory, StandsForTheQuantizedValues) {
+  const std::vector<float> values = someValues(rows * columns);
+  for (WeightFormat format :
+       {WeightFormat::fp8, WeightFormat::int8, WeightFormat::int4})
+    for (QuantizedLayout layout :
+         {QuantizedLayout::compressedTensors, QuantizedLayout::modelOpt}) {
+      reported = 0;
+      const Status status = quantize("source", format, layout);
+      if (format == WeightFormat::int8 && layout == QuantizedLayout::modelOpt) {
+        EXPECT_NE(status.message().find("has no int8"), std::string::npos);
+        continue;
+      }
+      ASSERT_TRUE(status.isOk()) << status.message();
+      EXPECT_EQ(reported, total);
+      auto made = quantize::quantizeMatrix(quantize::usualScheme(format),
+                                           values, columns, 1);
+      ASSERT_TRUE(made);
+      EXPECT_EQ(readStored(folder / "out"),
+                quantize::dequantizeMatrix(*made, 1))
+          << sizes::weightFormatName(format) << ", layout " << int(layout);
+    }
+}
+
+TEST_F(QuantizeDirectory, IsAsCompressedTensorsPublishesIt) {
+  ASSERT_TRUE(
+      quantize("source", WeightFormat::int4, QuantizedLayout::compressedTensors)
+          .isOk());
+  auto model = ModelFiles::open(folder / "out");
+  ASSERT_TRUE(model);
+  EXPECT_EQ(
+      model->names(),
+      (std::vector<std::string>{
+          "model.embed_tokens.weight", "model.layers.0.mlp.gate.weight",
+          "model.layers.0.mlp.up_proj.weight_packed",
+          "model.layers.0.mlp.up_proj.weight_scale",
+          "model.layers.0.mlp.up_proj.weight_shape", "model.norm.weight"}));
+  const auto packed =
+      model->find("model.layers.0.mlp.up_proj.weight_packed")->tensor;
+  EXPECT_EQ(packed->dtype, "I32");
+  EXPECT_EQ(packed->shape, (std::vector<int64_t>{rows, columns / 8}));
+  const nlohmann::json config = json("out/config.json");
+  EXPECT_EQ(config["hidden_size"], 128);
+  const nlohmann::json& quantization = config["quantization_config"];
+  EXPECT_EQ(quantization["format"], "pack-quantized");
+  EXPECT_EQ(quantization["ignore"],
+            nlohmann::json({"model.layers.0.mlp.gate", "lm_head"}));
+  const nlohmann::json& weights =
+      quantization["config_groups"]["group_0"]["weights"];
+  EXPECT_EQ(weights["num_bits"], 4);
+  EXPECT_EQ(weights["group_size"], 128);
+  EXPECT_EQ(weights["strategy"], "group");
+  EXPECT_TRUE(std::filesystem::exists(folder / "out/tokenizer.json"));
+  EXPECT_FALSE(std::filesystem::exists(folder / "out/generate.plan.json"));
+}
+
+TEST_F(QuantizeDirectory, IsAsModelOptPublishesIt) {
+  ASSERT_TRUE(
+      quantize("source", WeightFormat::fp8, QuantizedLayout::modelOpt).isOk());
+  const nlohmann::json quantization =
+      json("out/hf_quant_config.json")["quantization"];
+  EXPECT_EQ(quantization["quant_algo"], "FP8_PER_CHANNEL_PER_TOKEN");
+  EXPECT_FALSE(json("out/config.json").contains("quantization_config"));
+  auto model = ModelFiles::open(folder / "out");
+  ASSERT_TRUE(model);
+  EXPECT_EQ(model->find(matrix)->tensor->dtype, "F8_E4M3");
+  EXPECT_EQ(
+      model->find("model.layers.0.mlp.up_proj.weight_scale")->tensor->shape,
+      std::vector<int64_t>{rows});
+}
+
+// Quantizing again what was quantized in the same way changes nothing: each
+// block has a number of the largest magnitude.
+TEST_F(QuantizeDirectory, TakesAQuantizedSource) {
+  ASSERT_TRUE(
+      quantize("source", WeightFormat::fp8, QuantizedLayout::modelOpt).isOk());
+  const std::vector<float> once = readStored(folder / "out");
+  std::filesystem::rename(folder / "out", folder / "fp8");
+  reported = 0;
+  ASSERT_TRUE(
+      quantize("fp8", WeightFormat::fp8, QuantizedLayout::compressedTensors)
+          .isOk());
+  const std::vector<float> twice = readStored(folder / "out");
+  for (size_t i = 0; i < once.size(); ++i)
+    ASSERT_NEAR(twice[i], once[i], std::abs(once[i]) * 0x1p-22f);
+}
+
+TEST_F(QuantizeDirectory, LeavesNothingWhenItIsCancelled) {
+  QuantizeOptions options;
+  options.goesOn = [] { return Status::error("stopped"); };
+  EXPECT_FALSE(
+      quantizeHuggingFace(folder / "source", folder / "out", options).isOk());
+  EXPECT_EQ(folder.names(), std::vector<std::string>{"source"});
+}
+
+} // namespace
+} // namespace reciperun::checkpoint
