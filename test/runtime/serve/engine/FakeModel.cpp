@@ -1,4 +1,4 @@
-// A hash of all tokens chooses the next one.
+// The hashes are FNV-1a of 64-bit words.
 
 #include "FakeModel.h"
 
@@ -8,6 +8,27 @@
 #include <limits>
 
 namespace reciperun::serve {
+namespace {
+
+constexpr uint64_t start = 14695981039346656037u;
+
+uint64_t mixed(uint64_t hash, uint64_t word) {
+  hash = (hash ^ word) * 1099511628211u;
+  return hash ^ (hash >> 29);
+}
+
+uint64_t cellAfter(uint64_t before, int32_t token) {
+  return mixed(before, uint64_t(uint32_t(token)) + 1);
+}
+
+int32_t tokenAfter(std::span<const uint64_t> cells) {
+  uint64_t hash = start;
+  for (uint64_t cell : cells)
+    hash = mixed(hash, cell);
+  return int32_t((hash >> 20) % uint64_t(FakeModel::vocabulary));
+}
+
+} // namespace
 
 std::vector<plan::Bucket> bucketsOf(const plan::Serving& limits) {
   std::vector<plan::Bucket> buckets;
@@ -42,14 +63,14 @@ plan::Serving smallLimits() {
 }
 
 FakeModel::FakeModel(const plan::Serving& limits)
-    : limits(limits), cache(size_t(limits.pages * limits.page), -1),
+    : limits(limits), cache(size_t(limits.pages * limits.page)),
       states(size_t(limits.maxBatch)) {}
 
 int32_t FakeModel::after(std::span<const int32_t> tokens) {
-  uint64_t hash = 14695981039346656037u; // FNV-1a
+  std::vector<uint64_t> cells;
   for (int32_t token : tokens)
-    hash = (hash ^ uint64_t(uint32_t(token))) * 1099511628211u;
-  return int32_t((hash >> 20) % uint64_t(vocabulary));
+    cells.push_back(cellAfter(cells.empty() ? start : cells.back(), token));
+  return tokenAfter(cells);
 }
 
 std::vector<int32_t> FakeModel::answer(std::vector<int32_t> prompt,
@@ -96,40 +117,49 @@ Status FakeModel::run(const StepPlan& step) {
     enter(part);
   for (const StepPart& part : step.parts) {
     const int64_t end = part.position + int64_t(part.ids.size());
-    std::vector<int32_t> tokens;
-    for (int64_t i = 0; i < end && limits.page > 0; ++i)
-      tokens.push_back(cache[size_t(part.pages[size_t(i / limits.page)]) *
-                                 size_t(limits.page) +
-                             size_t(i % limits.page)]);
-    if (limits.page == 0 || limits.hasStates) {
-      const std::vector<int32_t>& state = states[size_t(part.slot)];
-      EXPECT_EQ(int64_t(state.size()), end) << "a state of other positions";
-      if (limits.page == 0)
-        tokens = state;
-      EXPECT_EQ(tokens, state);
-    }
+    const std::vector<uint64_t> cells = cellsOf(part, end);
+    const bool isPoisoned =
+        std::find(part.ids.begin(), part.ids.end(), poison) != part.ids.end();
     for (int64_t row = part.rows; row-- > 0;) {
-      const auto seen = std::span(tokens).first(size_t(end - row));
-      if (std::find(seen.begin(), seen.end(), poison) != seen.end())
+      if (isPoisoned)
         poisoned.insert(int64_t(next.size()));
-      next.push_back(after(seen));
+      next.push_back(tokenAfter(std::span(cells).first(size_t(end - row))));
     }
   }
   return Status::ok();
 }
 
+uint64_t& FakeModel::cell(const StepPart& part, int64_t position) {
+  const int32_t page = part.pages[size_t(position / limits.page)];
+  return cache[size_t(page * limits.page + position % limits.page)];
+}
+
 void FakeModel::enter(const StepPart& part) {
-  std::vector<int32_t>& state = states[size_t(part.slot)];
+  std::vector<uint64_t>& state = states[size_t(part.slot)];
   if (part.position == 0)
     state.clear();
   for (size_t i = 0; i < part.ids.size(); ++i) {
     const int64_t position = part.position + int64_t(i);
-    state.push_back(part.ids[i]);
+    state.push_back(
+        cellAfter(state.empty() ? start : state.back(), part.ids[i]));
     if (limits.page > 0)
-      cache[size_t(part.pages[size_t(position / limits.page)]) *
-                size_t(limits.page) +
-            size_t(position % limits.page)] = part.ids[i];
+      cell(part, position) = cellAfter(
+          position == 0 ? start : cell(part, position - 1), part.ids[i]);
   }
+}
+
+/// What the model has of the first `end` tokens of a sequence.
+std::vector<uint64_t> FakeModel::cellsOf(const StepPart& part, int64_t end) {
+  const std::vector<uint64_t>& state = states[size_t(part.slot)];
+  if (limits.page == 0)
+    return state;
+  std::vector<uint64_t> cells;
+  for (int64_t i = 0; i < end; ++i)
+    cells.push_back(cell(part, i));
+  if (limits.hasStates) {
+    EXPECT_EQ(cells, state);
+  }
+  return cells;
 }
 
 Status FakeModel::readRow(int64_t row, std::span<float> out) {

@@ -1,6 +1,10 @@
-// A model without a device for tests of the scheduler and the engine. Its next
-// token depends on all tokens of the sequence, as they are found through pages
-// or states, so that a wrong page, position, slot or state changes the answer.
+// A model without a device for tests of the scheduler and the engine.
+//
+// What it keeps of a token is a hash of the token and of what it has of the one
+// before, as the keys and values of a model depend on all tokens before. The
+// next token depends on the hashes of all tokens, as they are found through
+// pages or states, so that a wrong page, position, slot or state changes the
+// answer.
 
 #ifndef RECIPERUN_TEST_SERVE_FAKEMODEL_H
 #define RECIPERUN_TEST_SERVE_FAKEMODEL_H
@@ -44,16 +48,18 @@ public:
   /// The next token of each row of the last step.
   const std::vector<int32_t>& rows() const { return next; }
 
-  /// Rows of requests that have this token are NaN; -1: none are.
+  /// Rows of parts that have this token are not finite; -1: none are.
   int32_t poison = -1;
 
 private:
   void checkShape(const StepPlan& step) const;
+  uint64_t& cell(const StepPart& part, int64_t position);
   void enter(const StepPart& part);
+  std::vector<uint64_t> cellsOf(const StepPart& part, int64_t end);
 
   plan::Serving limits;
-  std::vector<int32_t> cache;               // [pages, page]
-  std::vector<std::vector<int32_t>> states; // by slot: all tokens
+  std::vector<uint64_t> cache;               // [pages, page]
+  std::vector<std::vector<uint64_t>> states; // by slot, of all tokens
   std::vector<int32_t> next;
   std::set<int64_t> poisoned; // rows
 };

@@ -194,6 +194,7 @@ TEST(Scheduler, StartsEachPromptAnewWhereStatesAreKept) {
 
 TEST(Scheduler, ReservesPagesForWholeAnswers) {
   plan::Serving limits = smallLimits();
+  limits.maxInput = limits.maxOutput = limits.maxTokens = 24;
   limits.pages = 10; // of 4 tokens
   Server server(limits);
   for (int i = 0; i < 3; ++i) // of 8 + 12 - 1 tokens, 5 pages
@@ -209,6 +210,7 @@ TEST(Scheduler, PreemptsTheLastOfTheLowestPriority) {
   plan::Serving limits = smallLimits();
   limits.policy = plan::ServingPolicy::maxUtilization;
   limits.prefixCache = false;
+  limits.maxInput = limits.maxOutput = limits.maxTokens = 24;
   limits.pages = 8;
   Server server(limits);
   std::vector<RequestId> ids;
@@ -346,6 +348,7 @@ public:
     int64_t longest = std::min(limits.maxInput, limits.maxTokens - 1);
     if (!limits.chunkedPrefill)
       longest = std::min(longest, limits.tokenBudget);
+    tokens = once(2) ? 2 : FakeModel::vocabulary;
     int64_t step = 0;
     for (int64_t i = from(1, 14); i > 0; --i) {
       Arrival arrival;
@@ -370,11 +373,13 @@ private:
       ids.resize(size_t(from(0, std::min(length, int64_t(ids.size())))));
     }
     while (int64_t(ids.size()) < length)
-      ids.push_back(int32_t(from(0, FakeModel::vocabulary - 1)));
+      ids.push_back(int32_t(from(0, tokens - 1)));
     return ids;
   }
 
   std::mt19937 random;
+  /// Of prompts. With few of them, pages are often equal behind others.
+  int64_t tokens = FakeModel::vocabulary;
 };
 
 /// Runs a load. The virtual clock counts steps, also those without work.
