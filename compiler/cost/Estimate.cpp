@@ -10,8 +10,10 @@
 #include "compiler/cost/Estimate.h"
 
 #include "compiler/cost/Connections.h"
+#include "compiler/cost/Device.h"
 #include "compiler/cost/Flops.h"
 #include "compiler/cost/Timeline.h"
+#include "compiler/recipe/Task.h"
 #include "runtime/ops/MoveOps.h"
 #include "runtime/ops/OpTable.h"
 #include "runtime/ops/QuantizationOps.h"
@@ -22,35 +24,6 @@
 
 namespace recipec::cost {
 namespace {
-
-struct Device {
-  double flops = 0;         // FLOP/s in the compute type
-  double narrowFlops = 0;   // of fp8 matmuls; 0 without fp8
-  double bandwidth = 0;     // bytes/s
-  double linkBandwidth = 0; // bytes/s, one way
-  double hostBandwidth = 0; // bytes/s, one way
-};
-
-Device deviceOf(const ir::Module& program, const recipe::Recipe& recipe) {
-  Device device;
-  double single = recipe.real("cluster.hardware.flops_fp32");
-  switch (program.compute) {
-  case ir::DType::bf16:
-    device.flops = recipe.real("cluster.hardware.flops_bf16");
-    break;
-  case ir::DType::f64:
-    device.flops = single / 2; // half as many lanes per vector
-    break;
-  default:
-    device.flops = single;
-  }
-  if (recipe.string("precision.compute") == "fp8")
-    device.narrowFlops = recipe.real("cluster.hardware.flops_fp8");
-  device.bandwidth = recipe.real("cluster.hardware.bandwidth");
-  device.linkBandwidth = recipe.real("cluster.hardware.link_bandwidth");
-  device.hostBandwidth = recipe.real("cluster.hardware.host_bandwidth");
-  return device;
-}
 
 bool isNarrowMatmul(const ir::Op& op) {
   return op.kind == ir::OpKind::ScaledMatmul ||

@@ -3,6 +3,9 @@
 #include "compiler/driver/EstimateReport.h"
 
 #include "compiler/driver/MemoryReport.h"
+#include "compiler/driver/ReportLines.h"
+#include "compiler/driver/ServingReport.h"
+#include "compiler/recipe/Task.h"
 
 #include <nlohmann/json.hpp>
 
@@ -15,18 +18,6 @@ namespace recipec::driver {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-std::string formatted(const char* format, double value) {
-  char text[64];
-  std::snprintf(text, sizeof text, format, value);
-  return text;
-}
-
-std::string line(const std::string& name, const std::string& value) {
-  constexpr size_t width = 28;
-  return "  " + name + std::string(width - std::min(width, name.size()), ' ') +
-         " " + value + "\n";
-}
 
 /// `3.2 days`: the largest unit in which the time is at least two.
 std::string formatSeconds(double seconds) {
@@ -165,23 +156,24 @@ std::string stagesText(const cost::Estimate& estimate,
 std::string timeText(const cost::Estimate& estimate, bool isCpu) {
   std::string text =
       "\na step at best: bounds, by a roofline over the device's figures\n";
-  text += line("FLOPs", formatted("%.4g", estimate.flopsPerStep));
-  text += line("seconds, at least", formatted("%.4g", estimate.stepSeconds));
-  text += line("tokens/s of a rank, at most",
-               formatted("%.4g", estimate.tokensPerSecondPerRank));
-  text += line("tokens/s in all, at most",
-               formatted("%.4g", estimate.tokensPerSecond()));
-  text += line("TFLOP/s of a rank, at most",
-               formatted("%.4g", estimate.tflopsPerRank));
+  text += reportLine("FLOPs", formatted("%.4g", estimate.flopsPerStep));
+  text +=
+      reportLine("seconds, at least", formatted("%.4g", estimate.stepSeconds));
+  text += reportLine("tokens/s of a rank, at most",
+                     formatted("%.4g", estimate.tokensPerSecondPerRank));
+  text += reportLine("tokens/s in all, at most",
+                     formatted("%.4g", estimate.tokensPerSecond()));
+  text += reportLine("TFLOP/s of a rank, at most",
+                     formatted("%.4g", estimate.tflopsPerRank));
   if (!isCpu)
-    text += line("MFU, at most", percent(estimate.mfu));
-  text += line("communication", percent(estimate.communication));
+    text += reportLine("MFU, at most", percent(estimate.mfu));
+  text += reportLine("communication", percent(estimate.communication));
   if (estimate.stages.size() > 1)
-    text += line("bubble", percent(estimate.bubble));
+    text += reportLine("bubble", percent(estimate.bubble));
   if (estimate.trainSteps > 0)
-    text += line("the run, at least",
-                 formatSeconds(estimate.trainSeconds()) + " for " +
-                     formatted("%.0f", estimate.trainSteps) + " steps");
+    text += reportLine("the run, at least",
+                       formatSeconds(estimate.trainSeconds()) + " for " +
+                           formatted("%.0f", estimate.trainSteps) + " steps");
   return text;
 }
 
@@ -218,9 +210,13 @@ std::string estimateText(const Compilation& compilation) {
   const std::string& device = recipe.string("cluster.hardware.name");
   std::string text = "`" + recipe.name + "` on " +
                      std::to_string(estimate.ranks) + " x " + device + "\n";
-  text += line("parameters", parametersText(compilation.parameters));
-  text += line("layout", layoutText(recipe));
-  text += line("global batch", batchText(recipe));
+  text += reportLine("parameters", parametersText(compilation.parameters));
+  text += reportLine("layout", layoutText(recipe));
+  if (recipe::serves(recipe)) {
+    text += servingLimitsText(recipe) + stagesText(estimate, device);
+    return text + servingText(compilation);
+  }
+  text += reportLine("global batch", batchText(recipe));
   text += stagesText(estimate, device);
   const bool isCpu = recipe.string("cluster.hardware.kind") == "cpu";
   return estimate.stepSeconds > 0 ? text + timeText(estimate, isCpu) : text;
@@ -233,7 +229,7 @@ Json estimateJson(const Compilation& compilation) {
   for (const cost::MemoryTable& each : estimate.stages)
     stages.push_back(stageJson(each));
   Json json = {
-      {"fits", estimate.memory.fits()},
+      {"fits", compilation.fits()},
       {"capacity_bytes", estimate.memory.capacity},
       {"stages", std::move(stages)},
       {"flops_per_step", estimate.flopsPerStep},
@@ -254,6 +250,8 @@ Json estimateJson(const Compilation& compilation) {
       {"train_steps", nullptr},
       {"train_seconds", nullptr},
   };
+  if (recipe::serves(compilation.recipe))
+    json["serving"] = servingJson(compilation);
   if (estimate.trainSteps > 0) {
     json["train_steps"] = estimate.trainSteps;
     json["train_seconds"] = estimate.trainSeconds();

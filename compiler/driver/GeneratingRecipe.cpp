@@ -24,11 +24,11 @@
 namespace recipec::driver {
 namespace {
 
-using Json = nlohmann::json;
+using ConfigJson = nlohmann::json;
 
 constexpr std::string_view modelsFolder = "std/models/";
 constexpr std::string_view recipeExtension = ".recipe";
-/// The maximum number of tokens in the KV cache.
+/// The most tokens of a sequence, prompt and answer together.
 constexpr int64_t mostTokens = 4096;
 
 /// A model of the library, and the file that declares it.
@@ -59,7 +59,7 @@ const ast::Assignment* entryOf(const ast::Item& item) {
 
 /// Whether the record `hf_config` has the `model_type` of the file.
 bool isOfType(const ast::File& file, const ast::Body& config,
-              const Json& wanted) {
+              const ConfigJson& wanted) {
   for (const ast::Item& item : config.items) {
     const ast::Assignment* entry = entryOf(item);
     if (!entry || entry->path[0].text != "model_type")
@@ -71,7 +71,7 @@ bool isOfType(const ast::File& file, const ast::Body& config,
 }
 
 std::optional<Family> familyIn(const ast::File& file, const std::string& module,
-                               const Json& type) {
+                               const ConfigJson& type) {
   for (const ast::Declaration& declaration : file.declarations) {
     auto* model = std::get_if<ast::ModelDecl>(&declaration.node);
     const ast::FieldDecl* field =
@@ -86,7 +86,7 @@ std::optional<Family> familyIn(const ast::File& file, const std::string& module,
   return std::nullopt;
 }
 
-std::optional<Family> findFamily(FileLoader& loader, const Json& type) {
+std::optional<Family> findFamily(FileLoader& loader, const ConfigJson& type) {
   for (const std::string& path : loader.standardFiles()) {
     if (!path.starts_with(modelsFolder))
       continue;
@@ -120,7 +120,7 @@ std::vector<std::string> modelsOf(const Family& family) {
 }
 
 /// transformers 5 moves the base of rotary positions into a record.
-const Json* valueOf(const Json& config, const std::string& key) {
+const ConfigJson* valueOf(const ConfigJson& config, const std::string& key) {
   auto found = config.find(key);
   if (found != config.end())
     return &*found;
@@ -132,7 +132,7 @@ const Json* valueOf(const Json& config, const std::string& key) {
 }
 
 /// `  vocab = 640`: one line for each field with a number in the file.
-std::string settingsOf(const Family& family, const Json& config) {
+std::string settingsOf(const Family& family, const ConfigJson& config) {
   std::string text;
   for (const ast::Item& item : family.config->items) {
     const ast::Assignment* entry = entryOf(item);
@@ -142,16 +142,16 @@ std::string settingsOf(const Family& family, const Json& config) {
     const ast::FieldDecl* field =
         name ? findField(*family.file, *family.model, name->name.text)
              : nullptr;
-    const Json* value = field && !field->isFixed
-                            ? valueOf(config, entry->path[0].text)
-                            : nullptr;
+    const ConfigJson* value = field && !field->isFixed
+                                  ? valueOf(config, entry->path[0].text)
+                                  : nullptr;
     if (value && (value->is_number() || value->is_boolean()))
       text += "    " + name->name.text + " = " + value->dump() + "\n";
   }
   return text;
 }
 
-int64_t tokensOf(const Json& config) {
+int64_t tokensOf(const ConfigJson& config) {
   auto found = config.find("max_position_embeddings");
   bool isNumber = found != config.end() && found->is_number_unsigned();
   return isNumber
@@ -162,7 +162,7 @@ int64_t tokensOf(const Json& config) {
 }
 
 /// Weights in fp32 compute in fp32, all others in bf16.
-const char* computeOf(const Json& config) {
+const char* computeOf(const ConfigJson& config) {
   for (const char* key : {"dtype", "torch_dtype"})
     if (config.contains(key) && config[key] == "float32")
       return "fp32";
@@ -170,7 +170,7 @@ const char* computeOf(const Json& config) {
 }
 
 std::string recipeText(const Family& family, const std::string& model,
-                       const Json& config) {
+                       const ConfigJson& config) {
   return "import std.models." + family.module +
          " as library\n"
          "import std.serving.generation { generation }\n"
@@ -234,7 +234,7 @@ std::optional<std::string> generatingRecipe(Session& session,
   auto config = reciperun::checkpoint::parseModelConfig(text);
   if (!config)
     return refuse(config.message());
-  const Json type = config->value("model_type", Json());
+  const ConfigJson type = config->value("model_type", ConfigJson());
   std::optional<Family> family = findFamily(session.loader, type);
   if (!family)
     return refuse("the standard library has no model of `model_type` " +

@@ -15,6 +15,7 @@
 #include "compiler/driver/MemoryReport.h"
 #include "compiler/driver/ServingFit.h"
 #include "compiler/driver/Trial.h"
+#include "compiler/recipe/Task.h"
 
 #include <algorithm>
 #include <functional>

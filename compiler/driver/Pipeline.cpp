@@ -44,6 +44,7 @@
 #include "compiler/passes/schedule/Stages.h"
 #include "compiler/passes/shard/CheckDivisibility.h"
 #include "compiler/passes/shard/Shard.h"
+#include "compiler/recipe/Task.h"
 #include "compiler/sema/recipes/Analyze.h"
 #include "runtime/plan/PlanJson.h"
 

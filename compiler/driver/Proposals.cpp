@@ -20,6 +20,7 @@
 #include "compiler/driver/Fixes.h"
 #include "compiler/driver/Pipeline.h"
 #include "compiler/passes/distributed/Connect.h"
+#include "compiler/recipe/Task.h"
 
 #include <algorithm>
 #include <cctype>

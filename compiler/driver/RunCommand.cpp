@@ -16,6 +16,7 @@
 #include "compiler/driver/OutputFile.h"
 #include "compiler/driver/Pipeline.h"
 #include "compiler/driver/SweepTable.h"
+#include "compiler/recipe/Task.h"
 #include "runtime/cli/Options.h"
 #include "runtime/plan/Paths.h"
 #include "runtime/plan/PlanJson.h"
@@ -111,8 +112,10 @@ bool isLaunchable(diag::Engine& engine, const recipe::Recipe& recipe) {
     return true;
   engine
       .report(diag::Kind::InvalidValue, recipe.at("task").origin.range,
-              "`recipec run` launches a training, and `task` is `\"generate\"`")
-      .help("`reciperun generate` answers from an exported model");
+              "`recipec run` launches a training, and `task` is `\"" +
+                  recipe.string("task") + "\"`")
+      .help("`reciperun generate DIR` answers prompts with the model in a "
+            "folder");
   return false;
 }
 

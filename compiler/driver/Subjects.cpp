@@ -35,7 +35,7 @@ std::vector<std::string> namesOf(const std::vector<std::string>& subjects,
   return names;
 }
 
-std::string listed(const std::vector<std::string>& names) {
+std::string joinedSubjects(const std::vector<std::string>& names) {
   size_t shown = names.size() <= mostListed ? names.size() : mostListed - 1;
   size_t rest = names.size() - shown;
   std::string text;
@@ -56,7 +56,7 @@ void noteSubjects(diag::Engine& engine, const Selections& compiled) {
       continue;
     std::vector<std::string> names = namesOf(subjects, compiled);
     engine.at(i).note((names.size() == 1 ? "of recipe " : "of recipes ") +
-                      listed(names));
+                      joinedSubjects(names));
   }
 }
 

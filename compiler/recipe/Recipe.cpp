@@ -93,9 +93,4 @@ const Record& Recipe::record(std::string_view path) const {
   return expect<Record>(at(path));
 }
 
-bool serves(const Recipe& recipe) {
-  const std::string& task = recipe.string("task");
-  return task == "generate" || task == "serve";
-}
-
 } // namespace recipec::recipe

@@ -152,10 +152,6 @@ struct Recipe {
   const Record& record(std::string_view path) const;
 };
 
-/// Whether the recipe's task is to answer prompts, `generate` or `serve`, and
-/// not to train.
-bool serves(const Recipe& recipe);
-
 } // namespace recipec::recipe
 
 #endif // RECIPEC_RECIPE_RECIPE_H

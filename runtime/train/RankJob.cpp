@@ -21,9 +21,10 @@ namespace {
 Status checkJob(const plan::Plan& plan, int ranks) {
   std::string started = std::to_string(ranks);
   std::string wanted = std::to_string(plan.mesh.ranks);
-  if (plan.task == "generate")
-    return Status::error("the plan is of task `generate`: answer prompts with "
-                         "`reciperun generate` and the model's folder");
+  if (plan::isServingTask(plan.task))
+    return Status::error("the plan is of task `" + plan.task +
+                         "`: answer prompts with `reciperun generate` and the "
+                         "model's folder");
   if (plan.mesh.ranks != ranks)
     return Status::error("the plan wants " + wanted +
                          " ranks and the job has " + started +

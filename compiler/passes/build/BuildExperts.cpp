@@ -289,7 +289,7 @@ int64_t GraphBuilder::packedRows(const Routing& routing,
   int64_t ofPass =
       sentRows(routing, module[dispatch.operands[0]].dims, routing.passLimit);
   double rows = double(std::min(whole, tokenParts() * ofPass));
-  if (!bound.isNone())
+  if (!bound.isNone() && extent.loss) // inference drops no tokens
     rows =
         std::min(rows, std::ceil(real(bound) * routing.used * double(whole)));
   double each = double(holders(routing));

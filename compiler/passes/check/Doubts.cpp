@@ -3,6 +3,7 @@
 #include "compiler/passes/check/Doubts.h"
 
 #include "compiler/recipe/Format.h"
+#include "compiler/recipe/Task.h"
 
 #include <algorithm>
 #include <array>

@@ -72,10 +72,10 @@ TEST(Pipeline, ExportEmbedsAPlanThatGenerates) {
   EXPECT_TRUE(reciperun::plan::validate(*generation).isOk());
   EXPECT_EQ(generation->task, "generate");
   EXPECT_EQ(generation->mesh.ranks, 1);
-  ASSERT_EQ(generation->buckets.size(), 2u);
-  EXPECT_EQ(generation->buckets[0].tokens, 64);
-  EXPECT_EQ(generation->buckets[1].tokens, 1);
-  EXPECT_EQ(generation->cacheTokens, 32);
+  ASSERT_TRUE(generation->serving);
+  EXPECT_EQ(generation->serving->maxBatch, 8);
+  EXPECT_EQ(generation->serving->maxTokens, 32);
+  EXPECT_EQ(generation->serving->buckets.back().tokens, 64);
   // The exported model is merged and has no adapter parameters.
   for (const auto& parameter : generation->parameters)
     EXPECT_FALSE(parameter.adapter) << parameter.name;

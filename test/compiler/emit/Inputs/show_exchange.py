@@ -17,6 +17,6 @@ generation = plan["generation"]
 if generation:
     inner = json.loads(generation)
     print("generation", inner["task"],
-          *(bucket["tokens"] for bucket in inner["buckets"]))
+          *(bucket["tokens"] for bucket in inner["serving"]["buckets"]))
 else:
     print("generation none")

@@ -1,0 +1,180 @@
+// The widest step of the Program gives the FLOPs of each op for a token and the
+// bytes that it reads. Both are scaled to the load of a step:
+//
+// 1. an op before the wanted rows are taken computes each token, one behind
+//    them each wanted row;
+// 2. attention reads the keys and values of each sequence once, and multiplies
+//    each token with those that its window or chunk lets it see;
+// 3. other ops read their parameters once, however many tokens there are.
+
+#include "compiler/cost/ServingBounds.h"
+
+#include "compiler/cost/Device.h"
+#include "compiler/cost/Flops.h"
+#include "runtime/ops/AttentionOps.h"
+#include "runtime/ops/OpKind.h"
+
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+
+namespace recipec::cost {
+namespace {
+
+using ir::OpKind;
+using ir::ValueId;
+
+/// The keys that a token sees on average, when its sequence has `context`
+/// tokens: those of its window, and half of those of its chunk.
+double visibleKeys(const ops::AttentionAttributes& attributes, double context) {
+  double keys = context;
+  if (attributes.window > 0)
+    keys = std::min(keys, double(attributes.window));
+  if (attributes.chunk > 0)
+    keys = std::min(keys, double(attributes.chunk + 1) / 2);
+  return keys;
+}
+
+class StepModel {
+public:
+  StepModel(const ir::Module& program, const recipe::Recipe& recipe)
+      : program(program), device(deviceOf(program, recipe)),
+        tokens(double(recipe.integer("serve.token_budget"))),
+        slots(double(recipe.integer("serve.max_batch"))),
+        step(ir::findFunction(program,
+                              "step_" + std::to_string(int64_t(tokens)))) {
+    assert(step && "a served Program has a step of `token_budget` tokens");
+  }
+
+  StepBound bound(const StepLoad& load) const {
+    StepBound sum;
+    bool isBehindRows = false;
+    for (const ir::Op& op : step->ops) {
+      const double share = isBehindRows ? load.rows / std::min(tokens, slots)
+                                        : load.tokens / tokens;
+      const double compute = flopsOf(op, load, share) / device.flops;
+      const double memory = bytesOf(op, load) / device.bandwidth;
+      sum.computeSeconds += compute;
+      sum.memorySeconds += memory;
+      sum.seconds += std::max(compute, memory);
+      isBehindRows |= op.kind == OpKind::TakeRows;
+    }
+    return sum;
+  }
+
+private:
+  double flopsOf(const ir::Op& op, const StepLoad& load, double share) const {
+    const double whole = localFlops(program, op);
+    if (op.kind != OpKind::AttentionPaged)
+      return whole * share;
+    // The program's own count is of the longest sequence.
+    const ops::AttentionAttributes attributes(op.attributes);
+    const double longest = double(ir::localShape(program, op.operands[5])[1] *
+                                  ir::localShape(program, op.results[1])[1]);
+    double counted = longest;
+    for (int64_t limit : {attributes.window, attributes.chunk})
+      if (limit > 0)
+        counted = std::min(counted, double(limit));
+    return whole * share * visibleKeys(attributes, load.context) / counted;
+  }
+
+  double bytesOf(const ir::Op& op, const StepLoad& load) const {
+    switch (op.kind) {
+    case OpKind::Embedding:
+      return load.tokens * rowBytes(op.operands[1]);
+    case OpKind::ExpertLinear:
+      return usedExperts(op, load.tokens) * rowBytes(op.operands[1]);
+    case OpKind::AttentionPaged:
+      return keyBytes(op, load);
+    case OpKind::CausalConvStep:
+    case OpKind::StateScanStep: // read and written
+      return parameterBytes(op) + 2 * load.sequences * rowBytes(op.results[1]);
+    default:
+      return parameterBytes(op);
+    }
+  }
+
+  double bytesOfValue(ValueId value) const {
+    return double(ir::localBytes(program, value));
+  }
+  /// The bytes of one index of the first dimension.
+  double rowBytes(ValueId value) const {
+    return bytesOfValue(value) / double(ir::localShape(program, value)[0]);
+  }
+
+  double parameterBytes(const ir::Op& op) const {
+    double bytes = 0;
+    for (ValueId operand : op.operands)
+      if (operand != ValueId::none &&
+          program[operand].kind == ir::ValueKind::parameter)
+        bytes += bytesOfValue(operand);
+    return bytes;
+  }
+
+  /// Reads what the sequences' tokens see, writes the new tokens.
+  double keyBytes(const ir::Op& op, const StepLoad& load) const {
+    const ops::AttentionAttributes attributes(op.attributes);
+    const double page = double(ir::localShape(program, op.results[1])[1]);
+    const double ofToken =
+        (rowBytes(op.results[1]) + rowBytes(op.results[2])) / page;
+    return ofToken * (load.tokens +
+                      load.sequences * visibleKeys(attributes, load.context));
+  }
+
+  /// The experts that at least one of the tokens chooses, on average.
+  /// x [groups, places, ...] has places for each choice of each token.
+  double usedExperts(const ir::Op& op, double count) const {
+    const double experts = double(ir::localShape(program, op.operands[1])[0]);
+    const double choices =
+        double(ir::localShape(program, op.operands[0])[1]) / tokens;
+    return experts *
+           (1 - std::pow(1 - std::min(1.0, choices / experts), count));
+  }
+
+  const ir::Module& program;
+  Device device;
+  double tokens; // of the widest step
+  double slots;
+  const ir::Function* step;
+};
+
+StepBound& operator+=(StepBound& sum, const StepBound& other) {
+  sum.seconds += other.seconds;
+  sum.computeSeconds += other.computeSeconds;
+  sum.memorySeconds += other.memorySeconds;
+  return sum;
+}
+
+} // namespace
+
+StepBound stepBound(const ir::Module& program, const recipe::Recipe& recipe,
+                    const StepLoad& load) {
+  return StepModel(program, recipe).bound(load);
+}
+
+ServingBounds servingBounds(const ir::Module& program,
+                            const recipe::Recipe& recipe, int64_t pages) {
+  const StepModel model(program, recipe);
+  const int64_t budget = recipe.integer("serve.token_budget");
+  const int64_t page = recipe.integer("serve.page");
+  ServingBounds bounds;
+  bounds.prompt = recipe.integer("serve.max_input");
+  for (int64_t done = 0; done < bounds.prompt; done += budget) {
+    const double tokens = double(std::min(budget, bounds.prompt - done));
+    bounds.prefill += model.bound({.tokens = tokens,
+                                   .rows = 1,
+                                   .sequences = 1,
+                                   .context = double(done) + tokens / 2});
+  }
+  bounds.context = std::max<int64_t>(1, recipe.integer("data.sequence") / 2);
+  bounds.single = model.bound({.context = double(bounds.context)});
+  bounds.sequences = recipe.integer("serve.max_batch");
+  if (pages > 0)
+    bounds.sequences = std::clamp<int64_t>(
+        pages / ((bounds.context + page - 1) / page), 1, bounds.sequences);
+  const double all = double(bounds.sequences);
+  bounds.full = model.bound({all, all, all, double(bounds.context)});
+  return bounds;
+}
+
+} // namespace recipec::cost

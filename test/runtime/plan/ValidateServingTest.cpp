@@ -1,0 +1,252 @@
+// The section `serving` of a plan: limits, buckets and the ops of steps are
+// refused where they do not fit together.
+
+#include "runtime/plan/PlanJson.h"
+#include "test/runtime/plan/SamplePlan.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+#include <string>
+
+namespace reciperun::plan {
+namespace {
+
+constexpr int64_t heads = 2, keyHeads = 1, width = 4, vocab = 16;
+
+std::string named(const char* role, int64_t tokens) {
+  return std::string(role) + "_" + std::to_string(tokens);
+}
+
+/// What all steps share.
+struct Shared {
+  int pages, keyPages, valuePages, inputs, states;
+};
+
+int added(Plan& plan, const std::string& name, DType type,
+          std::vector<int64_t> shape) {
+  return addBuffer(plan, name.c_str(), type, std::move(shape));
+}
+
+/// Appends a step: attention, a convolution, a scan, and the rows of a result.
+void addStep(Plan& plan, const Shared& shared, int64_t tokens) {
+  Serving& serving = *plan.serving;
+  Bucket bucket;
+  bucket.tokens = tokens;
+  bucket.rows = std::min(tokens, serving.maxBatch);
+  bucket.function = int(serving.buckets.size());
+  StepInputs& in = bucket.inputs;
+  in.tokens = added(plan, named("tokens", tokens), DType::i32, {1, tokens});
+  in.positions =
+      added(plan, named("positions", tokens), DType::i32, {1, tokens});
+  in.sequences =
+      added(plan, named("sequences", tokens), DType::i32, {1, tokens});
+  in.rows = added(plan, named("rows", tokens), DType::i32, {1, bucket.rows});
+  in.pages = shared.pages;
+  const DType T = DType::f32;
+  int q = added(plan, named("q", tokens), T, {1, tokens, heads, width});
+  int k = added(plan, named("k", tokens), T, {1, tokens, keyHeads, width});
+  int x = added(plan, named("x", tokens), T, {1, tokens, 1, 6});
+  int dt = added(plan, named("dt", tokens), T, {1, tokens, 1, 2});
+  int b = added(plan, named("b", tokens), T, {1, tokens, 1, 3});
+  int w = added(plan, named("w", tokens), T, {1, 6, 4});
+  int a = added(plan, named("a", tokens), T, {1, 2});
+  int y = added(plan, named("y", tokens), T, {1, tokens, vocab});
+  bucket.logits =
+      added(plan, named("logits", tokens), T, {1, bucket.rows, vocab});
+  plan.stages[0].functions.push_back(
+      {named("step", tokens),
+       {makeOp(OpKind::AttentionPaged, "attention",
+               {q, k, k, in.positions, in.sequences, in.pages},
+               {q, shared.keyPages, shared.valuePages}),
+        makeOp(OpKind::CausalConvStep, "conv",
+               {x, w, in.positions, in.sequences}, {x, shared.inputs}),
+        makeOp(OpKind::StateScanStep, "scan",
+               {x, dt, b, b, a, a, a, in.positions, in.sequences},
+               {x, shared.states}),
+        makeOp(OpKind::TakeRows, "rows", {y, in.rows}, {bucket.logits})}});
+  serving.buckets.push_back(bucket);
+}
+
+/// Serves 2 sequences of 5 tokens, in steps of 1, 2 and 4 tokens.
+Plan servingPlan() {
+  Plan plan = planOfOneStage();
+  plan.task = "serve";
+  plan.device = "cpu";
+  plan.data.vocab = vocab;
+  Serving& serving = plan.serving.emplace();
+  serving.maxBatch = 2;
+  serving.maxInput = serving.maxOutput = serving.maxTokens = 5;
+  serving.tokenBudget = 4;
+  serving.page = 2;
+  serving.pages = 4;
+  serving.hasStates = true;
+  serving.chunkedPrefill = true;
+  const DType T = DType::f32;
+  Shared shared;
+  shared.pages = added(plan, "pages", DType::i32, {2, 3});
+  shared.keyPages = added(plan, "k_pages", T, {4, 2, keyHeads, width});
+  shared.valuePages = added(plan, "v_pages", T, {4, 2, keyHeads, width});
+  shared.inputs = added(plan, "inputs", T, {2, 1, 6, 3});
+  shared.states = added(plan, "states", T, {2, 1, 6, 3});
+  for (int64_t tokens : {1, 2, 4})
+    addStep(plan, shared, tokens);
+  return plan;
+}
+
+std::string refusal(const std::function<void(Plan&)>& edit) {
+  Plan plan = servingPlan();
+  edit(plan);
+  return validate(plan).message();
+}
+
+void expectRefused(const std::function<void(Plan&)>& edit, const char* words) {
+  const std::string message = refusal(edit);
+  EXPECT_NE(message.find(words), std::string::npos) << message;
+}
+
+Op& opOf(Plan& plan, OpKind kind, size_t function = 2) {
+  for (Op& op : plan.stages[0].functions[function].ops)
+    if (op.kind == kind)
+      return op;
+  ADD_FAILURE() << "no such op";
+  return plan.stages[0].functions[function].ops[0];
+}
+
+std::vector<int64_t>& shapeOf(Plan& plan, int buffer) {
+  return plan.stages[0].buffers[size_t(buffer)].shape;
+}
+
+TEST(ValidateServing, takesWhatFits) {
+  EXPECT_EQ(refusal([](Plan&) {}), "");
+  EXPECT_EQ(refusal([](Plan& p) { p.task = "generate"; }), "");
+}
+
+TEST(ValidateServing, survivesJson) {
+  auto read = fromJson(toJson(servingPlan()));
+  ASSERT_TRUE(read) << read.message();
+  EXPECT_EQ(validate(*read).message(), "");
+  EXPECT_EQ(toJson(*read), toJson(servingPlan()));
+}
+
+TEST(ValidateServing, refusesOtherTasks) {
+  expectRefused([](Plan& p) { p.task = "sft"; }, "it serves, and its task");
+}
+
+TEST(ValidateServing, refusesLimitsThatDisagree) {
+  auto set = [](int64_t Serving::*limit, int64_t value) {
+    return [=](Plan& p) { (*p.serving).*limit = value; };
+  };
+  expectRefused(set(&Serving::maxTokens, 0), "`max_tokens` = 0");
+  expectRefused(set(&Serving::maxInput, 6), "`max_input` = 6");
+  expectRefused(set(&Serving::maxOutput, 0), "`max_output` = 0");
+  expectRefused(set(&Serving::tokenBudget, 0), "`token_budget` = 0");
+  expectRefused([](Plan& p) { p.serving->chunkedPrefill = false; },
+                "a prompt of 5 tokens does not fit in a step of 4");
+}
+
+TEST(ValidateServing, refusesACacheBelowASequence) {
+  expectRefused(
+      [](Plan& p) {
+        p.serving->pages = 2;
+        for (const char* name : {"k_pages", "v_pages"})
+          for (Buffer& buffer : p.stages[0].buffers)
+            if (buffer.name == name)
+              buffer.shape[0] = 2;
+      },
+      "its cache has 2 pages, and a sequence of 5 tokens needs 3");
+}
+
+TEST(ValidateServing, refusesToReusePagesBesideStates) {
+  expectRefused([](Plan& p) { p.serving->prefixCache = true; },
+                "it reuses pages of a model that has states");
+}
+
+TEST(ValidateServing, refusesBucketsOutOfOrder) {
+  expectRefused([](Plan& p) { p.serving->buckets.clear(); }, "no buckets");
+  expectRefused(
+      [](Plan& p) { std::swap(p.serving->buckets[0], p.serving->buckets[1]); },
+      "a bucket of 1 tokens follows one of 2");
+  expectRefused([](Plan& p) { p.serving->buckets.pop_back(); },
+                "its widest bucket is of 2 tokens");
+}
+
+TEST(ValidateServing, refusesBuffersOfAnotherSize) {
+  expectRefused([](Plan& p) { p.serving->buckets[1].function = 7; },
+                "the function of the bucket of 2 tokens is 7 of 3");
+  expectRefused([](Plan& p) { p.serving->buckets[2].rows = 4; },
+                "the number of rows of the bucket of 4 tokens is 4");
+  expectRefused([](Plan& p) { p.serving->buckets[1].inputs.tokens = -1; },
+                "`tokens` of the bucket of 2 tokens is buffer -1");
+  expectRefused(
+      [](Plan& p) {
+        p.serving->buckets[1].inputs.tokens =
+            p.serving->buckets[2].inputs.tokens;
+      },
+      "of shape [1, 4] instead of [1, 2]");
+  expectRefused([](Plan& p) { p.serving->buckets[1].inputs.pages = -1; },
+                "`pages` of the bucket of 2 tokens is buffer -1");
+  expectRefused([](Plan& p) { p.data.vocab = 15; }, "the logits of the bucket");
+}
+
+TEST(ValidateServing, refusesOpsThatReadOtherInputs) {
+  struct Read {
+    OpKind kind;
+    size_t operand;
+  };
+  for (Read read :
+       {Read{OpKind::AttentionPaged, 4}, Read{OpKind::CausalConvStep, 3},
+        Read{OpKind::StateScanStep, 8}})
+    expectRefused(
+        [&](Plan& p) {
+          Op& op = opOf(p, read.kind);
+          op.inputs[read.operand] = p.serving->buckets[2].inputs.tokens;
+        },
+        "reads other inputs than the bucket's");
+  expectRefused(
+      [](Plan& p) {
+        int other = addBuffer(p, "other", DType::i32, {1, 2});
+        opOf(p, OpKind::TakeRows).inputs[1] = other;
+      },
+      "reads other inputs than the bucket's");
+}
+
+TEST(ValidateServing, refusesPagesOfAnotherShape) {
+  auto pagesOf = [](Plan& p, size_t result) {
+    return opOf(p, OpKind::AttentionPaged).outputs[result];
+  };
+  for (size_t dimension : {0, 1, 2, 3})
+    expectRefused([&](Plan& p) { shapeOf(p, pagesOf(p, 1))[dimension] -= 1; },
+                  dimension == 2 ? "dimension below 1"
+                                 : "(attention_paged) wants");
+  expectRefused(
+      [&](Plan& p) {
+        p.serving->page = p.serving->pages = 0;
+        p.serving->hasStates = false;
+      },
+      "needs pages, and the plan has none");
+}
+
+TEST(ValidateServing, refusesStatesOfAnotherShape) {
+  for (OpKind kind : {OpKind::CausalConvStep, OpKind::StateScanStep})
+    for (size_t dimension : {0, 2, 3})
+      expectRefused(
+          [&](Plan& p) {
+            shapeOf(p, opOf(p, kind).outputs[1])[dimension] -= 1;
+          },
+          "wants [2, 1, 6, 3]");
+  expectRefused([](Plan& p) { p.serving.reset(); }, "the plan has none");
+}
+
+TEST(ValidateServing, refusesRowsOfAnotherWidth) {
+  expectRefused(
+      [](Plan& p) { shapeOf(p, opOf(p, OpKind::TakeRows).inputs[0])[2] = 15; },
+      "(take_rows) wants [1, 2, 15]");
+  expectRefused(
+      [](Plan& p) { shapeOf(p, opOf(p, OpKind::TakeRows).inputs[0]) = {64}; },
+      "takes rows of");
+}
+
+} // namespace
+} // namespace reciperun::plan
