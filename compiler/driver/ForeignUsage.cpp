@@ -153,7 +153,7 @@ std::vector<cli::ForeignCommand> foreignCommands() {
           {"generate", "reciperun generate"},
           {"infer", "reciperun generate"},
           {"inference", "reciperun generate"},
-          {"chat", "reciperun generate"},
+          {"chat", "reciperun chat"},
           {"eval", "reciperun eval"},
           {"evaluate", "reciperun eval"},
           {"test", "reciperun eval"},

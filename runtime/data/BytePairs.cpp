@@ -1,4 +1,4 @@
-// 1. A word's bytes become a doubly linked list of symbols.
+// 1. A word's bytes or characters become a doubly linked list of symbols.
 // 2. A heap holds the adjacent pairs that can merge, by rank, then by offset.
 // 3. The best pair is merged; the pairs with its new neighbours enter the heap;
 //    entries whose symbols have changed meanwhile are skipped.
@@ -9,8 +9,10 @@
 
 #include "runtime/base/StopSignal.h"
 #include "runtime/data/ByteLevel.h"
+#include "runtime/data/Utf8.h"
 
 #include <algorithm>
+#include <cstdio>
 
 namespace reciperun::data {
 
@@ -29,6 +31,17 @@ bool occursInUtf8(int byte) {
   return byte < 0xC0 || (byte > 0xC1 && byte < 0xF5);
 }
 
+/// SentencePiece's token of a byte.
+std::string byteToken(int byte) {
+  char text[8];
+  std::snprintf(text, sizeof text, "<0x%02X>", byte);
+  return text;
+}
+
+bool isOneCharacter(std::string_view token) {
+  return !token.empty() && utf8UnitAt(token, 0).bytes == token.size();
+}
+
 Status absent(const std::string& token, size_t merge) {
   return Status::error("merge " + std::to_string(merge + 1) + " names `" +
                        token + "`, which `model.vocab` lacks");
@@ -38,6 +51,7 @@ Status absent(const std::string& token, size_t merge) {
 
 Expected<BytePairs> BytePairs::build(const BytePairRules& rules) {
   BytePairs pairs;
+  pairs.isOfCharacters = rules.isOfCharacters;
   pairs.ignoreMerges = rules.ignoreMerges;
   pairs.fuseUnknown = rules.fuseUnknown;
   pairs.unknown = rules.unknown;
@@ -48,10 +62,15 @@ Expected<BytePairs> BytePairs::build(const BytePairRules& rules) {
   };
   for (int byte = 0; byte < 256; ++byte) {
     const char c = static_cast<char>(byte);
-    pairs.byteTokens[byte] = idOf(byteLevelToken({&c, 1}));
+    pairs.byteTokens[byte] =
+        idOf(rules.isOfCharacters ? byteToken(byte) : byteLevelToken({&c, 1}));
     if (pairs.byteTokens[byte] < 0 && occursInUtf8(byte))
       ++pairs.missing;
   }
+  if (rules.isOfCharacters)
+    for (const auto& [token, id] : rules.vocabulary)
+      if (isOneCharacter(token))
+        pairs.characters.emplace(token, id);
   for (size_t i = 0; i < rules.merges.size(); ++i) {
     const auto& [left, right] = rules.merges[i];
     for (const std::string& token : {left, right, left + right})
@@ -63,7 +82,8 @@ Expected<BytePairs> BytePairs::build(const BytePairRules& rules) {
   }
   if (rules.ignoreMerges)
     for (const auto& [token, id] : rules.vocabulary)
-      if (const auto bytes = byteLevelBytes(token))
+      if (const auto bytes =
+              rules.isOfCharacters ? token : byteLevelBytes(token))
         pairs.wholeWords.emplace(*bytes, id);
   return pairs;
 }
@@ -95,8 +115,31 @@ const BytePairs::Merge* BytePairs::mergeOf(int32_t left, int32_t right) const {
   return found == merges.end() ? nullptr : &found->second;
 }
 
-void BytePairs::symbolsOf(std::string_view word,
-                          std::vector<Symbol>& symbols) const {
+void BytePairs::characterSymbols(std::string_view word,
+                                 std::vector<Symbol>& symbols) const {
+  bool afterUnknown = false;
+  while (!word.empty()) {
+    const std::string_view character =
+        word.substr(0, utf8UnitAt(word, 0).bytes);
+    word.remove_prefix(character.size());
+    const auto found = characters.find(character);
+    const bool hasBytes =
+        std::all_of(character.begin(), character.end(), [&](char c) {
+          return byteTokens[static_cast<uint8_t>(c)] >= 0;
+        });
+    if (found != characters.end())
+      symbols.push_back({found->second});
+    else if (hasBytes)
+      for (char c : character)
+        symbols.push_back({byteTokens[static_cast<uint8_t>(c)]});
+    else if (unknown >= 0 && !(fuseUnknown && afterUnknown))
+      symbols.push_back({unknown});
+    afterUnknown = found == characters.end() && !hasBytes;
+  }
+}
+
+void BytePairs::byteSymbols(std::string_view word,
+                            std::vector<Symbol>& symbols) const {
   bool afterUnknown = false;
   for (char c : word) {
     const int32_t token = byteTokens[static_cast<uint8_t>(c)];
@@ -107,6 +150,14 @@ void BytePairs::symbolsOf(std::string_view word,
       symbols.push_back({isUnknown ? unknown : token});
     afterUnknown = isUnknown;
   }
+}
+
+void BytePairs::symbolsOf(std::string_view word,
+                          std::vector<Symbol>& symbols) const {
+  if (isOfCharacters)
+    characterSymbols(word, symbols);
+  else
+    byteSymbols(word, symbols);
   const int count = static_cast<int>(symbols.size());
   for (int i = 0; i < count; ++i) {
     symbols[i].previous = i - 1;

@@ -27,10 +27,14 @@ struct TextHash {
 template <class T>
 using TextMap = std::unordered_map<std::string, T, TextHash, std::equal_to<>>;
 
-/// The BPE model of a tokenizer.json. Tokens are in the byte-level alphabet.
+/// The BPE model of a tokenizer.json.
 struct BytePairRules {
   TextMap<int32_t> vocabulary;
   std::vector<std::pair<std::string, std::string>> merges; // by rank
+  /// Words are split into characters, and those without a token into the bytes
+  /// `<0x00>` to `<0xFF>` (SentencePiece). Otherwise tokens are in the
+  /// byte-level alphabet, and words are split into bytes.
+  bool isOfCharacters = false;
   bool ignoreMerges = false; // a word that is a token is not split
   bool fuseUnknown = false;
   int32_t unknown = -1; // replaces bytes without a token; -1: drop them
@@ -42,10 +46,10 @@ public:
   /// Fails when a merge names a token that the vocabulary lacks.
   static Expected<BytePairs> build(const BytePairRules& rules);
 
-  /// Appends the ids of a word given as plain bytes.
+  /// Appends the ids of a word, which is UTF-8.
   void encode(std::string_view word, std::vector<int32_t>& ids) const;
 
-  /// Appends the ids of single bytes.
+  /// Appends the ids of single bytes or characters, without merges.
   void spell(std::string_view bytes, std::vector<int32_t>& ids) const;
 
   /// The number of bytes that occur in UTF-8 and have no token of their own.
@@ -71,12 +75,17 @@ private:
 
   const Merge* mergeOf(int32_t left, int32_t right) const;
   void symbolsOf(std::string_view word, std::vector<Symbol>& symbols) const;
+  void characterSymbols(std::string_view word,
+                        std::vector<Symbol>& symbols) const;
+  void byteSymbols(std::string_view word, std::vector<Symbol>& symbols) const;
   void mergeAll(std::vector<Symbol>& symbols) const;
   void encodeUncached(std::string_view word, std::vector<int32_t>& ids) const;
 
   std::array<int32_t, 256> byteTokens{};
+  TextMap<int32_t> characters; // tokens of one character
+  bool isOfCharacters = false;
   std::unordered_map<uint64_t, Merge> merges; // by left << 32 | right
-  TextMap<int32_t> wholeWords;                // by plain bytes
+  TextMap<int32_t> wholeWords;                // by the text of a word
   bool ignoreMerges = false;
   bool fuseUnknown = false;
   int32_t unknown = -1;

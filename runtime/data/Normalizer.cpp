@@ -124,4 +124,40 @@ Expected<std::string> normalize(NormalizationForm form, std::string_view text) {
 
 #endif
 
+static std::string replaceAll(std::string_view text, const std::string& what,
+                              const std::string& with) {
+  std::string replaced;
+  replaced.reserve(text.size());
+  for (size_t at = text.find(what); at != text.npos; at = text.find(what)) {
+    replaced += text.substr(0, at);
+    replaced += with;
+    text.remove_prefix(at + what.size());
+  }
+  replaced += text;
+  return replaced;
+}
+
+Expected<std::string> normalize(const std::vector<NormalizerStep>& steps,
+                                std::string_view text) {
+  std::string normal(text);
+  for (const NormalizerStep& step : steps) {
+    switch (step.kind) {
+    case NormalizerStep::Kind::form: {
+      Expected<std::string> made = normalize(step.form, normal);
+      RECIPERUN_TRY(made);
+      normal = *std::move(made);
+      break;
+    }
+    case NormalizerStep::Kind::prepend:
+      if (!normal.empty())
+        normal.insert(0, step.with);
+      break;
+    case NormalizerStep::Kind::replace:
+      normal = replaceAll(normal, step.what, step.with);
+      break;
+    }
+  }
+  return normal;
+}
+
 } // namespace reciperun::data

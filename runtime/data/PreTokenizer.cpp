@@ -71,12 +71,32 @@ private:
 } // namespace
 
 PreTokenizer::PreTokenizer(std::vector<SplitStep> steps, bool addPrefixSpace,
-                           size_t prefixAfter)
+                           size_t prefixAfter,
+                           std::optional<PrependScheme> scheme)
     : steps(std::move(steps)), addPrefixSpace(addPrefixSpace),
-      prefixAfter(prefixAfter) {}
+      prefixAfter(prefixAfter), scheme(scheme) {}
 
-Status PreTokenizer::run(std::string_view text, const WordSink& sink) const {
-  return text.empty() ? Status::ok() : cut(0, text, sink);
+Status PreTokenizer::run(std::string_view text, bool isFirst,
+                         const WordSink& sink) const {
+  if (text.empty())
+    return {};
+  return scheme ? cut(0, withMetaspaces(text, isFirst), sink)
+                : cut(0, text, sink);
+}
+
+std::string PreTokenizer::withMetaspaces(std::string_view text,
+                                         bool isFirst) const {
+  std::string replaced;
+  const bool prepends = *scheme == PrependScheme::always ||
+                        (*scheme == PrependScheme::first && isFirst);
+  if (prepends && !text.starts_with(' ') && !text.starts_with(metaspace))
+    replaced += metaspace;
+  for (const char c : text)
+    if (c == ' ')
+      replaced += metaspace;
+    else
+      replaced += c;
+  return replaced;
 }
 
 Status PreTokenizer::cut(size_t step, std::string_view word,

@@ -4,7 +4,8 @@
 
 namespace reciperun::data {
 
-TextEncoder::TextEncoder(const plan::Data& data, const Tokenizer& tokenizer)
+TextEncoder::TextEncoder(const plan::Data& data, const Tokenizer& tokenizer,
+                         std::span<const int32_t> more)
     : tokenizer(tokenizer), hidden(size_t(tokenizer.size())) {
   if (data.specialTokens)
     return;
@@ -13,12 +14,14 @@ TextEncoder::TextEncoder(const plan::Data& data, const Tokenizer& tokenizer)
   for (const std::string& words : {data.chat.before, data.chat.after})
     if (const auto ids = tokenizer.encode(words))
       hideAdded(*ids);
-  hideAdded({int32_t(data.bosToken), int32_t(data.eosToken)});
+  const int32_t ends[] = {int32_t(data.bosToken), int32_t(data.eosToken)};
+  hideAdded(ends);
+  hideAdded(more);
 }
 
 /// Hides added tokens. Tokens of the vocabulary that are not added are ordinary
 /// words and stay visible; so do added tokens of white space.
-void TextEncoder::hideAdded(const std::vector<int32_t>& ids) {
+void TextEncoder::hideAdded(std::span<const int32_t> ids) {
   for (int32_t id : ids)
     if (tokenizer.isAdded(id) &&
         tokenizer.bytesOf(id).find_first_not_of(" \t\r\n") != std::string::npos)
@@ -30,19 +33,21 @@ TextEncoder::recipeText(std::string_view text) const {
   return tokenizer.encode(text);
 }
 
-Expected<std::vector<int32_t>>
-TextEncoder::userText(std::string_view text) const {
+Expected<std::vector<int32_t>> TextEncoder::userText(std::string_view text,
+                                                     bool continues) const {
   std::vector<int32_t> ids;
-  RECIPERUN_TRY(userText(text, [&](std::span<const int32_t> some) {
+  const auto append = [&](std::span<const int32_t> some) {
     ids.insert(ids.end(), some.begin(), some.end());
     return Status::ok();
-  }));
+  };
+  RECIPERUN_TRY(userText(text, append, continues));
   return ids;
 }
 
 Status TextEncoder::userText(std::string_view text,
-                             const Tokenizer::IdSink& sink) const {
-  return tokenizer.encode(text, hidden, sink);
+                             const Tokenizer::IdSink& sink,
+                             bool continues) const {
+  return tokenizer.encode(text, hidden, sink, continues);
 }
 
 std::string tooLargeId(const plan::Data& data, const Tokenizer& tokenizer,

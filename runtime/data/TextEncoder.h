@@ -11,6 +11,7 @@
 #include "runtime/plan/Plan.h"
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,19 +21,26 @@ namespace reciperun::data {
 class TextEncoder {
 public:
   /// Control tokens are the tokenizer's special tokens, the tokens of the chat
-  /// template, and the model's `bos_token` and `eos_token`. Both arguments must
-  /// outlive the object.
-  TextEncoder(const plan::Data& data, const Tokenizer& tokenizer);
+  /// template, the model's `bos_token` and `eos_token`, and the added tokens
+  /// among the ids `more`. The tokenizer must outlive the object.
+  TextEncoder(const plan::Data& data, const Tokenizer& tokenizer,
+              std::span<const int32_t> more = {});
 
   /// The ids of recipe text.
   Expected<std::vector<int32_t>> recipeText(std::string_view text) const;
-  /// The ids of user text, without control tokens.
-  Expected<std::vector<int32_t>> userText(std::string_view text) const;
+  /// The ids of user text, without control tokens; `continues` as for
+  /// Tokenizer::encode.
+  Expected<std::vector<int32_t>> userText(std::string_view text,
+                                          bool continues = false) const;
   /// Passes the ids of user text to `sink` in chunks.
-  Status userText(std::string_view text, const Tokenizer::IdSink& sink) const;
+  Status userText(std::string_view text, const Tokenizer::IdSink& sink,
+                  bool continues = false) const;
+
+  /// Whether each id is a control token; all false with `data.special_tokens`.
+  const std::vector<bool>& controlTokens() const { return hidden; }
 
 private:
-  void hideAdded(const std::vector<int32_t>& ids);
+  void hideAdded(std::span<const int32_t> ids);
 
   const Tokenizer& tokenizer;
   std::vector<bool> hidden; // by id

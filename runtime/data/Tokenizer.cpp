@@ -12,6 +12,7 @@
 #include "runtime/data/Utf8.h"
 
 #include <algorithm>
+#include <cstdio>
 
 namespace reciperun::data {
 
@@ -26,8 +27,7 @@ static Status normalizeContents(TokenizerParts& parts) {
   for (AddedToken& token : parts.added) {
     if (!token.normalized)
       continue;
-    Expected<std::string> content =
-        normalize(parts.normalization, token.content);
+    Expected<std::string> content = normalize(parts.normalizer, token.content);
     RECIPERUN_TRY(content);
     token.content = std::move(*content);
   }
@@ -42,6 +42,7 @@ Expected<Tokenizer> Tokenizer::parse(std::string text,
   Expected<TokenizerParts> parts = readTokenizerJson(text);
   if (!parts)
     return within(parts.status());
+  std::vector<AddedToken> added = parts->added;
   if (Status status = normalizeContents(*parts); !status.isOk())
     return within(status);
   Expected<BytePairs> pairs = BytePairs::build(parts->rules);
@@ -56,33 +57,54 @@ Expected<Tokenizer> Tokenizer::parse(std::string text,
   Expected<AddedTokens> normalizedTokens =
       AddedTokens::build(std::move(normalized));
   RECIPERUN_TRY(normalizedTokens);
-  return Tokenizer(std::move(*parts), std::move(*pairs), std::move(*rawTokens),
-                   std::move(*normalizedTokens), std::move(text));
+  Tokenizer made(std::move(*parts), std::move(*pairs), std::move(*rawTokens),
+                 std::move(*normalizedTokens), std::move(text));
+  made.added = std::move(added);
+  return made;
 }
 
 Tokenizer::Tokenizer(TokenizerParts parts, BytePairs pairs, AddedTokens raw,
                      AddedTokens normalized, std::string text)
-    : normalization(parts.normalization),
+    : normalizer(std::move(parts.normalizer)),
       preTokenizer(std::move(parts.steps), parts.addPrefixSpace,
-                   parts.prefixAfter),
+                   parts.prefixAfter, parts.scheme),
       pairs(std::move(pairs)), rawTokens(std::move(raw)),
       normalizedTokens(std::move(normalized)), before(parts.before),
-      after(parts.after), text(std::move(text)) {
+      after(parts.after), leading(parts.leading), text(std::move(text)) {
   collectTokens(parts);
   ids = std::move(parts.rules.vocabulary);
   for (const AddedToken& token : parts.added)
     ids.emplace(token.content, token.id);
 }
 
+/// The bytes of a token of SentencePiece: `<0x0A>` is a byte, a metaspace is a
+/// space.
+static std::string sentencePieceBytes(const std::string& spelling) {
+  int byte = 0, end = 0;
+  if (spelling.size() == 6 &&
+      std::sscanf(spelling.c_str(), "<0x%2X>%n", &byte, &end) == 1 && end == 6)
+    return std::string(1, static_cast<char>(byte));
+  std::string bytes;
+  std::string_view rest = spelling;
+  while (!rest.empty()) {
+    const bool isSpace = rest.starts_with(metaspace);
+    bytes += isSpace ? ' ' : rest.front();
+    rest.remove_prefix(isSpace ? metaspace.size() : 1);
+  }
+  return bytes;
+}
+
 void Tokenizer::collectTokens(const TokenizerParts& parts) {
+  const bool isOfCharacters = parts.rules.isOfCharacters;
   // A token outside the byte-level alphabet decodes to its own spelling.
   const auto put = [&](int32_t id, Token token) {
     if (static_cast<size_t>(id) >= tokens.size())
       tokens.resize(id + 1);
     tokens[id] = std::move(token);
   };
-  const auto bytes = [](const std::string& spelling) {
-    return byteLevelBytes(spelling).value_or(spelling);
+  const auto bytes = [&](const std::string& spelling) {
+    return isOfCharacters ? sentencePieceBytes(spelling)
+                          : byteLevelBytes(spelling).value_or(spelling);
   };
   for (const auto& [spelling, id] : parts.rules.vocabulary)
     put(id, {bytes(spelling), false, false});
@@ -121,8 +143,8 @@ Expected<std::vector<int32_t>> Tokenizer::encode(std::string_view given,
 }
 
 Status Tokenizer::encode(std::string_view given,
-                         const std::vector<bool>& hidden,
-                         const IdSink& sink) const {
+                         const std::vector<bool>& hidden, const IdSink& sink,
+                         bool continues) const {
   std::string replaced;
   if (firstIllFormed(given) != std::string_view::npos) {
     replaced = replaceIllFormed(given);
@@ -135,16 +157,17 @@ Status Tokenizer::encode(std::string_view given,
     if (part.id >= 0)
       encoding.ids.push_back(part.id);
     else
-      RECIPERUN_TRY(encodeNormalized(part.text, encoding));
+      RECIPERUN_TRY(encodeNormalized(
+          part.text, !continues && part.text.data() == given.data(), encoding));
   }
   return encoding.giveAbove(0);
 }
 
-Status Tokenizer::encodeNormalized(std::string_view piece,
+Status Tokenizer::encodeNormalized(std::string_view piece, bool isFirst,
                                    Encoding& encoding) const {
   std::string normal;
-  if (normalization != NormalizationForm::none) {
-    Expected<std::string> made = normalize(normalization, piece);
+  if (!normalizer.empty()) {
+    Expected<std::string> made = normalize(normalizer, piece);
     RECIPERUN_TRY(made);
     piece = normal = *std::move(made);
   }
@@ -154,15 +177,16 @@ Status Tokenizer::encodeNormalized(std::string_view piece,
     if (part.id >= 0)
       encoding.ids.push_back(part.id);
     else
-      RECIPERUN_TRY(encodePlain(part.text, encoding));
+      RECIPERUN_TRY(encodePlain(
+          part.text, isFirst && part.text.data() == piece.data(), encoding));
   }
   return {};
 }
 
-Status Tokenizer::encodePlain(std::string_view piece,
+Status Tokenizer::encodePlain(std::string_view piece, bool isFirst,
                               Encoding& encoding) const {
   constexpr size_t kept = 1 << 14; // ids
-  return preTokenizer.run(piece, [&](std::string_view word) {
+  return preTokenizer.run(piece, isFirst, [&](std::string_view word) {
     const size_t first = encoding.ids.size();
     pairs.encode(word, encoding.ids);
     if (!encoding.hidden.empty())
@@ -192,9 +216,13 @@ void Tokenizer::spellHidden(size_t first, const std::vector<bool>& hidden,
 std::string Tokenizer::decode(std::span<const int32_t> list,
                               bool skipSpecial) const {
   std::string bytes;
-  for (int32_t id : list)
-    if (!skipSpecial || !isSpecial(id))
-      bytes += bytesOf(id);
+  bool isFirst = true;
+  for (int32_t id : list) {
+    if (skipSpecial && isSpecial(id))
+      continue;
+    bytes += isFirst ? firstBytesOf(id) : bytesOf(id);
+    isFirst = false;
+  }
   return replaceIllFormed(bytes);
 }
 
@@ -208,6 +236,15 @@ const std::string& Tokenizer::bytesOf(int32_t id) const {
   return id < 0 || id >= size() ? none : tokens[id].bytes;
 }
 
+std::string Tokenizer::firstBytesOf(int32_t id) const {
+  std::string bytes = bytesOf(id);
+  if (leading == LeadingSpace::firstToken)
+    std::erase(bytes, ' ');
+  if (leading == LeadingSpace::one && bytes.starts_with(' '))
+    bytes.erase(0, 1);
+  return bytes;
+}
+
 bool Tokenizer::isSpecial(int32_t id) const {
   return id >= 0 && id < size() && tokens[id].special;
 }
@@ -219,7 +256,8 @@ bool Tokenizer::isAdded(int32_t id) const {
 std::string StreamDecoder::next(int32_t id) {
   if (skipSpecial && tokenizer.isSpecial(id))
     return {};
-  pending += tokenizer.bytesOf(id);
+  pending += isFirst ? tokenizer.firstBytesOf(id) : tokenizer.bytesOf(id);
+  isFirst = false;
   const size_t whole = pending.size() - cutOffBytes(pending);
   std::string text =
       replaceIllFormed(std::string_view(pending).substr(0, whole));

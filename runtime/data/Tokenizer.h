@@ -1,5 +1,6 @@
-// Hugging Face's byte-level BPE tokenizers (GPT-2, Llama 3, Qwen, ...), read
-// from a tokenizer.json and applied exactly.
+// Hugging Face's BPE tokenizers, read from a tokenizer.json and applied
+// exactly: byte-level ones (GPT-2, Llama 3, Qwen, ...) and those of
+// SentencePiece with `byte_fallback` (Llama 2, Mistral, Gemma, ...).
 //
 // A text passes through: added tokens, normalizer, pre-tokenizer, merges,
 // post-processor. Settings for truncation and padding are ignored: the loader
@@ -16,6 +17,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -23,12 +25,21 @@
 
 namespace reciperun::data {
 
+/// What a decoder removes from the start of a text.
+enum class LeadingSpace {
+  kept,
+  one,       // one space (`Strip`)
+  firstToken // all spaces of the first token (`Metaspace`)
+};
+
 /// The validated contents of a tokenizer.json (see TokenizerJson.h).
 struct TokenizerParts {
-  NormalizationForm normalization = NormalizationForm::none;
+  std::vector<NormalizerStep> normalizer;
   std::vector<SplitStep> steps;
   bool addPrefixSpace = false;
   size_t prefixAfter = 0;
+  std::optional<PrependScheme> scheme; // of Metaspace
+  LeadingSpace leading = LeadingSpace::kept;
   BytePairRules rules;
   std::vector<AddedToken> added;
   /// The ids that the post-processor adds around a text.
@@ -39,7 +50,7 @@ struct TokenizerParts {
 class Tokenizer {
 public:
   /// Reads a tokenizer.json. Fails, naming the file, when it cannot be read, is
-  /// not a tokenizer, or is not of type byte-level BPE.
+  /// not a tokenizer, or is of another type.
   static Expected<Tokenizer> read(const std::string& path);
   /// Parses the contents of a tokenizer.json; `name` is used in messages.
   static Expected<Tokenizer> parse(std::string text, const std::string& name);
@@ -53,8 +64,10 @@ public:
   using IdSink = std::function<Status(std::span<const int32_t>)>;
   /// Passes the ids of a text to `sink` in chunks. Never emits a token whose id
   /// is `hidden`: text with its spelling is split into other tokens.
+  /// `continues` says that other text is before this one, for tokenizers that
+  /// add a space to the first text only.
   Status encode(std::string_view text, const std::vector<bool>& hidden,
-                const IdSink& sink) const;
+                const IdSink& sink, bool continues = false) const;
 
   /// The text of ids, always well-formed UTF-8. Ids without a token are
   /// skipped.
@@ -68,9 +81,14 @@ public:
   int32_t idOf(std::string_view token) const;
   /// The bytes of an id; they may end inside a code point.
   const std::string& bytesOf(int32_t id) const;
+  /// The bytes of the first id of a text, without the space that the decoder
+  /// removes.
+  std::string firstBytesOf(int32_t id) const;
   bool isSpecial(int32_t id) const;
   /// Whether the id is in the file's `added_tokens`.
   bool isAdded(int32_t id) const;
+  /// The file's `added_tokens`, in its spelling and order.
+  const std::vector<AddedToken>& addedTokens() const { return added; }
   /// The number of bytes that occur in UTF-8 but have no token. Texts lose
   /// them, as with `tokenizers`. 0 for a tokenizer trained on the whole
   /// alphabet.
@@ -89,17 +107,21 @@ private:
             AddedTokens normalized, std::string text);
   void collectTokens(const TokenizerParts& parts);
   struct Encoding;
-  Status encodeNormalized(std::string_view piece, Encoding& encoding) const;
-  Status encodePlain(std::string_view piece, Encoding& encoding) const;
+  Status encodeNormalized(std::string_view piece, bool isFirst,
+                          Encoding& encoding) const;
+  Status encodePlain(std::string_view piece, bool isFirst,
+                     Encoding& encoding) const;
   void spellHidden(size_t first, const std::vector<bool>& hidden,
                    std::vector<int32_t>& ids) const;
 
-  NormalizationForm normalization;
+  std::vector<NormalizerStep> normalizer;
   PreTokenizer preTokenizer;
   BytePairs pairs;
   AddedTokens rawTokens;        // matched in the original text
   AddedTokens normalizedTokens; // matched in the normalized text
+  std::vector<AddedToken> added;
   std::vector<int32_t> before, after;
+  LeadingSpace leading;
   std::vector<Token> tokens; // by id
   TextMap<int32_t> ids;
   std::string text;
@@ -119,6 +141,7 @@ public:
 private:
   const Tokenizer& tokenizer;
   bool skipSpecial;
+  bool isFirst = true; // the next id
   std::string pending;
 };
 

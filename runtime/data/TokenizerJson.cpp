@@ -1,9 +1,9 @@
 // Reads the members in the order in which they apply: added_tokens, normalizer,
 // pre_tokenizer, model, post_processor, decoder.
 //
-// Members have a `type`; reading stops with an error at a type that is not part
-// of byte-level BPE. Only functions of nlohmann/json that do not throw are
-// used.
+// Members have a `type`; reading stops with an error at a type that is part
+// neither of byte-level BPE nor of SentencePiece's BPE. Only functions of
+// nlohmann/json that do not throw are used.
 
 #include "runtime/data/TokenizerJson.h"
 
@@ -31,7 +31,9 @@ constexpr std::string_view gpt2Pattern =
 Status unsupported(const std::string& member, const std::string& type) {
   return Status::error("`" + member + "` is of type `" + type +
                        "`; supported are byte-level BPE tokenizers, as of "
-                       "GPT-2, Llama 3 and Qwen");
+                       "GPT-2, Llama 3 and Qwen, and those of SentencePiece "
+                       "with `byte_fallback`, as of Llama 2, Mistral and "
+                       "Gemma");
 }
 
 Status illTyped(const std::string& member, const std::string& expected) {
@@ -90,8 +92,7 @@ private:
     const std::string type = typeOf(model);
     if (type != "BPE" && !(type.empty() && model.contains("merges")))
       return unsupported("model", type);
-    if (flag(model, "byte_fallback", false))
-      return unsupported("model", "BPE with `byte_fallback` (SentencePiece)");
+    parts.rules.isOfCharacters = flag(model, "byte_fallback", false);
     for (const char* name : {"continuing_subword_prefix", "end_of_word_suffix"})
       if (!textOf(member(model, name)).empty())
         return unsupported("model", std::string("BPE with `") + name + "`");
@@ -194,6 +195,14 @@ private:
         RECIPERUN_TRY(readNormalizer(step));
       return {};
     }
+    if (type == "Prepend") {
+      parts.normalizer.push_back(
+          {.kind = NormalizerStep::Kind::prepend,
+           .with = textOf(member(normalizer, "prepend"))});
+      return {};
+    }
+    if (type == "Replace")
+      return readReplace(normalizer);
     static const std::pair<const char*, NormalizationForm> forms[] = {
         {"NFC", NormalizationForm::nfc},
         {"NFD", NormalizationForm::nfd},
@@ -202,27 +211,60 @@ private:
     for (const auto& [name, form] : forms) {
       if (type != name)
         continue;
-      if (parts.normalization != NormalizationForm::none)
-        return unsupported("normalizer", "two normalization forms");
-      parts.normalization = form;
+      parts.normalizer.push_back({.form = form});
       return checkNormalization(form);
     }
     return unsupported("normalizer", type);
   }
 
+  Status readReplace(const Json& step) {
+    const std::string what = stringPattern(step);
+    if (what.empty())
+      return unsupported("normalizer", "Replace without a text `String`");
+    parts.normalizer.push_back({.kind = NormalizerStep::Kind::replace,
+                                .what = what,
+                                .with = textOf(member(step, "content"))});
+    return {};
+  }
+
   Status readPreTokenizer() {
     const Json& pre = member(root, "pre_tokenizer");
     if (pre.is_null())
-      return unsupported("pre_tokenizer", "null");
+      return parts.rules.isOfCharacters ? Status::ok()
+                                        : unsupported("pre_tokenizer", "null");
+    if (typeOf(pre) == "Metaspace" && parts.rules.isOfCharacters)
+      return readMetaspace(pre);
     RECIPERUN_TRY(readPreStep(pre));
     if (parts.steps.size() > mostSteps)
       return Status::error("`pre_tokenizer` has " +
                            std::to_string(parts.steps.size()) +
                            " steps, more than the " +
                            std::to_string(mostSteps) + " that are supported");
-    if (!byteLevel)
+    if (byteLevel && parts.rules.isOfCharacters)
+      return unsupported("model", "BPE with `byte_fallback` behind ByteLevel");
+    if (!byteLevel && !parts.rules.isOfCharacters)
       return unsupported("pre_tokenizer", typeOf(pre) + " without ByteLevel");
     return {};
+  }
+
+  Status readMetaspace(const Json& step) {
+    if (textOf(member(step, "replacement")) != metaspace)
+      return unsupported("pre_tokenizer", "Metaspace with another character "
+                                          "than U+2581");
+    parts.scheme = schemeOf(step);
+    return flag(step, "split", true)
+               ? addStep(metaspace, SplitBehavior::mergedWithNext)
+               : Status::ok();
+  }
+
+  /// Old files have `add_prefix_space` in place of `prepend_scheme`.
+  static PrependScheme schemeOf(const Json& step) {
+    const std::string name = textOf(member(step, "prepend_scheme"));
+    if (name == "first")
+      return PrependScheme::first;
+    const bool isNever =
+        name.empty() ? !flag(step, "add_prefix_space", true) : name == "never";
+    return isNever ? PrependScheme::never : PrependScheme::always;
   }
 
   Status readPreStep(const Json& step) {
@@ -345,8 +387,11 @@ private:
     return {};
   }
 
-  /// A file without a decoder uses ByteLevel, the inverse of byte-level BPE.
+  /// A byte-level file without a decoder uses ByteLevel, the inverse of
+  /// byte-level BPE.
   Status readDecoder(const Json& decoder) {
+    if (parts.rules.isOfCharacters)
+      return readCharacterDecoder(decoder);
     if (decoder.is_null() || typeOf(decoder) == "ByteLevel")
       return {};
     if (typeOf(decoder) == "Sequence") {
@@ -355,6 +400,42 @@ private:
       return {};
     }
     return unsupported("decoder", typeOf(decoder));
+  }
+
+  /// The decoders of SentencePiece: Metaspace, or a sequence of Replace,
+  /// ByteFallback, Fuse and Strip.
+  Status readCharacterDecoder(const Json& decoder) {
+    const std::string type = typeOf(decoder);
+    if (type == "Sequence") {
+      for (const Json& step : member(decoder, "decoders"))
+        RECIPERUN_TRY(readCharacterDecoder(step));
+      return {};
+    }
+    if (type == "Metaspace") {
+      if (schemeOf(decoder) != PrependScheme::never)
+        parts.leading = LeadingSpace::firstToken;
+      return {};
+    }
+    if (type == "ByteFallback" || type == "Fuse")
+      return {};
+    if (type == "Replace" && stringPattern(decoder) == metaspace &&
+        textOf(member(decoder, "content")) == " ")
+      return {};
+    const Json& start = member(decoder, "start");
+    const Json& stop = member(decoder, "stop");
+    if (type == "Strip" && textOf(member(decoder, "content")) == " " &&
+        start == 1 && stop == 0) {
+      parts.leading = LeadingSpace::one;
+      return {};
+    }
+    return unsupported("decoder", type.empty() ? "null" : type);
+  }
+
+  /// The `String` of a step's pattern; empty when it has another one.
+  static std::string stringPattern(const Json& step) {
+    const Json& pattern = member(step, "pattern");
+    return pattern.is_object() ? textOf(member(pattern, "String"))
+                               : textOf(pattern);
   }
 
   const Json& root;

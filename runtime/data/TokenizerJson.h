@@ -9,8 +9,8 @@
 
 namespace reciperun::data {
 
-/// Fails when the text is not a tokenizer.json (naming the wrong member) or has
-/// a type other than byte-level BPE (naming that type and the supported ones).
+/// Fails when the text is not a tokenizer.json (naming the wrong member) or is
+/// of a type that is not supported (naming that type and the supported ones).
 Expected<TokenizerParts> readTokenizerJson(std::string_view text);
 
 } // namespace reciperun::data

@@ -6,9 +6,13 @@
 #include "runtime/train/Answers.h"
 
 #include "runtime/device/cpu/Threads.h"
-#include "runtime/serve/Generator.h"
+#include "runtime/serve/commands/BatchAnswers.h"
+#include "runtime/serve/engine/ModelFolder.h"
+#include "runtime/serve/prompts/PromptTokens.h"
 
 #include <cstdio>
+#include <utility>
+#include <vector>
 
 namespace reciperun::train {
 namespace {
@@ -24,6 +28,18 @@ void print(const char* label, const std::string& text) {
   std::printf("%s %s\n", label, shown.c_str());
 }
 
+/// Keeps all answers, by prompt.
+struct AnswerCollector : serve::AnswerSink {
+  explicit AnswerCollector(size_t prompts) : answers(prompts) {}
+  void piece(size_t, std::string_view) override {}
+  Status finished(size_t prompt, const serve::Answer& answer) override {
+    answers[prompt] = answer;
+    return Status::ok();
+  }
+
+  std::vector<serve::Answer> answers;
+};
+
 } // namespace
 
 Status answerPrompts(const plan::Plan& plan) {
@@ -35,15 +51,29 @@ Status answerPrompts(const plan::Plan& plan) {
                          "model, and `export.hf` is not set");
   Expected<int> threads = device::threadsOfProcess(/*sharing=*/1);
   RECIPERUN_TRY(threads);
-  auto generator = serve::Generator::open(plan.exchange.hf, *threads);
-  if (!generator)
-    return generator.status();
-  for (const std::string& prompt : prompts) {
-    auto answer = (*generator)->answer(prompt, serve::GenerateOptions());
-    if (!answer)
-      return answer.status().withContext("prompt `" + prompt + "`");
-    print("prompt:", prompt);
-    print("answer:", answer->text);
+  Expected<serve::ModelFolder> folder =
+      serve::readModelFolder(plan.exchange.hf);
+  RECIPERUN_TRY(folder);
+  if (!folder->tokenizer)
+    return Status::error("the model's folder holds no `tokenizer.json`");
+  auto tokens =
+      serve::PromptTokens::open(folder->path, folder->plan, *folder->tokenizer);
+  RECIPERUN_TRY(tokens);
+  auto engine = serve::openEngine(*folder, *threads);
+  RECIPERUN_TRY(engine);
+  std::vector<serve::Prompt> asked;
+  for (const std::string& prompt : prompts)
+    asked.push_back({prompt, "prompt `" + prompt + "`", {}, {}});
+  AnswerCollector collector(asked.size());
+  serve::BatchAnswers batch(**engine, *folder, *tokens);
+  RECIPERUN_TRY(batch.run(
+      asked, [](size_t) { return true; }, collector));
+  for (size_t i = 0; i < prompts.size(); ++i) {
+    const serve::Answer& answer = collector.answers[i];
+    if (answer.reason == serve::FinishReason::failed)
+      return Status::error(answer.error).withContext(asked[i].place);
+    print("prompt:", prompts[i]);
+    print("answer:", answer.text);
     std::fflush(stdout);
   }
   return Status::ok();

@@ -8,7 +8,9 @@
 #include "runtime/cli/Spelling.h"
 #include "runtime/exec/Devices.h"
 #include "runtime/plan/Plan.h"
-#include "runtime/serve/GenerateCommand.h"
+#include "runtime/serve/bench/BenchCommand.h"
+#include "runtime/serve/commands/ChatCommand.h"
+#include "runtime/serve/commands/GenerateCommand.h"
 #include "runtime/train/Exceptions.h"
 
 #include <algorithm>
@@ -69,6 +71,11 @@ constexpr ForeignOption foreignOptions[] = {
     {"generate", "--checkpoint",
      "name the folder of an exported model as the first argument; `reciperun "
      "convert CHECKPOINT DIR` writes one"},
+    {"chat", "--prompt", "messages come from the terminal, or through a pipe"},
+    {"chat", "--max-length", "that is `--max-tokens` here"},
+    {"chat", "--max-new-tokens", "that is `--max-tokens` here"},
+    {"chat", "--model", "the model's folder is the first argument"},
+    {"chat", "--system-prompt", "that is `--system` here"},
     {"convert", "--format", "that is `--to` here"},
     {"convert", "--output", "the target is the second argument"},
     {"prune", "--keep-best", "that is `--keep-top` here"},
@@ -108,7 +115,6 @@ std::vector<cli::ForeignCommand> foreignCommands() {
           {"infer", "reciperun generate"},
           {"inference", "reciperun generate"},
           {"predict", "reciperun generate"},
-          {"chat", "reciperun generate DIR --prompt TEXT"},
           {"export", "reciperun convert"},
           {"merge", "reciperun convert"},
           {"list", "reciperun checkpoint list"},
@@ -116,6 +122,8 @@ std::vector<cli::ForeignCommand> foreignCommands() {
           {"verify", "reciperun checkpoint verify"},
           {"prune", "reciperun checkpoint prune"},
           {"diff", "reciperun checkpoint diff"},
+          {"benchmark", "reciperun bench serve"},
+          {"throughput", "reciperun bench serve"},
           {"version", "reciperun --version"},
           {"resume", "", std::string(resumes)},
           {"serve", "",
@@ -157,6 +165,7 @@ cli::Program describeProgram() {
           .notes = "Exit codes: 0 done, 1 failed, 2 wrong usage, 128 + n ended "
                    "by signal n after the step in progress.",
           .commands = {trainCommand(), evalCommand(), serve::generateCommand(),
+                       serve::chatCommand(), serve::benchCommand(),
                        convertCommand(), checkpointCommand()},
           .foreignCommands = foreignCommands(),
           .version = versionText,

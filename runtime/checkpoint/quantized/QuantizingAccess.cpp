@@ -2,6 +2,8 @@
 
 #include "runtime/checkpoint/quantized/QuantizingAccess.h"
 
+#include "runtime/plan/RegionShards.h"
+
 #include <cassert>
 #include <cstring>
 #include <vector>

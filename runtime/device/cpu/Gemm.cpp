@@ -1,7 +1,8 @@
-// Matmuls: oneDNN's matmul with its primitives cached by shape, and a blocked
-// loop for f64.
+// Matmuls: our own loops for few rows, oneDNN's matmul with its primitives
+// cached by shape for others, and a blocked loop for f64.
 //
-// 1. Look the shape up. For a new shape describe A, B and C by strides and
+// 1. Run few rows by NarrowMatmul.cpp. Otherwise look the shape up. For a new
+// shape describe A, B and C by strides and
 //    create the primitive, with a scratch buffer that we own.
 // 2. Grow the shared scratch to the size that the primitive asks for.
 // 3. Run it on the caller's pointers. Processors without AVX-512, for which
@@ -13,6 +14,7 @@
 
 #include "runtime/device/BFloat16.h"
 #include "runtime/device/cpu/AlignedBuffer.h"
+#include "runtime/device/cpu/NarrowMatmul.h"
 #include "runtime/device/cpu/Parallel.h"
 #include "runtime/device/cpu/TileMatmul.h"
 
@@ -154,6 +156,7 @@ struct Gemm::Library {
   std::map<Shape, Matmul> products;
   AlignedBuffer scratch;
   AlignedBuffer wideA, wideB, wideC; // f32 copies of bf16 operands
+  AlignedBuffer packed;              // A of narrowMatmul
   size_t scratchBytes = 0;
 
   const Matmul& find(const Shape& shape) {
@@ -214,6 +217,10 @@ Status Gemm::run(const Shape& shape, const void* a, const void* b, void* c) {
     multiplyDouble(shape, static_cast<const double*>(a),
                    static_cast<const double*>(b), static_cast<double*>(c),
                    threads);
+    return Status::ok();
+  }
+  if (isNarrow(shape)) {
+    narrowMatmul(shape, a, b, c, library->packed, threads);
     return Status::ok();
   }
   // oneDNN fixes a primitive's thread count when it creates the primitive, and

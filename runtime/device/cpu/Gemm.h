@@ -1,10 +1,11 @@
-// Matmuls by oneDNN: C = alpha op(A) op(B), or C += alpha op(A) op(B).
+// Matmuls: C = alpha op(A) op(B), or C += alpha op(A) op(B).
 //
-// Matrices are row-major and contiguous. A primitive is created once for each
-// distinct Shape and cached. All primitives share one scratch buffer, sized for
-// the largest of them (a few MiB: copies of panels, see oneDNN's brgemm
-// matmul). oneDNN lacks f64; a simple blocked loop replaces it and serves to
-// check gradients.
+// Matrices are row-major and contiguous. Few rows of A by a transposed B are
+// run by NarrowMatmul.h, other matmuls by oneDNN. A primitive is created once
+// for each distinct Shape and cached. All primitives share one scratch buffer,
+// sized for the largest of them (a few MiB: copies of panels, see oneDNN's
+// brgemm matmul). oneDNN lacks f64; a simple blocked loop replaces it and
+// serves to check gradients.
 
 #ifndef RECIPERUN_DEVICE_CPU_GEMM_H
 #define RECIPERUN_DEVICE_CPU_GEMM_H

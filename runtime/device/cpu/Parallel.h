@@ -21,6 +21,13 @@ inline void useThreads(int threads) {
   omp_set_num_threads(threads);
 }
 
+/// The threads for work of `steps` multiply-adds: one where the work is done
+/// before other threads wake up.
+inline int threadsFor(int threads, int64_t steps) {
+  constexpr int64_t small = 1 << 16;
+  return steps < small ? 1 : threads;
+}
+
 /// Calls body(begin, end) on pieces that cover [0, count). A piece begins at a
 /// multiple of `grain`; a range of one grain stays on the calling thread.
 template <class Body>

@@ -16,8 +16,7 @@
 #ifndef RECIPERUN_KERNELS_ATTENTION_ATTENTIONFORWARDBF16_CUH
 #define RECIPERUN_KERNELS_ATTENTION_ATTENTIONFORWARDBF16_CUH
 
-#include "runtime/kernels/attention/AttentionShape.cuh"
-#include "runtime/kernels/common/MatrixFragments.cuh"
+#include "runtime/kernels/attention/AttentionForwardTiles.cuh"
 
 namespace reciperun::kernels::cuda {
 
@@ -32,35 +31,25 @@ struct ForwardData {
   bool isFirst = false; // whether this is the first block
 };
 
-/// One thread block's work. `width` is the head's, padded to a multiple of 64.
-/// Wide heads leave registers for one strip only.
-template <int width> class ForwardBlock {
+/// One thread block's work.
+template <int width> class ForwardBlock : private ForwardTiles<width> {
+  using Tiles = ForwardTiles<width>;
+  using typename Tiles::Scores;
+
 public:
-  static constexpr int threads = 128;
-  static constexpr int strips = width <= 128 ? 2 : 1;
-  static constexpr int blockQueries = 64 * strips;
-  static constexpr int sharedBytes =
-      (blockQueries + 2 * tileTokens) * Tile<width>::rowBytes +
-      tileTokens * int(sizeof(KeyToken));
+  using Tiles::blockQueries, Tiles::sharedBytes, Tiles::threads;
 
   __device__ ForwardBlock(const AttentionShape& shape, const ForwardData& data,
                           char* shared)
-      : shape(shape), data(data), queryTile{reinterpret_cast<Bf16*>(shared)},
-        keyTile{queryTile.data + blockQueries * width}, valueTile{keyTile.data +
-                                                                  tileTokens *
-                                                                      width},
-        keyTokens(
-            reinterpret_cast<KeyToken*>(valueTile.data + tileTokens * width)),
-        lane(int(threadIdx.x) % 32), sequence(int(blockIdx.z)),
+      : Tiles(shared), shape(shape), data(data), sequence(int(blockIdx.z)),
         head(int(blockIdx.y)),
         // The last queries first: they see the most keys.
         firstQuery((int(gridDim.x) - 1 - int(blockIdx.x)) * blockQueries),
-        warpRow(int(threadIdx.x) / 32 * 16 * strips),
         queries(shape.queries.of(sequence)), keys(shape.keys.of(sequence)),
         bounds(boundsOf(queries, firstQuery / tileTokens, strips)) {}
 
   __device__ void run() {
-    clear();
+    this->clear();
     int tile = next(0);
     fill<blockQueries, threads>(
         queryTile,
@@ -75,8 +64,8 @@ public:
       __syncthreads();
       fillSide(valueTile, data.v, tile);
       commitCopies();
-      float scores[strips][keyColumns][4] = {};
-      score(scores);
+      Scores scores = {};
+      this->score(scores);
       mask(tile, scores);
       const int following = next(tile + 1);
       waitForCopies<0>();
@@ -84,8 +73,8 @@ public:
       if (following < keys.tiles())
         fillKeys(following);
       commitCopies();
-      absorb(scores);
-      accumulate(scores);
+      this->absorb(scores);
+      this->accumulate(scores);
       tile = following;
     }
     waitForCopies<0>();
@@ -93,20 +82,9 @@ public:
   }
 
 private:
-  static constexpr int keyColumns = tileTokens / 8, outColumns = width / 8;
-
-  __device__ __forceinline__ void clear() {
-#pragma unroll
-    for (int s = 0; s < strips; ++s) {
-      maximum[s][0] = maximum[s][1] = nothingSeenYet;
-      sum[s][0] = sum[s][1] = 0;
-#pragma unroll
-      for (int n = 0; n < outColumns; ++n)
-#pragma unroll
-        for (int i = 0; i < 4; ++i)
-          out[s][n][i] = 0;
-    }
-  }
+  using Tiles::keyTile, Tiles::keyTokens, Tiles::lane, Tiles::maximum;
+  using Tiles::out, Tiles::outColumns, Tiles::queryTile, Tiles::strips;
+  using Tiles::sum, Tiles::valueTile;
 
   /// The first tile from `from` on that the queries see.
   __device__ __forceinline__ int next(int from) const {
@@ -132,119 +110,15 @@ private:
           keys.key(tile * tileTokens + int(threadIdx.x), shape.rule);
   }
 
-  /// scores += queries keys^T.
-  __device__ __forceinline__ void
-  score(float (&scores)[strips][keyColumns][4]) const {
-    const Operands<width> left(queryTile, lane), right(keyTile, lane);
-#pragma unroll
-    for (int d = 0; d < width; d += 16) {
-      uint32_t a[strips][4];
-#pragma unroll
-      for (int s = 0; s < strips; ++s)
-        left.left(a[s], warpRow + s * 16, d);
-#pragma unroll
-      for (int n = 0; n < keyColumns; n += 2) {
-        uint32_t b[4];
-        right.right(b, n * 8, d);
-#pragma unroll
-        for (int s = 0; s < strips; ++s) {
-          multiply(scores[s][n], a[s], b[0], b[1]);
-          multiply(scores[s][n + 1], a[s], b[2], b[3]);
-        }
-      }
-    }
-  }
-
   /// Turns products into scores in units of log 2, -infinity where a query does
   /// not see a key.
-  __device__ __forceinline__ void
-  mask(int tile, float (&scores)[strips][keyColumns][4]) const {
-    const ScoreRule rule(shape);
-    if (rule.isCapped())
-      asScores<true>(rule, scores);
-    else
-      asScores<false>(rule, scores);
+  __device__ __forceinline__ void mask(int tile, Scores& scores) const {
+    Tiles::asScores(shape, scores);
     if ((tile + 1) * tileTokens <= keys.count &&
         seenOf(bounds, keys.bounds[tile], shape.rule) == Seen::all)
       return;
-#pragma unroll
-    for (int s = 0; s < strips; ++s)
-#pragma unroll
-      for (int half = 0; half < 2; ++half) {
-        const QueryToken query = queries.query(queryOf(s, half));
-#pragma unroll
-        for (int n = 0; n < keyColumns; ++n)
-#pragma unroll
-          for (int i = 0; i < 2; ++i)
-            if (!sees(query, keyTokens[n * 8 + lane % 4 * 2 + i]))
-              scores[s][n][2 * half + i] = -INFINITY;
-      }
-  }
-
-  template <bool capped>
-  __device__ static __forceinline__ void
-  asScores(const ScoreRule& rule, float (&products)[strips][keyColumns][4]) {
-#pragma unroll
-    for (int s = 0; s < strips; ++s)
-#pragma unroll
-      for (int n = 0; n < keyColumns; ++n)
-#pragma unroll
-        for (int i = 0; i < 4; ++i)
-          products[s][n][i] = rule.score<capped>(products[s][n][i]);
-  }
-
-  /// Updates the softmax: scores become exp(score - maximum).
-  __device__ __forceinline__ void
-  absorb(float (&scores)[strips][keyColumns][4]) {
-#pragma unroll
-    for (int s = 0; s < strips; ++s)
-#pragma unroll
-      for (int half = 0; half < 2; ++half) {
-        float raised = maximum[s][half];
-#pragma unroll
-        for (int n = 0; n < keyColumns; ++n)
-          raised = fmaxf(raised, fmaxf(scores[s][n][2 * half],
-                                       scores[s][n][2 * half + 1]));
-        raised = largestOfRow(raised);
-        const float rescale = powerOf2(maximum[s][half] - raised);
-        maximum[s][half] = raised;
-        sum[s][half] *= rescale;
-#pragma unroll
-        for (int n = 0; n < keyColumns; ++n)
-#pragma unroll
-          for (int i = 2 * half; i < 2 * half + 2; ++i) {
-            scores[s][n][i] = powerOf2(scores[s][n][i] - raised);
-            sum[s][half] += scores[s][n][i];
-          }
-#pragma unroll
-        for (int n = 0; n < outColumns; ++n) {
-          out[s][n][2 * half] *= rescale;
-          out[s][n][2 * half + 1] *= rescale;
-        }
-      }
-  }
-
-  /// out += weights values.
-  __device__ __forceinline__ void
-  accumulate(const float (&weights)[strips][keyColumns][4]) {
-    const Operands<width> right(valueTile, lane);
-#pragma unroll
-    for (int key = 0; key < tileTokens; key += 16) {
-      uint32_t a[strips][4];
-#pragma unroll
-      for (int s = 0; s < strips; ++s)
-        asLeft(a[s], weights[s][key / 8], weights[s][key / 8 + 1]);
-#pragma unroll
-      for (int n = 0; n < outColumns; n += 2) {
-        uint32_t b[4];
-        right.rightAcross(b, n * 8, key);
-#pragma unroll
-        for (int s = 0; s < strips; ++s) {
-          multiply(out[s][n], a[s], b[0], b[1]);
-          multiply(out[s][n + 1], a[s], b[2], b[3]);
-        }
-      }
-    }
+    this->hide([&](int row) { return queries.query(firstQuery + row); },
+               scores);
   }
 
   __device__ __forceinline__ void store() const {
@@ -311,18 +185,14 @@ private:
 
   /// The query of this lane's row of a strip.
   __device__ int queryOf(int strip, int half) const {
-    return firstQuery + warpRow + strip * 16 + half * 8 + lane / 4;
+    return firstQuery + this->rowOf(strip, half);
   }
 
   const AttentionShape& shape;
   const ForwardData& data;
-  const Tile<width> queryTile, keyTile, valueTile;
-  KeyToken* const keyTokens;
-  const int lane, sequence, head, firstQuery, warpRow;
+  const int sequence, head, firstQuery;
   const TokenSide queries, keys;
   const TokenBounds bounds;
-  float maximum[strips][2], sum[strips][2]; // sum: over this lane's columns
-  float out[strips][outColumns][4];
 };
 
 template <int width>

@@ -23,7 +23,8 @@ public:
   using M = Math<T>;
 
   explicit Forward(const KernelArgs& args)
-      : context(args.context), in(args.op, args.inputs),
+      : context(args.context),
+        in(args.inputs, ops::StateScanAttributes(args.op.attributes).chunk),
         y(args.outputs[0].as<T>()), states(args.outputs[1].as<M>()) {}
 
   void run() {
@@ -37,37 +38,17 @@ public:
 
 private:
   void runHead(const ScanHead& at, int thread) {
-    const int64_t n = in.state, size = in.headWidth() * n;
-    M* state = context.scratch<M>(thread, size_t(size + 2 * n));
-    M *b = state + size, *c = b + n;
-    const M rate = in.rate(at), skip = in.skip(at);
+    const int64_t size = in.headWidth() * in.state;
+    M* state = context.scratch<M>(thread, size_t(size) + HeadScan<T>::room(in));
+    const HeadScan<T> scan(in, at, state + size);
     std::fill_n(state, size, M(0));
     for (int64_t t = 0; t < in.tokens; ++t) {
       if (t % in.chunk == 0)
         std::copy_n(state, size, states + in.statesAt(at, t / in.chunk));
       if (in.isFirst(at, t))
         std::fill_n(state, size, M(0));
-      widen(n, in.b + in.row(at, t) * n, b);
-      widen(n, in.c + in.row(at, t) * n, c);
-      const M step = softplus(in.rawStep(at, t));
-      const M decay = std::exp(-rate * step);
-      const T* x = in.x + in.channelAt(at, t);
-      T* out = y + in.channelAt(at, t);
-      for (int64_t p = 0; p < in.headWidth(); ++p)
-        out[p] = T(advance(decay, step * M(x[p]), b, c, state + p * n) +
-                   skip * M(x[p]));
+      scan.advance(t, state, y);
     }
-  }
-
-  /// Advances one channel's state to the next token. Returns S . c.
-  M advance(M decay, M input, const M* b, const M* c, M* state) const {
-    M sum = 0;
-#pragma omp simd reduction(+ : sum)
-    for (int64_t i = 0; i < in.state; ++i) {
-      state[i] = decay * state[i] + input * b[i];
-      sum += state[i] * c[i];
-    }
-    return sum;
   }
 
   device::CpuContext& context;

@@ -263,7 +263,8 @@ __launch_bounds__(threads) void scan(const __grid_constant__ ScanInputs<T> in,
 
 Status stateScanCudaKernel(const CudaKernelArgs& args) {
   auto run = [&]<class T>(DeviceType<T>) -> Status {
-    const ScanInputs<T> in(args.op, args.inputs);
+    const ScanInputs<T> in(args.inputs,
+                           ops::StateScanAttributes(args.op.attributes).chunk);
     if (in.isEmpty())
       return Status::ok();
     RECIPERUN_TRY(checkScan(in));

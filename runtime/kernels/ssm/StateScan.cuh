@@ -32,21 +32,21 @@ struct ScanHead {
 };
 
 /// The inputs of `state_scan`, from x to the segments, and the offsets of their
-/// elements. Channel indices of a group run over all its heads.
+/// elements. Channel indices of a group run over all its heads. The inputs of
+/// `state_scan_step` have positions for segments, and no chunks.
 template <class T> struct ScanInputs {
   const T *x, *dt, *b, *c, *aLog, *d, *dtBias;
   const int32_t* segments;
   int sequences, tokens, groups, channels, heads, state, chunk;
 
-  ScanInputs(const plan::Op& op, std::span<const device::Tensor> in)
+  ScanInputs(std::span<const device::Tensor> in, int64_t chunk)
       : x(in[0].as<T>()), dt(in[1].as<T>()), b(in[2].as<T>()), c(in[3].as<T>()),
         aLog(in[4].as<T>()), d(in[5].as<T>()), dtBias(in[6].as<T>()),
         segments(in[7].as<int32_t>()), sequences(int(in[0].shape[0])),
         tokens(int(in[0].shape[1])), groups(int(in[0].shape[2])),
         channels(int(in[0].shape[3])), heads(int(in[1].shape[3])),
         state(int(in[2].shape[3])),
-        chunk(int(std::min<int64_t>(
-            ops::StateScanAttributes(op.attributes).chunk, tokens))) {}
+        chunk(int(std::min<int64_t>(chunk, tokens))) {}
 
   bool isEmpty() const {
     return sequences == 0 || tokens == 0 || channels == 0;

@@ -31,18 +31,18 @@ struct ScanHead {
 };
 
 /// The inputs of `state_scan`, from x to the segments, and the offsets of their
-/// elements. Channel indices of a group run over all its heads.
+/// elements. Channel indices of a group run over all its heads. The inputs of
+/// `state_scan_step` have positions for segments, and no chunks.
 template <class T> struct ScanInputs {
   using M = Math<T>;
 
-  ScanInputs(const plan::Op& op, std::span<const device::Tensor> in)
+  ScanInputs(std::span<const device::Tensor> in, int64_t chunk)
       : x(in[0].as<T>()), dt(in[1].as<T>()), b(in[2].as<T>()), c(in[3].as<T>()),
         aLog(in[4].as<T>()), d(in[5].as<T>()), dtBias(in[6].as<T>()),
         segments(in[7].as<int32_t>()), sequences(in[0].shape[0]),
         tokens(in[0].shape[1]), groups(in[0].shape[2]),
         channels(in[0].shape[3]), heads(in[1].shape[3]), state(in[2].shape[3]),
-        chunk(std::min(ops::StateScanAttributes(op.attributes).chunk, tokens)) {
-  }
+        chunk(std::min(chunk, tokens)) {}
 
   /// Channels of a head.
   int64_t headWidth() const { return channels / heads; }
@@ -92,6 +92,51 @@ template <class T> void widen(int64_t count, const T* from, Math<T>* to) {
   for (int64_t i = 0; i < count; ++i)
     to[i] = Math<T>(from[i]);
 }
+
+/// Advances the states of one head, token by token.
+template <class T> class HeadScan {
+public:
+  using M = Math<T>;
+
+  /// The elements of M that the constructor takes as `room`.
+  static size_t room(const ScanInputs<T>& in) { return size_t(2 * in.state); }
+
+  HeadScan(const ScanInputs<T>& in, const ScanHead& at, M* room)
+      : in(in), at(at), b(room), c(room + in.state), rate(in.rate(at)),
+        skip(in.skip(at)) {}
+
+  /// Advances `states` [head width, n] to `token` and writes its y, of the
+  /// layout of x.
+  void advance(int64_t token, M* states, T* y) const {
+    const int64_t n = in.state;
+    widen(n, in.b + in.row(at, token) * n, b);
+    widen(n, in.c + in.row(at, token) * n, c);
+    const M step = softplus(in.rawStep(at, token));
+    const M decay = std::exp(-rate * step);
+    const T* x = in.x + in.channelAt(at, token);
+    T* out = y + in.channelAt(at, token);
+    for (int64_t p = 0; p < in.headWidth(); ++p)
+      out[p] = T(advanceChannel(decay, step * M(x[p]), states + p * n) +
+                 skip * M(x[p]));
+  }
+
+private:
+  /// Advances one channel's state. Returns S . c.
+  M advanceChannel(M decay, M input, M* state) const {
+    M sum = 0;
+#pragma omp simd reduction(+ : sum)
+    for (int64_t i = 0; i < in.state; ++i) {
+      state[i] = decay * state[i] + input * b[i];
+      sum += state[i] * c[i];
+    }
+    return sum;
+  }
+
+  const ScanInputs<T>& in;
+  const ScanHead at;
+  M *const b, *const c; // [n], of the current token
+  const M rate, skip;
+};
 
 } // namespace reciperun::kernels
 

@@ -35,7 +35,9 @@ public:
   using M = Math<T>;
 
   explicit Backward(const KernelArgs& args)
-      : args(args), in(args.op, args.inputs.subspan(1)),
+      : args(args),
+        in(args.inputs.subspan(1),
+           ops::StateScanBackwardAttributes(args.op.attributes).chunk),
         dy(args.inputs[0].as<T>()), states(args.inputs[9].as<M>()),
         dx(args.outputs[0].as<T>()), ddt(args.outputs[1].as<T>()),
         db(args.outputs[2].as<T>()), dc(args.outputs[3].as<T>()),

@@ -204,13 +204,15 @@ Status addTo(const CudaKernelArgs& args, const ScanCall<T>& call,
 
 template <class T> Status runBackward(const CudaKernelArgs& args) {
   const auto& out = args.outputs;
-  ScanCall<T> call{ScanInputs<T>(args.op, args.inputs.subspan(1)),
-                   args.inputs[0].as<T>(),
-                   args.inputs[9].as<float>(),
-                   out[0].as<T>(),
-                   out[1].as<T>(),
-                   out[2].as<T>(),
-                   out[3].as<T>()};
+  ScanCall<T> call{
+      ScanInputs<T>(args.inputs.subspan(1),
+                    ops::StateScanBackwardAttributes(args.op.attributes).chunk),
+      args.inputs[0].as<T>(),
+      args.inputs[9].as<float>(),
+      out[0].as<T>(),
+      out[1].as<T>(),
+      out[2].as<T>(),
+      out[3].as<T>()};
   const ScanInputs<T>& in = call.in;
   if (in.isEmpty())
     return Status::ok();

@@ -1,6 +1,5 @@
-// Attention compared with a plain implementation over the s x s matrix; parts
-// of the queries and key blocks compared with the whole; and attention over a
-// cache compared with full attention.
+// Attention compared with a plain implementation over the s x s matrix, and
+// parts of the queries and key blocks compared with the whole.
 
 #include "runtime/ops/OpKind.h"
 #include "test/runtime/kernels/Harness.h"
@@ -425,64 +424,6 @@ TEST(AttentionOfParts, PackedAndPaddedOverManyRanks) {
 
 TEST(AttentionOfParts, NotCausal) {
   checkParts({1, 96, 2, 1, 8, false, 0.3, documents(96, {40, 40})}, 3);
-}
-
-// ---- caches
-
-/// Rows `first` to `first + count` of the second dimension of [1,s,...].
-Array rows(const Array& from, int64_t first, int64_t count) {
-  std::vector<int64_t> shape = from.shape();
-  const int64_t row = from.size() / shape[1];
-  shape[1] = count;
-  Array result(from.dtype(), shape);
-  for (int64_t i = 0; i < result.size(); ++i)
-    result.set(i, first * row + i < from.size() ? from.get(first * row + i)
-                                                : 7); // beyond: anything
-  return result;
-}
-
-void checkCached(DType type, double tolerance, int64_t window = 0,
-                 int64_t chunk = 0, double softcap = 0) {
-  const Problem p{1,      100,   4,      2, 16, true, 0, oneSegment(100),
-                  window, chunk, softcap};
-  Array q = Array::random(type, p.queryShape(), 1);
-  Array k = Array::random(type, p.keyShape(), 2);
-  Array v = Array::random(type, p.keyShape(), 3);
-  const Results whole =
-      ourAttention(p, q.cast(DType::f64), k.cast(DType::f64),
-                   v.cast(DType::f64), q.cast(DType::f64), DType::f64, 1);
-  Array keyCache(type, {128, 2, 16}), valueCache(type, {128, 2, 16});
-  // A prefill of 72 tokens, the last two padding, then one token at a time.
-  int64_t done = 0;
-  while (done < p.sequence) {
-    const int64_t width = done == 0 ? 72 : 1, used = done == 0 ? 70 : 1;
-    std::vector<int64_t> places(size_t(width), -1);
-    std::iota(places.begin(), places.begin() + used, done);
-    Array positions = Array::integers({1, width}, places);
-    Array tq = rows(q, done, width), tk = rows(k, done, width),
-          tv = rows(v, done, width), out(type, tq.shape());
-    call(OpKind::AttentionCached, {&tq, &tk, &tv, &positions},
-         {&out, &keyCache, &valueCache}, p.attributes());
-    EXPECT_LT(relativeError(rows(out, 0, used), rows(whole.out, done, used)),
-              tolerance);
-    for (int64_t i = used * 64; i < out.size(); ++i)
-      EXPECT_EQ(out.get(i), 0);
-    done += used;
-  }
-}
-
-TEST(AttentionCached, AgreesWithinBounds) {
-  for (int64_t bound : {1, 13, 80}) {
-    checkCached(DType::f64, 1e-12, bound);
-    checkCached(DType::f64, 1e-12, 0, bound);
-    checkCached(DType::f32, 1e-5, 0, bound, 0.5);
-  }
-}
-
-TEST(AttentionCached, AgreesWithTheWholeSequence) {
-  checkCached(DType::f64, 1e-12);
-  checkCached(DType::f32, 1e-5);
-  checkCached(DType::bf16, 8e-3); // the outputs round to 2^-9 of the largest
 }
 
 } // namespace

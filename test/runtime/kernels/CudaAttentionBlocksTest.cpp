@@ -1,5 +1,5 @@
-// GPU attention to a block of keys at a time, as in ring attention, and to a
-// cache, compared with the CPU twins.
+// GPU attention to a block of keys at a time, as in ring attention, compared
+// with the CPU twins.
 //
 // Tolerances are those of CudaAttentionCases.h: f32 sums of some hundred terms
 // and exponentials, 1e-5; in bf16 weights, P and dS are rounded to 2^-9, in
@@ -20,8 +20,6 @@ Tolerance ofOutputs(DType type) {
 Tolerance ofGradients(DType type) {
   return {0, type == DType::bf16 ? 0x1p-6 : 1e-5};
 }
-
-// ---- blocks of keys
 
 class CudaAttentionBlocks : public CudaParityTest {};
 
@@ -99,51 +97,6 @@ TEST_F(CudaAttentionBlocks, CarryTheSoftmaxOn) {
                    s.attributes},
                   {ofGradients(type)});
         }
-      }
-}
-
-// ---- the cache
-
-class CudaCachedAttention : public CudaParityTest {};
-
-struct CachedShape {
-  int64_t tokens, begin, capacity, heads, keyHeads, width;
-  Attributes attributes = {};
-};
-
-/// Single tokens and many, at the start and late, caches of several pieces, and
-/// rows that are or are not whole vectors.
-const CachedShape caches[] = {
-    {1, 0, 64, 4, 2, 16},
-    {1, 900, 1000, 8, 2, 128},
-    {5, 300, 400, 6, 3, 33, {{"window", int64_t(70)}}},
-    {3, 250, 300, 2, 1, 256, {{"softcap", 3.0}, {"scale", 0.2}}},
-    {16, 0, 128, 4, 4, 64},
-    {70, 130, 333, 4, 1, 80, {{"chunk", int64_t(64)}}},
-    {33, 60, 100, 3, 3, 8, {{"window", int64_t(9)}, {"softcap", 1.0}}},
-    {130, 500, 700, 2, 1, 128},
-};
-
-TEST_F(CudaCachedAttention, AgreesWithTheCpu) {
-  for (DType type : types)
-    for (const CachedShape& s : caches)
-      for (int64_t shift : {0, 1}) {
-        Array q = numbers(type, {1, s.tokens, s.heads, s.width}, 1), out = q;
-        Array k = numbers(type, {1, s.tokens, s.keyHeads, s.width}, 2);
-        Array v = numbers(type, {1, s.tokens, s.keyHeads, s.width}, 3);
-        Array keys = numbers(type, {s.capacity, s.keyHeads, s.width}, 4);
-        Array values = numbers(type, {s.capacity, s.keyHeads, s.width}, 5);
-        Array positions(DType::i32, {1, s.tokens});
-        // With many tokens, a few are padding.
-        for (int64_t i = 0; i < s.tokens; ++i)
-          positions.set(
-              i, s.tokens > 4 && i > s.tokens - 3 ? -1 : double(s.begin + i));
-        compare({.kind = OpKind::AttentionCached,
-                 .inputs = {&q, &k, &v, &positions},
-                 .outputs = {&out, &keys, &values},
-                 .attributes = s.attributes,
-                 .shift = shift},
-                {ofOutputs(type), exact, exact});
       }
 }
 

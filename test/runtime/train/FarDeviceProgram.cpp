@@ -4,8 +4,8 @@
 //
 // The device is a CPU rank's, but its arena has no rights except within its own
 // calls: code of the host's that reads or writes a buffer in place, as it may
-// not on a GPU, ends the process. It records ops, and lacks attention to a
-// cache.
+// not on a GPU, ends the process. It records ops, and lacks attention to
+// pages.
 
 #include "runtime/comm/LocalCommunicator.h"
 #include "runtime/device/cpu/CpuDevice.h"
@@ -28,7 +28,7 @@ class FarDevice final : public device::Device {
 public:
   std::string name() const override { return "a far device"; }
   bool hasKernel(plan::OpKind kind) const override {
-    return kind != plan::OpKind::AttentionCached && inner.hasKernel(kind);
+    return kind != plan::OpKind::AttentionPaged && inner.hasKernel(kind);
   }
   Status run(const device::OpCall& call) override {
     if (recorded) {

@@ -1,0 +1,235 @@
+// One table of all keywords.
+
+#include "runtime/grammar/schema/Keywords.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace reciperun::grammar {
+namespace {
+
+enum class Role { restricts, describes, unsupported };
+
+struct Keyword {
+  std::string_view name;
+  Role role;
+  Types appliesTo = 0; // 0: values of all types
+};
+
+constexpr std::array<Keyword, 65> keywords = {{
+    {"type", Role::restricts},
+    {"nullable", Role::restricts},
+    {"enum", Role::restricts},
+    {"const", Role::restricts},
+    {"anyOf", Role::restricts},
+    {"oneOf", Role::restricts},
+    {"allOf", Role::restricts},
+    {"$ref", Role::restricts},
+    {"properties", Role::restricts, objectType},
+    {"required", Role::restricts, objectType},
+    {"additionalProperties", Role::restricts, objectType},
+    {"minProperties", Role::restricts, objectType},
+    {"maxProperties", Role::restricts, objectType},
+    {"items", Role::restricts, arrayType},
+    {"prefixItems", Role::restricts, arrayType},
+    {"minItems", Role::restricts, arrayType},
+    {"maxItems", Role::restricts, arrayType},
+    {"uniqueItems", Role::restricts, arrayType},
+    {"minLength", Role::restricts, stringType},
+    {"maxLength", Role::restricts, stringType},
+    {"pattern", Role::restricts, stringType},
+    {"format", Role::restricts, stringType},
+    {"minimum", Role::restricts, numberType},
+    {"maximum", Role::restricts, numberType},
+    {"exclusiveMinimum", Role::restricts, numberType},
+    {"exclusiveMaximum", Role::restricts, numberType},
+    {"multipleOf", Role::restricts, numberType},
+    {"title", Role::describes},
+    {"description", Role::describes},
+    {"default", Role::describes},
+    {"example", Role::describes},
+    {"examples", Role::describes},
+    {"deprecated", Role::describes},
+    {"readOnly", Role::describes},
+    {"writeOnly", Role::describes},
+    {"discriminator", Role::describes},
+    {"$schema", Role::describes},
+    {"$id", Role::describes},
+    {"$comment", Role::describes},
+    {"$defs", Role::describes},
+    {"definitions", Role::describes},
+    {"not", Role::unsupported},
+    {"if", Role::unsupported},
+    {"then", Role::unsupported},
+    {"else", Role::unsupported},
+    {"patternProperties", Role::unsupported},
+    {"propertyNames", Role::unsupported},
+    {"dependencies", Role::unsupported},
+    {"dependentRequired", Role::unsupported},
+    {"dependentSchemas", Role::unsupported},
+    {"unevaluatedProperties", Role::unsupported},
+    {"unevaluatedItems", Role::unsupported},
+    {"additionalItems", Role::unsupported},
+    {"contains", Role::unsupported},
+    {"minContains", Role::unsupported},
+    {"maxContains", Role::unsupported},
+    {"contentEncoding", Role::unsupported},
+    {"contentMediaType", Role::unsupported},
+    {"contentSchema", Role::unsupported},
+    {"$anchor", Role::unsupported},
+    {"$dynamicAnchor", Role::unsupported},
+    {"$dynamicRef", Role::unsupported},
+    {"$recursiveAnchor", Role::unsupported},
+    {"$recursiveRef", Role::unsupported},
+    {"$vocabulary", Role::unsupported},
+}};
+
+const Keyword* keywordOf(std::string_view name) {
+  const auto* found =
+      std::find_if(keywords.begin(), keywords.end(),
+                   [&](const Keyword& each) { return each.name == name; });
+  return found == keywords.end() ? nullptr : found;
+}
+
+constexpr std::array<std::pair<std::string_view, Types>, 7> typeNames = {{
+    {"null", nullType},
+    {"boolean", booleanType},
+    {"object", objectType},
+    {"array", arrayType},
+    {"string", stringType},
+    {"integer", integerType},
+    {"number", numberType},
+}};
+
+Expected<Types> typeNamed(const Json& name, const std::string& path) {
+  if (name.is_string())
+    for (const auto& [known, type] : typeNames)
+      if (name.get_ref<const std::string&>() == known)
+        return type;
+  return schemaError(path, "takes `null`, `boolean`, `object`, `array`, "
+                           "`string`, `integer`, `number` or a list of these, "
+                           "not `" +
+                               shown(name) + "`");
+}
+
+} // namespace
+
+SchemaNode SchemaNode::child(const std::string& key) const {
+  std::string escaped;
+  for (const char c : key)
+    escaped += c == '~'   ? std::string("~0")
+               : c == '/' ? std::string("~1")
+                          : std::string(1, c);
+  return {&schema->at(key), path + "/" + escaped};
+}
+
+const Json* SchemaNode::find(const char* keyword) const {
+  if (!schema->is_object())
+    return nullptr;
+  const auto found = schema->find(keyword);
+  return found == schema->end() ? nullptr : &*found;
+}
+
+Status checkKeywords(const SchemaNode& node) {
+  if (node.schema->is_boolean())
+    return {};
+  if (!node.schema->is_object())
+    return schemaError(node.path, "is a schema, which is an object, `true` or "
+                                  "`false`, not `" +
+                                      shown(*node.schema) + "`");
+  for (const auto& [name, value] : node.schema->items()) {
+    if (name.starts_with("x-"))
+      continue; // extensions of OpenAPI
+    const Keyword* keyword = keywordOf(name);
+    if (!keyword)
+      return schemaError(node.path, "has `" + name +
+                                        "`, which is no keyword of JSON "
+                                        "Schema");
+    if (keyword->role == Role::unsupported)
+      return schemaError(node.path, "has the keyword `" + name +
+                                        "`, which structured output does not "
+                                        "support");
+  }
+  return {};
+}
+
+Expected<Types> typesOf(const SchemaNode& node) {
+  const Json* type = node.find("type");
+  if (!type)
+    return allTypes;
+  const std::string path = node.path + "/type";
+  Types types = 0;
+  if (const Json* nullable = node.find("nullable")) {
+    if (!nullable->is_boolean())
+      return schemaError(node.path + "/nullable", "takes `true` or `false`");
+    types = nullable->get<bool>() ? nullType : 0;
+  }
+  if (!type->is_array()) {
+    Expected<Types> one = typeNamed(*type, path);
+    RECIPERUN_TRY(one);
+    return types | *one;
+  }
+  if (type->empty())
+    return schemaError(path, "is an empty list, so that nothing matches");
+  for (const Json& each : *type) {
+    Expected<Types> one = typeNamed(each, path);
+    RECIPERUN_TRY(one);
+    types |= *one;
+  }
+  return types;
+}
+
+Types typesOfKeywords(const SchemaNode& node) {
+  Types types = 0;
+  if (node.schema->is_object())
+    for (const auto& [name, value] : node.schema->items())
+      if (const Keyword* keyword = keywordOf(name))
+        types |= keyword->appliesTo;
+  return types;
+}
+
+Types typeOfValue(const Json& value) {
+  switch (value.type()) {
+  case Json::value_t::null:
+    return nullType;
+  case Json::value_t::boolean:
+    return booleanType;
+  case Json::value_t::object:
+    return objectType;
+  case Json::value_t::array:
+    return arrayType;
+  case Json::value_t::string:
+    return stringType;
+  case Json::value_t::number_float:
+    return std::trunc(value.get<double>()) == value.get<double>()
+               ? integerType
+               : fractionType;
+  default:
+    return integerType;
+  }
+}
+
+bool hasRestriction(const SchemaNode& node) {
+  if (node.schema->is_boolean())
+    return !node.schema->get<bool>();
+  for (const auto& [name, value] : node.schema->items()) {
+    const Keyword* keyword = keywordOf(name);
+    if (keyword && keyword->role == Role::restricts && name != "$ref" &&
+        name != "allOf")
+      return true;
+  }
+  return false;
+}
+
+std::string shown(const Json& value) {
+  constexpr size_t enough = 40;
+  const std::string text = value.dump(-1, ' ', /*ensure_ascii=*/true);
+  return text.size() <= enough ? text : text.substr(0, enough) + "...";
+}
+
+Status schemaError(const std::string& path, const std::string& what) {
+  return Status::error("`" + path + "` " + what);
+}
+
+} // namespace reciperun::grammar

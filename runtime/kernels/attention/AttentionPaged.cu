@@ -1,0 +1,189 @@
+// Attention of a serving step's tokens to the keys and values in the pages of
+// their sequences, on a GPU; see AttentionPaged.cpp.
+//
+// 1. Write the new keys and values into the pages.
+// 2. In bf16, divide the tokens: long runs of a sequence (prefill) are
+// processed
+//    in tiles of queries on tensor cores (PagedTiles.cuh), other tokens one by
+//    one (PagedSingles.cuh). The division is computed on the GPU, and the grids
+//    cover every division that a step of this size can have.
+
+#include "runtime/kernels/attention/AttentionLaunch.cuh"
+#include "runtime/kernels/attention/PagedSingles.cuh"
+#include "runtime/kernels/attention/PagedTiles.cuh"
+#include "runtime/kernels/common/CudaKernels.h"
+#include "runtime/kernels/common/Scratch.cuh"
+#include "runtime/ops/AttentionOps.h"
+
+namespace reciperun::kernels {
+namespace {
+
+using device::CudaKernelArgs;
+using device::Tensor;
+using plan::DType;
+using namespace cuda;
+
+PagedStep stepOf(const CudaKernelArgs& args) {
+  const auto &in = args.inputs, &out = args.outputs;
+  PagedStep step{};
+  step.shape.batch = 1;
+  step.shape.heads = int(in[0].shape[2]);
+  step.shape.keyHeads = int(in[1].shape[2]);
+  step.shape.width = int(in[0].shape[3]);
+  const ops::AttentionPagedAttributes attributes(args.op.attributes);
+  const double scale = attributes.scale;
+  step.shape.scale =
+      float(scale != 0 ? scale : 1 / std::sqrt(double(step.shape.width)));
+  step.shape.softcap = float(attributes.softcap);
+  step.shape.rule = {true, attributes.window, attributes.chunk};
+  step.tokens = {in[3].as<int32_t>(), in[4].as<int32_t>(),
+                 int(in[3].elements()), int(in[5].shape[0])};
+  step.table = in[5].as<int32_t>();
+  step.perSequence = int(in[5].shape[1]);
+  step.page = int(out[1].shape[1]);
+  step.pageCount = int(out[1].shape[0]);
+  return step;
+}
+
+/// Calls body(SingleLayout<...>()) for a step's heads.
+template <class T, int heads, class Body>
+Status withLayout(const PagedStep& step, bool isAligned, Body body) {
+  constexpr int n = vectorLength<T>;
+  const int width = step.shape.width;
+  if (!isAligned)
+    return body(SingleLayout<1, 32, widestHead / 32, 1>());
+  if (width <= 64)
+    return body(SingleLayout<n, 64 / n, 1, heads>());
+  if (width <= 128)
+    return body(SingleLayout<n, 128 / n, 1, heads>());
+  return body(SingleLayout<n, 32, widestHead / 32 / n, heads>());
+}
+
+template <class T, class Body>
+Status withLayout(const PagedStep& step, bool isAligned, Body body) {
+  const int group = step.shape.group();
+  if (group == 1)
+    return withLayout<T, 1>(step, isAligned, body);
+  if (group <= 4)
+    return withLayout<T, 4>(step, isAligned, body);
+  return withLayout<T, 8>(step, isAligned, body);
+}
+
+/// The pieces of `count` single tokens: enough blocks to fill the GPU, and no
+/// more than the scratch holds.
+SinglePieces takePieces(const CudaKernelArgs& args, const PagedStep& step,
+                        int64_t count, Scratch& room) {
+  constexpr int64_t mostPieces = 128;
+  const AttentionShape& shape = step.shape;
+  const int64_t blocks = count * shape.keyHeads;
+  const int64_t wanted =
+      ceilDivide(int64_t(8) * args.context.multiprocessors(), blocks);
+  const int64_t bytes =
+      count * shape.heads * (shape.width + 2) * int64_t(sizeof(float));
+  const int64_t fitting = (room.leftBytes() - 1024) / bytes;
+  SinglePieces pieces{};
+  pieces.count =
+      int(std::max<int64_t>(1, std::min({wanted, fitting, mostPieces})));
+  if (pieces.count == 1)
+    return pieces;
+  const int64_t rows = count * shape.heads * pieces.count;
+  pieces.limits = room.take<float>(rows * 2);
+  pieces.sums = room.take<float>(rows * shape.width);
+  return pieces;
+}
+
+/// Runs the single tokens, of which there are up to `count`.
+template <class T>
+Status attendOneByOne(const CudaKernelArgs& args, const PagedStep& step,
+                      SingleTokens singles, int64_t count, Scratch& room) {
+  const SinglePieces pieces = takePieces(args, step, count, room);
+  const T* const q = args.inputs[0].as<T>();
+  const T* const keys = args.outputs[1].as<T>();
+  const T* const values = args.outputs[2].as<T>();
+  T* const out = args.outputs[0].as<T>();
+  const bool isAligned = step.shape.width % vectorLength<T> == 0 &&
+                         areAligned(16, q, keys, values);
+  const cudaStream_t stream = args.context.stream();
+  auto run = [&](auto layout) {
+    using Layout = decltype(layout);
+    const int64_t chunks = ceilDivide(step.shape.group(), Layout::heads);
+    const dim3 grid(unsigned(pieces.count),
+                    unsigned(step.shape.keyHeads * chunks), unsigned(count));
+    return launch(attendSingles<T, Layout>, grid, singleThreads,
+                  Layout::sharedBytes, stream, step, singles, pieces, q, keys,
+                  values, out);
+  };
+  RECIPERUN_TRY(withLayout<T>(step, isAligned, run));
+  if (pieces.count > 1)
+    mergeSingles<<<dim3(unsigned(step.shape.heads), unsigned(count)), 64, 0,
+                   stream>>>(step, singles, pieces, out);
+  return device::launchStatus();
+}
+
+/// Runs long runs of tokens in tiles.
+template <int width>
+Status attendInTiles(const CudaKernelArgs& args, const PagedStep& step,
+                     const PagedDivision& division, int64_t mostTiles) {
+  PagedTileData data{args.inputs[0].as<Bf16>(), args.outputs[1].as<Bf16>(),
+                     args.outputs[2].as<Bf16>(), args.outputs[0].as<Bf16>(),
+                     false};
+  data.isAligned =
+      areRowsAligned(step.shape, data.q, data.keys, data.values, data.out);
+  using Block = PagedTileBlock<width>;
+  return launch(attendTiles<width>,
+                dim3(unsigned(mostTiles), unsigned(step.shape.heads)),
+                Block::threads, Block::sharedBytes, args.context.stream(), step,
+                data, division);
+}
+
+/// Divides the tokens, and runs both parts.
+Status attendDivided(const CudaKernelArgs& args, const PagedStep& step) {
+  return withPaddedWidth(step.shape.width, [&](auto width) -> Status {
+    const int64_t tokens = step.tokens.count;
+    const int64_t sequences = step.tokens.mostSequences;
+    PagedDivision division;
+    division.tileQueries = PagedTileBlock<width.value>::blockQueries;
+    const int64_t mostTiles =
+        PagedDivision::mostTiles(tokens, sequences, division.tileQueries);
+    const int64_t mostSingles = PagedDivision::mostSingles(tokens, sequences);
+    Scratch room(args.context);
+    division.counts = room.take<int>(2);
+    division.tiles = room.take<QueryRun>(mostTiles);
+    division.singles = room.take<int>(mostSingles);
+    division.runs = room.take<TokenRange>(sequences);
+    if (room.leftBytes() < 0)
+      return Status::error("attention_paged on GPUs has no room to divide " +
+                           std::to_string(tokens) + " tokens of " +
+                           std::to_string(sequences) + " sequences");
+    divideTokens<<<1, 1024, 0, args.context.stream()>>>(step.tokens, division);
+    RECIPERUN_TRY(device::launchStatus());
+    RECIPERUN_TRY(
+        (attendInTiles<width.value>(args, step, division, mostTiles)));
+    return attendOneByOne<Bf16>(
+        args, step, {division.singles, division.counts + 1}, mostSingles, room);
+  });
+}
+
+} // namespace
+
+Status attentionPagedCudaKernel(const CudaKernelArgs& args) {
+  const auto &in = args.inputs, &out = args.outputs;
+  const PagedStep step = stepOf(args);
+  if (step.tokens.count == 0)
+    return Status::ok();
+  RECIPERUN_TRY(checkAttention(step.shape));
+  return withDeviceType(args, in[0].type, [&]<class T>(DeviceType<T>) {
+    writePages<<<unsigned(step.tokens.count), 128, 0, args.context.stream()>>>(
+        step, in[1].as<T>(), in[2].as<T>(), out[1].as<T>(), out[2].as<T>(),
+        out[0].as<T>());
+    RECIPERUN_TRY(device::launchStatus());
+    if constexpr (std::is_same_v<T, Bf16>)
+      if (step.tokens.count >= PagedDivision::shortestTiled)
+        return attendDivided(args, step);
+    Scratch room(args.context);
+    return attendOneByOne<T>(args, step, {nullptr, nullptr}, step.tokens.count,
+                             room);
+  });
+}
+
+} // namespace reciperun::kernels

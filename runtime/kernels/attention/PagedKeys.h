@@ -1,0 +1,116 @@
+// The sizes of attention over pages, and the pages themselves: checks, writes
+// of a step's new keys and values, and reads of a block of positions.
+
+#ifndef RECIPERUN_KERNELS_ATTENTION_PAGEDKEYS_H
+#define RECIPERUN_KERNELS_ATTENTION_PAGEDKEYS_H
+
+#include "runtime/base/Status.h"
+#include "runtime/kernels/attention/AttentionTiles.h"
+#include "runtime/kernels/common/StepRuns.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+namespace reciperun::kernels {
+
+/// The sizes of `attention_paged`, and what its tokens see.
+struct PagedSizes {
+  int64_t tokens, heads, keyHeads, width;
+  double scale, softcap; // softcap 0: none
+  AttentionMask mask;
+
+  explicit PagedSizes(const device::KernelArgs& args);
+
+  /// The query heads that share a key head.
+  int64_t group() const { return heads / keyHeads; }
+
+  /// The first position that the token at a position sees.
+  int64_t firstSeen(int64_t position) const {
+    int64_t first = 0;
+    if (mask.window)
+      first = std::max(first, position + 1 - mask.window);
+    if (mask.chunk)
+      first = std::max(first, position / mask.chunk * mask.chunk);
+    return first;
+  }
+};
+
+/// Fails when a position lies outside of the page table, or has no page or one
+/// outside of the cache although a token of the step sees it.
+Status checkPages(const device::KernelArgs& args,
+                  const std::vector<StepRun>& runs);
+
+/// Some positions of a key head of a sequence.
+struct PagedBlock {
+  int64_t sequence, keyHead;
+  int64_t first, count;
+  int64_t hidden; // positions at the start that no query sees
+};
+
+/// The keys and values in the pages of an `attention_paged`.
+template <class T> class PagedKeys {
+  using M = Math<T>;
+
+public:
+  explicit PagedKeys(const device::KernelArgs& args)
+      : table(args.inputs[5].as<int32_t>()),
+        perSequence(args.inputs[5].shape[1]), page(args.outputs[1].shape[1]),
+        keyHeads(args.outputs[1].shape[2]), width(args.outputs[1].shape[3]),
+        k(args.outputs[1].as<T>()), v(args.outputs[2].as<T>()) {}
+
+  /// Writes the step's keys and values into their pages.
+  void write(const device::KernelArgs& args,
+             const std::vector<StepRun>& runs) const {
+    const int64_t row = keyHeads * width;
+    for (const StepRun& run : runs)
+      for (int64_t i = 0; i < run.count; ++i) {
+        const int64_t to = slot(run.sequence, run.position + i) * row;
+        const int64_t from = (run.begin + i) * row;
+        std::copy_n(args.inputs[1].as<T>() + from, row, k + to);
+        std::copy_n(args.inputs[2].as<T>() + from, row, v + to);
+      }
+  }
+
+  /// Copies a block's keys to [count, keyStride] and its values to [count,
+  /// valueStride], zeros after the width. Hidden positions become zeros and
+  /// need no page.
+  void load(const PagedBlock& block, M* keys, int64_t keyStride, M* values,
+            int64_t valueStride) const {
+    for (int64_t i = 0; i < block.count; ++i) {
+      M *key = keys + i * keyStride, *value = values + i * valueStride;
+      std::fill(value + width, value + valueStride, M(0));
+      if (i < block.hidden) {
+        std::fill_n(key, width, M(0));
+        std::fill_n(value, width, M(0));
+        continue;
+      }
+      const int64_t from =
+          (slot(block.sequence, block.first + i) * keyHeads + block.keyHead) *
+          width;
+      widen(k + from, key);
+      widen(v + from, value);
+    }
+  }
+
+private:
+  /// The index of a position's row in the pages.
+  int64_t slot(int64_t sequence, int64_t position) const {
+    return table[sequence * perSequence + position / page] * page +
+           position % page;
+  }
+
+  void widen(const T* from, M* to) const {
+#pragma omp simd
+    for (int64_t d = 0; d < width; ++d)
+      to[d] = M(from[d]);
+  }
+
+  const int32_t* table;
+  const int64_t perSequence, page, keyHeads, width;
+  T *const k, *const v;
+};
+
+} // namespace reciperun::kernels
+
+#endif // RECIPERUN_KERNELS_ATTENTION_PAGEDKEYS_H

@@ -1,0 +1,275 @@
+// Attention over pages for single tokens: decoding.
+//
+// The positions that a token sees are cut into up to `pieces` pieces, so that
+// few tokens fill the GPU as well. A thread block processes a token, up to
+// `heads` query heads that share a key head, and one piece. Some neighbouring
+// lanes read a position's key and value, 16 bytes each, once for all heads, and
+// keep their part of the queries and sums in registers. The block merges the
+// softmax of its groups of lanes through shared memory, and a second kernel
+// merges the pieces in order.
+
+#ifndef RECIPERUN_KERNELS_ATTENTION_PAGEDSINGLES_CUH
+#define RECIPERUN_KERNELS_ATTENTION_PAGEDSINGLES_CUH
+
+#include "runtime/kernels/attention/PagedStep.cuh"
+#include "runtime/kernels/common/Vectors.cuh"
+
+namespace reciperun::kernels::cuda {
+
+inline constexpr int singleThreads = 128;
+
+/// The results of pieces: the maximum of the scores in units of log 2, the sum
+/// of their powers of 2, and the weighted sum of values, [tokens, heads,
+/// count]. With one piece the kernel writes the output itself.
+struct SinglePieces {
+  int count;
+  float* limits; // [.., 2]
+  float* sums;   // [.., width]
+};
+
+/// The single tokens: those of a division, or all tokens of the step.
+struct SingleTokens {
+  const int* list; // null: all
+  const int* count;
+
+  /// The token of a block, or -1.
+  __device__ int at(int block, const StepTokens& tokens) const {
+    if (list)
+      return block < *count ? list[block] : -1;
+    return tokens.isPadding(block) ? -1 : block;
+  }
+};
+
+/// How a block divides its work. A lane has `parts` vectors of n elements of a
+/// head, `lanes` vectors apart.
+template <int lengthOfVector, int lanesOfKey, int partsOfLane, int headsOfBlock>
+struct SingleLayout {
+  static constexpr int n = lengthOfVector, lanes = lanesOfKey,
+                       parts = partsOfLane, heads = headsOfBlock;
+  static constexpr int groups = singleThreads / lanes;
+  static constexpr int padded = n * lanes * parts; // the width
+  static constexpr int sharedBytes =
+      groups * heads * (padded + 2) * int(sizeof(float));
+};
+
+/// Block (piece, key head and part of its query heads, single token).
+template <class T, class Layout> class SingleBlock {
+  static constexpr int n = Layout::n, parts = Layout::parts,
+                       heads = Layout::heads;
+  static constexpr int atOnce = 2; // positions of a group of lanes
+
+public:
+  __device__ SingleBlock(const PagedStep& step, const T* keys, const T* values,
+                         int token)
+      : step(step), shape(step.shape), token(token),
+        sequence(step.tokens.sequences[token]),
+        lane(int(threadIdx.x) % Layout::lanes),
+        group(int(threadIdx.x) / Layout::lanes) {
+    const int chunks = (shape.group() + heads - 1) / heads;
+    keyHead = int(blockIdx.y) / chunks;
+    const int skipped = int(blockIdx.y) % chunks * heads;
+    head = keyHead * shape.group() + skipped;
+    count = min(heads, shape.group() - skipped);
+    column = int64_t(keyHead) * shape.width;
+    this->keys = keys + column;
+    this->values = values + column;
+  }
+
+  __device__ void run(const T* q, const SinglePieces& pieces, float* shared,
+                      T* out) {
+    const int position = step.tokens.positions[token];
+    const int seen = step.firstSeen(position);
+    const int length = pieceLength(position + 1 - seen, pieces.count);
+    const int first = seen + int(blockIdx.x) * length;
+    const int end = min(first + length, position + 1);
+    loadQueries(q);
+    for (int base = first; base < end; base += Layout::groups * atOnce)
+      attend(base + group, end);
+    merge(pieces, shared, out);
+  }
+
+private:
+  __device__ static int pieceLength(int positions, int pieces) {
+    constexpr int shortest = 128;
+    return max(shortest, (positions + pieces - 1) / pieces);
+  }
+
+  /// The first element of a lane's part of a head.
+  __device__ int elementOf(int part) const {
+    return (part * Layout::lanes + lane) * n;
+  }
+
+  __device__ void loadQueries(const T* q) {
+#pragma unroll
+    for (int h = 0; h < heads; ++h) {
+      maximum[h] = nothingSeenYet;
+      total[h] = 0;
+#pragma unroll
+      for (int p = 0; p < parts; ++p) {
+        Vector<T, n> vector = {};
+        if (h < count && elementOf(p) < shape.width)
+          vector = Vector<T, n>::load(
+              q + (int64_t(token) * shape.heads + head + h) * shape.width +
+              elementOf(p));
+#pragma unroll
+        for (int e = 0; e < n; ++e) {
+          query[h][p * n + e] = vector[e];
+          sum[h][p * n + e] = 0;
+        }
+      }
+    }
+  }
+
+  /// Positions `position` and, `groups` positions on, the next ones.
+  __device__ __forceinline__ void attend(int position, int end) {
+    Vector<T, n> k[atOnce][parts], v[atOnce][parts];
+#pragma unroll
+    for (int i = 0; i < atOnce; ++i) {
+      const int own = position + i * Layout::groups;
+      const int64_t row = own < end ? step.rowOf(sequence, own) : 0;
+#pragma unroll
+      for (int p = 0; p < parts; ++p) {
+        const bool isThere = own < end && elementOf(p) < shape.width;
+        k[i][p] = isThere ? Vector<T, n>::load(keys + row + elementOf(p))
+                          : Vector<T, n>{};
+        v[i][p] = isThere ? Vector<T, n>::load(values + row + elementOf(p))
+                          : Vector<T, n>{};
+      }
+    }
+    const ScoreRule rule(shape);
+#pragma unroll
+    for (int h = 0; h < heads; ++h) {
+      float weights[atOnce], raised = maximum[h];
+#pragma unroll
+      for (int i = 0; i < atOnce; ++i) {
+        float product = 0;
+#pragma unroll
+        for (int p = 0; p < parts; ++p)
+#pragma unroll
+          for (int e = 0; e < n; ++e)
+            product += query[h][p * n + e] * k[i][p][e];
+#pragma unroll
+        for (int far = Layout::lanes / 2; far; far /= 2)
+          product += __shfl_xor_sync(~0u, product, far);
+        weights[i] = position + i * Layout::groups < end ? rule.score(product)
+                                                         : -INFINITY;
+        raised = fmaxf(raised, weights[i]);
+      }
+      const float rescale = powerOf2(maximum[h] - raised);
+      maximum[h] = raised;
+      total[h] *= rescale;
+#pragma unroll
+      for (int i = 0; i < atOnce; ++i) {
+        weights[i] = powerOf2(weights[i] - raised);
+        total[h] += weights[i];
+      }
+#pragma unroll
+      for (int p = 0; p < parts; ++p)
+#pragma unroll
+        for (int e = 0; e < n; ++e) {
+          float& to = sum[h][p * n + e];
+          to *= rescale;
+#pragma unroll
+          for (int i = 0; i < atOnce; ++i)
+            to += weights[i] * v[i][p][e];
+        }
+    }
+  }
+
+  /// Merges the groups of lanes: shared memory holds their sums [groups, heads,
+  /// padded] and limits [groups, heads, 2].
+  __device__ void merge(const SinglePieces& pieces, float* shared, T* out) {
+    float* const limits = shared + Layout::groups * heads * Layout::padded;
+#pragma unroll
+    for (int h = 0; h < heads; ++h) {
+      const int at = group * heads + h;
+      if (lane == 0) {
+        limits[2 * at] = maximum[h];
+        limits[2 * at + 1] = total[h];
+      }
+#pragma unroll
+      for (int p = 0; p < parts; ++p)
+#pragma unroll
+        for (int e = 0; e < n; ++e)
+          shared[at * Layout::padded + elementOf(p) + e] = sum[h][p * n + e];
+    }
+    __syncthreads();
+    for (int h = 0; h < count; ++h) {
+      float most = nothingSeenYet, all = 0;
+      for (int g = 0; g < Layout::groups; ++g)
+        most = fmaxf(most, limits[2 * (g * heads + h)]);
+      for (int g = 0; g < Layout::groups; ++g)
+        all += limits[2 * (g * heads + h) + 1] *
+               powerOf2(limits[2 * (g * heads + h)] - most);
+      const int64_t row =
+          int64_t(pieces.count == 1 ? token : int(blockIdx.z)) * shape.heads +
+          head + h;
+      const int64_t at = row * pieces.count + blockIdx.x;
+      for (int d = int(threadIdx.x); d < shape.width; d += singleThreads) {
+        float whole = 0;
+        for (int g = 0; g < Layout::groups; ++g)
+          whole += shared[(g * heads + h) * Layout::padded + d] *
+                   powerOf2(limits[2 * (g * heads + h)] - most);
+        if (pieces.count == 1)
+          out[row * shape.width + d] = rounded<T>(whole / all);
+        else
+          pieces.sums[at * shape.width + d] = whole;
+      }
+      if (pieces.count > 1 && threadIdx.x == 0) {
+        pieces.limits[2 * at] = most;
+        pieces.limits[2 * at + 1] = all;
+      }
+    }
+  }
+
+  const PagedStep& step;
+  const AttentionShape& shape;
+  const int token, sequence, lane, group;
+  int keyHead, head, count; // the query heads of this block
+  int64_t column;
+  const T *keys, *values;
+  float query[heads][parts * n], sum[heads][parts * n];
+  float maximum[heads], total[heads];
+};
+
+template <class T, class Layout>
+__global__ __launch_bounds__(singleThreads) void attendSingles(
+    const __grid_constant__ PagedStep step, SingleTokens singles,
+    SinglePieces pieces, const T* q, const T* keys, const T* values, T* out) {
+  extern __shared__ __align__(16) float singleShared[];
+  const int token = singles.at(int(blockIdx.z), step.tokens);
+  if (token >= 0)
+    SingleBlock<T, Layout>(step, keys, values, token)
+        .run(q, pieces, singleShared, out);
+}
+
+/// Block (head, single token): merges the pieces in order. A thread has every
+/// 64th element.
+template <class T>
+__global__ void mergeSingles(const __grid_constant__ PagedStep step,
+                             SingleTokens singles, SinglePieces pieces,
+                             T* out) {
+  const int token = singles.at(int(blockIdx.y), step.tokens);
+  if (token < 0)
+    return;
+  const int heads = step.shape.heads, width = step.shape.width;
+  const int64_t row = int64_t(blockIdx.y) * heads + blockIdx.x;
+  const float* const limits = pieces.limits + row * pieces.count * 2;
+  float most = nothingSeenYet, total = 0;
+  for (int i = 0; i < pieces.count; ++i)
+    most = fmaxf(most, limits[2 * i]);
+  for (int i = 0; i < pieces.count; ++i)
+    total += limits[2 * i + 1] * powerOf2(limits[2 * i] - most);
+  for (int d = int(threadIdx.x); d < width; d += int(blockDim.x)) {
+    float sum = 0;
+    for (int i = 0; i < pieces.count; ++i)
+      sum += pieces.sums[(row * pieces.count + i) * width + d] *
+             powerOf2(limits[2 * i] - most);
+    out[(int64_t(token) * heads + blockIdx.x) * width + d] =
+        rounded<T>(sum / total);
+  }
+}
+
+} // namespace reciperun::kernels::cuda
+
+#endif // RECIPERUN_KERNELS_ATTENTION_PAGEDSINGLES_CUH

@@ -1,0 +1,159 @@
+// A step of attention over pages on a GPU: its sizes, the pages, and the
+// division of the tokens between the two kernels of AttentionPaged.cu.
+
+#ifndef RECIPERUN_KERNELS_ATTENTION_PAGEDSTEP_CUH
+#define RECIPERUN_KERNELS_ATTENTION_PAGEDSTEP_CUH
+
+#include "runtime/kernels/attention/AttentionShape.cuh"
+#include "runtime/kernels/common/StepTokens.cuh"
+
+#include <algorithm>
+#include <cstdio>
+
+namespace reciperun::kernels::cuda {
+
+/// The sizes of a call. `shape` has no tokens.
+struct PagedStep {
+  AttentionShape shape;
+  StepTokens tokens;
+  const int32_t* table; // [sequences, perSequence]
+  int perSequence, page, pageCount;
+
+  __device__ int64_t keyRow() const {
+    return int64_t(shape.keyHeads) * shape.width;
+  }
+
+  /// The first position that the token at a position sees.
+  __device__ int firstSeen(int position) const {
+    const MaskRule& rule = shape.rule;
+    int64_t first = 0;
+    if (rule.window)
+      first = max(first, position + 1 - rule.window);
+    if (rule.chunk)
+      first = max(first, position / rule.chunk * rule.chunk);
+    return int(first);
+  }
+
+  /// The offset of a position's row in the pages.
+  __device__ int64_t rowOf(int sequence, int position) const {
+    const auto number = unsigned(position) / unsigned(page);
+    const int found = table[int64_t(sequence) * perSequence + number];
+    return (int64_t(found) * page + (position - int(number) * page)) * keyRow();
+  }
+
+  /// Whether a page of a sequence exists.
+  __device__ bool hasPage(int sequence, int number) const {
+    return number < perSequence &&
+           unsigned(table[int64_t(sequence) * perSequence + number]) <
+               unsigned(pageCount);
+  }
+
+  /// Ends the work on the GPU if the token at a position sees a position that
+  /// has no page, which the CPU rejects. All threads of a block call it.
+  __device__ void check(int sequence, int position) const {
+    const int first = firstSeen(position) / page, last = position / page;
+    bool areThere = true;
+    for (int i = first + int(threadIdx.x); i <= last; i += int(blockDim.x))
+      areThere &= hasPage(sequence, i);
+    if (areThere)
+      return;
+    printf("attention_paged: the token at position %d of sequence %d sees "
+           "positions without a page\n",
+           position, sequence);
+    __trap();
+  }
+};
+
+/// Writes a token's keys and values into the pages, or zeros into the output of
+/// padding. One block per token. It also checks the pages that the token sees.
+template <class T>
+__global__ void writePages(const __grid_constant__ PagedStep step, const T* k,
+                           const T* v, T* keys, T* values, T* out) {
+  const int token = int(blockIdx.x), position = step.tokens.positions[token];
+  if (position < 0) {
+    const int64_t row = int64_t(step.shape.heads) * step.shape.width;
+    for (int64_t i = threadIdx.x; i < row; i += blockDim.x)
+      out[token * row + i] = T(0.0f);
+    return;
+  }
+  step.tokens.check(token);
+  const int sequence = step.tokens.sequences[token];
+  step.check(sequence, position);
+  __syncthreads(); // the token's own page exists
+  // A wide copy would need aligned rows; these bytes are few.
+  const int64_t to = step.rowOf(sequence, position), row = step.keyRow();
+  for (int64_t i = threadIdx.x; i < row; i += blockDim.x) {
+    keys[to + i] = k[token * row + i];
+    values[to + i] = v[token * row + i];
+  }
+}
+
+/// Consecutive tokens of a sequence that a block of queries processes.
+struct QueryRun {
+  int token, count;
+  int sequence, position; // of the first
+};
+
+/// The division of a step. Runs of at least `shortestTiled` tokens are cut into
+/// tiles, other tokens are single.
+struct PagedDivision {
+  int* counts;      // of the tiles and of the single tokens
+  QueryRun* tiles;  // [mostTiles]
+  int* singles;     // [mostSingles]
+  TokenRange* runs; // [sequences], room for divideTokens
+  int tileQueries;
+
+  static constexpr int shortestTiled = 16;
+
+  static int64_t mostTiles(int64_t tokens, int64_t sequences,
+                           int64_t tileQueries) {
+    return std::min(tokens / shortestTiled, tokens / tileQueries + sequences);
+  }
+  static int64_t mostSingles(int64_t tokens, int64_t sequences) {
+    return std::min(tokens, sequences * (shortestTiled - 1));
+  }
+};
+
+/// Divides the tokens. One block. The order of the results depends on timing,
+/// but no result of the op depends on it.
+static __global__ void divideTokens(StepTokens tokens, PagedDivision division) {
+  __shared__ int tileCount, singleCount;
+  if (threadIdx.x == 0)
+    tileCount = singleCount = 0;
+  for (int i = int(threadIdx.x); i < tokens.mostSequences; i += int(blockDim.x))
+    division.runs[i] = {0, 0};
+  __syncthreads();
+  for (int i = int(threadIdx.x); i < tokens.count; i += int(blockDim.x)) {
+    if (tokens.isFirst(i))
+      division.runs[tokens.sequences[i]].begin = i;
+    if (tokens.isLast(i))
+      division.runs[tokens.sequences[i]].end = i + 1;
+  }
+  __syncthreads();
+  for (int i = int(threadIdx.x); i < tokens.mostSequences;
+       i += int(blockDim.x)) {
+    const TokenRange run = division.runs[i];
+    if (run.count() < PagedDivision::shortestTiled) {
+      const int at = atomicAdd(&singleCount, run.count());
+      for (int j = 0; j < run.count(); ++j)
+        division.singles[at + j] = run.begin + j;
+      continue;
+    }
+    const int queries = division.tileQueries;
+    const int tiles = (run.count() + queries - 1) / queries;
+    const int at = atomicAdd(&tileCount, tiles);
+    for (int j = 0; j < tiles; ++j)
+      division.tiles[at + j] = {run.begin + j * queries,
+                                min(queries, run.count() - j * queries), i,
+                                tokens.positions[run.begin] + j * queries};
+  }
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    division.counts[0] = tileCount;
+    division.counts[1] = singleCount;
+  }
+}
+
+} // namespace reciperun::kernels::cuda
+
+#endif // RECIPERUN_KERNELS_ATTENTION_PAGEDSTEP_CUH

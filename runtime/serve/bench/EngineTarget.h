@@ -1,0 +1,28 @@
+// The engine as the target of a benchmark.
+
+#ifndef RECIPERUN_SERVE_BENCH_ENGINETARGET_H
+#define RECIPERUN_SERVE_BENCH_ENGINETARGET_H
+
+#include "runtime/serve/bench/BenchRun.h"
+#include "runtime/serve/engine/Engine.h"
+
+namespace reciperun::serve {
+
+/// Answers greedily and ignores end tokens, so that an answer has exactly the
+/// tokens asked for.
+class EngineTarget : public BenchTarget {
+public:
+  /// `engine` must outlive this object.
+  explicit EngineTarget(Engine& engine) : engine(engine) {}
+
+  /// Also fails when prompt and answer are longer than the plan takes.
+  Expected<int64_t> submit(const BenchRequest& request) override;
+  Expected<std::vector<Event>> step() override;
+
+private:
+  Engine& engine;
+};
+
+} // namespace reciperun::serve
+
+#endif // RECIPERUN_SERVE_BENCH_ENGINETARGET_H

@@ -1,0 +1,172 @@
+// A resumed file is first reduced to the rows that are kept, under a temporary
+// name. The rows that follow are appended.
+
+#include "runtime/serve/commands/AnswerRows.h"
+
+#include "runtime/base/InputFile.h"
+#include "runtime/base/ParseJson.h"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <string_view>
+
+namespace reciperun::serve {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+constexpr int64_t mostFileBytes = int64_t(1) << 33;
+
+/// The name and the value with which a row repeats its prompt.
+std::pair<const char*, Json> contentOf(const Prompt& prompt) {
+  if (const auto* text = std::get_if<std::string>(&prompt.content))
+    return {"prompt", *text};
+  if (const auto* chat = std::get_if<ChatInput>(&prompt.content))
+    return {"messages", chat->messages};
+  return {"input_ids", std::get<std::vector<int32_t>>(prompt.content)};
+}
+
+Json logprobsOf(const Answer& answer) {
+  Json list = Json::array();
+  for (const SampledToken& token : answer.tokens) {
+    Json top = Json::array();
+    for (const auto& [id, logprob] : token.top)
+      top.push_back({{"id", id}, {"logprob", logprob}});
+    list.push_back({{"id", token.id},
+                    {"logprob", token.logprob},
+                    {"top", std::move(top)}});
+  }
+  return list;
+}
+
+std::string lineOf(const Json& row) {
+  return row.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+/// The index of the prompt that a row answers; fails when the row is of another
+/// prompt.
+Expected<size_t> answeredPrompt(const Json& row,
+                                std::span<const Prompt> prompts) {
+  if (!row.is_object() || !row.contains("index") ||
+      !row["index"].is_number_unsigned())
+    return Status::error("the row has no `index`, so that it is no answer");
+  const uint64_t index = row["index"].get<uint64_t>();
+  if (index >= prompts.size())
+    return Status::error("the row answers prompt " + std::to_string(index) +
+                         ", and there are " + std::to_string(prompts.size()));
+  const auto [name, content] = contentOf(prompts[size_t(index)]);
+  if (row.value(name, Json()) != content)
+    return Status::error("the row answers another prompt than prompt " +
+                         std::to_string(index) + " of this call");
+  return size_t(index);
+}
+
+Status writeFailure(const std::string& path) {
+  return Status::error("cannot write `" + path + "`: " + std::strerror(errno));
+}
+
+} // namespace
+
+std::string answerRow(const Prompt& prompt, const size_t* index,
+                      const Answer& answer) {
+  Json row = Json::object();
+  if (index)
+    row["index"] = *index;
+  if (!prompt.id.empty())
+    row["id"] = Json::parse(prompt.id, nullptr, /*allow_exceptions=*/false);
+  auto [name, content] = contentOf(prompt);
+  row[name] = std::move(content);
+  if (answer.reason == FinishReason::failed) {
+    row["error"] = answer.error;
+    return lineOf(row);
+  }
+  row["answer"] = answer.text;
+  row["tokens"] = answer.tokens.size();
+  row["stop"] = nameOf(answer.reason);
+  if (prompt.sampling.logprobs >= 0)
+    row["logprobs"] = logprobsOf(answer);
+  return lineOf(row);
+}
+
+Expected<AnswerFile> AnswerFile::open(const std::string& path,
+                                      Existing existing,
+                                      std::span<const Prompt> prompts) {
+  AnswerFile file(path);
+  file.answered.resize(prompts.size());
+  std::error_code code;
+  const bool exists = fs::exists(fs::symlink_status(path, code));
+  if (exists && existing == Existing::refuse)
+    return Status::error("`" + path +
+                         "` is there; go on with its answers by `--resume`, "
+                         "replace it by `--force`, or choose another file");
+  if (exists && existing == Existing::resume) {
+    RECIPERUN_TRY(file.keepAnswers(prompts).withContext("`" + path + "`"));
+    RECIPERUN_TRY(file.openStream("ae"));
+    return file;
+  }
+  RECIPERUN_TRY(file.openStream("we"));
+  return file;
+}
+
+size_t AnswerFile::answers() const {
+  return size_t(std::count(answered.begin(), answered.end(), true));
+}
+
+Status AnswerFile::openStream(const char* mode) {
+  stream.reset(std::fopen(path.c_str(), mode));
+  return stream ? Status::ok() : writeFailure(path);
+}
+
+Status AnswerFile::keepAnswers(std::span<const Prompt> prompts) {
+  Expected<std::string> text = readTextFile(path, mostFileBytes);
+  RECIPERUN_TRY(text);
+  std::string kept;
+  std::string_view rest = *text;
+  for (int64_t number = 1; !rest.empty(); ++number) {
+    const size_t end = rest.find('\n');
+    if (end == rest.npos)
+      break; // the row was being written when the program ended
+    const std::string_view line = rest.substr(0, end);
+    rest.remove_prefix(end + 1);
+    const std::string place = "line " + std::to_string(number);
+    Expected<Json> row = parseOrderedJson(line, {.noun = "line"});
+    RECIPERUN_TRY(row.status().withContext(place));
+    Expected<size_t> prompt = answeredPrompt(*row, prompts);
+    RECIPERUN_TRY(prompt.status().withContext(place));
+    if (row->contains("error") || answered[*prompt])
+      continue;
+    answered[*prompt] = true;
+    kept += line;
+    kept += '\n';
+  }
+  if (kept.size() == text->size())
+    return Status::ok();
+  const std::string temporary = path + ".tmp";
+  std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(
+      std::fopen(temporary.c_str(), "we"), std::fclose);
+  if (!file ||
+      std::fwrite(kept.data(), 1, kept.size(), file.get()) != kept.size() ||
+      std::fclose(file.release()) != 0)
+    return writeFailure(temporary);
+  std::error_code code;
+  fs::rename(temporary, path, code);
+  return code ? Status::error("cannot rename `" + temporary +
+                              "`: " + code.message())
+              : Status::ok();
+}
+
+Status AnswerFile::write(const Prompt& prompt, size_t index,
+                         const Answer& answer) {
+  const std::string line = answerRow(prompt, &index, answer);
+  if (std::fwrite(line.data(), 1, line.size(), stream.get()) != line.size() ||
+      std::fflush(stream.get()) != 0)
+    return writeFailure(path);
+  return Status::ok();
+}
+
+} // namespace reciperun::serve

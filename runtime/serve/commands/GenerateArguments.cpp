@@ -1,0 +1,128 @@
+// Declares the options and checks their combinations.
+
+#include "runtime/serve/commands/GenerateArguments.h"
+
+#include "runtime/cli/Options.h"
+
+#include <algorithm>
+
+namespace reciperun::serve {
+namespace {
+
+/// The option for a prompt or a file of prompts. Prompts are answered in the
+/// order given, regardless of which of both options gives them.
+cli::Option promptOption(bool isFile, GenerateArguments& arguments) {
+  return {.name = isFile ? "--prompt-file" : "--prompt",
+          .valueName = isFile ? "FILE" : "TEXT",
+          .help = isFile ? "a prompt a line; of FILE.jsonl, a JSON text or an "
+                           "object a line, with `prompt`, `messages` or "
+                           "`input_ids`; `-` reads stdin"
+                         : "what to answer; may be given several times",
+          .repeats = true,
+          .takesEmpty = !isFile,
+          .store = [isFile, &arguments](const cli::Given& given) -> cli::Check {
+            arguments.prompts.push_back({isFile, given.value});
+            return std::nullopt;
+          }};
+}
+
+cli::Check storeIds(const std::string& text, std::vector<int32_t>& ids) {
+  for (size_t begin = 0; begin <= text.size();) {
+    const size_t end = std::min(text.find(',', begin), text.size());
+    auto id = cli::parseNumber<int32_t>(text.substr(begin, end - begin));
+    if (!id)
+      return cli::UsageError{"`--token-ids` takes numbers with commas between, "
+                             "not `" +
+                             text + "`"};
+    ids.push_back(*id);
+    begin = end + 1;
+  }
+  return std::nullopt;
+}
+
+std::vector<cli::Option> optionsOf(GenerateArguments& arguments) {
+  return {promptOption(/*isFile=*/false, arguments),
+          promptOption(/*isFile=*/true, arguments),
+          cli::flag("--json",
+                    "print an object a line: prompt, answer, tokens, stop",
+                    arguments.json),
+          cli::text("--output", "FILE",
+                    "write the objects to a file, each when its answer is "
+                    "complete, with `index` for the number of the prompt",
+                    arguments.output),
+          cli::flag("--resume",
+                    "answer only the prompts whose answers `--output` lacks",
+                    arguments.resume),
+          cli::flag("--force", "replace the file of `--output` or `--logits`",
+                    arguments.force),
+          cli::number("--threads", "N",
+                      "of the CPU (`OMP_NUM_THREADS`, or all cores)", 1,
+                      arguments.threads)};
+}
+
+/// The options that write the logits of given ids.
+std::vector<cli::Option> comparisonOptions(GenerateArguments& arguments) {
+  std::vector<cli::Option> options = {
+      {.name = "--token-ids",
+       .valueName = "I,...",
+       .help = "ids in place of a prompt; needs --logits",
+       .store =
+           [&arguments](const cli::Given& given) {
+             return storeIds(given.value, arguments.tokenIds);
+           }},
+      cli::text("--logits", "FILE",
+                "write the logits behind each id, f32 [ids, vocab], to a "
+                "safetensors file instead of answering; replaces a file of "
+                "logits",
+                arguments.logitsPath)};
+  for (cli::Option& each : options)
+    each.group = "for comparison with other programs";
+  return options;
+}
+
+cli::Check checkTogether(const GenerateArguments& arguments) {
+  if (arguments.tokenIds.empty() != arguments.logitsPath.empty())
+    return cli::UsageError{"`--token-ids` and `--logits` go together"};
+  if (!arguments.prompts.empty() && !arguments.tokenIds.empty())
+    return cli::UsageError{"`reciperun generate` takes prompts or "
+                           "`--token-ids`, not both"};
+  if (arguments.prompts.empty() && arguments.tokenIds.empty())
+    return cli::UsageError{"`reciperun generate` needs `--prompt TEXT` or "
+                           "`--prompt-file FILE`"};
+  if (arguments.resume && arguments.output.empty())
+    return cli::UsageError{"`--resume` needs the `--output` of an earlier "
+                           "call"};
+  if (arguments.resume && arguments.force)
+    return cli::UsageError{
+        "`--resume` keeps the answers of the file, `--force` "
+        "replaces it; give one of both"};
+  if (!arguments.output.empty() && !arguments.logitsPath.empty())
+    return cli::UsageError{"`--output` takes answers; `--logits` has its own "
+                           "file"};
+  return std::nullopt;
+}
+
+} // namespace
+
+cli::Command describeGenerate(GenerateArguments& arguments) {
+  std::vector<cli::Option> options = optionsOf(arguments);
+  for (cli::Option& each : describeSampling(arguments.sampling))
+    options.push_back(std::move(each));
+  for (cli::Option& each : comparisonOptions(arguments))
+    options.push_back(std::move(each));
+  return {.name = "generate",
+          .synopsis = "DIR --prompt TEXT [options]",
+          .summary = "answer prompts with an exported model",
+          .details =
+              "Answers prompts with the model in DIR, a folder that a training "
+              "exported (`export.hf`), or a Hugging Face directory of a "
+              "library model. Many prompts are answered at once. The answers "
+              "go to stdout as they come, in the order of the prompts, an "
+              "empty line between two; or to a file of JSON objects "
+              "(`--output`), which a later call continues (`--resume`).",
+          .options = std::move(options),
+          .operands = {1, 1, "the model's directory", &arguments.directories},
+          .check = [&arguments] { return checkTogether(arguments); }};
+}
+
+} // namespace reciperun::serve

@@ -1,0 +1,174 @@
+// 1. Read the prompts; 2. open the model; 3. answer the prompts, or write the
+//    logits of given ids.
+
+#include "runtime/serve/commands/GenerateCommand.h"
+
+#include "runtime/base/StopSignal.h"
+#include "runtime/checkpoint/Safetensors.h"
+#include "runtime/device/cpu/Threads.h"
+#include "runtime/exec/Devices.h"
+#include "runtime/serve/commands/AnswerSinks.h"
+#include "runtime/serve/commands/GenerateArguments.h"
+#include "runtime/serve/engine/PromptLogits.h"
+
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+
+namespace reciperun::serve {
+namespace {
+
+/// Checks that the path is free, or has the logits of an earlier call.
+Status checkLogitsPath(const std::string& path) {
+  std::error_code code;
+  if (!std::filesystem::exists(std::filesystem::symlink_status(path, code)))
+    return Status::ok();
+  auto file = checkpoint::SafetensorsFile::open(path);
+  if (file && file->tensors().size() == 1 && file->find("logits"))
+    return Status::ok();
+  return Status::error("`" + path +
+                       "` is there and holds no logits; choose another file, "
+                       "or replace it by `--force`");
+}
+
+Status writeLogits(const ModelFolder& folder, int threads,
+                   const GenerateArguments& arguments) {
+  auto model = openModel(folder, threads);
+  RECIPERUN_TRY(model);
+  Expected<Logits> logits =
+      promptLogits(**model, (*model)->limits(), arguments.tokenIds);
+  RECIPERUN_TRY(logits);
+  auto writer = checkpoint::SafetensorsWriter::create(
+      arguments.logitsPath,
+      {{"logits", "F32", {logits->tokens, logits->vocab}}});
+  RECIPERUN_TRY(writer);
+  RECIPERUN_TRY(writer->append(std::as_bytes(std::span(logits->values))));
+  return writer->finish();
+}
+
+/// Answers and their counts, wherever they go.
+struct Outcome {
+  size_t failures = 0;
+  size_t answers = 0; // in the file
+};
+
+/// The engine of a folder, and what encodes prompts for it.
+struct Opened {
+  PromptTokens tokens;
+  std::unique_ptr<Engine> engine;
+};
+
+Expected<Opened> openAll(const ModelFolder& folder, int threads) {
+  if (!folder.tokenizer)
+    return Status::error("the model's folder holds no `tokenizer.json`");
+  Expected<PromptTokens> tokens =
+      PromptTokens::open(folder.path, folder.plan, *folder.tokenizer);
+  RECIPERUN_TRY(tokens);
+  Expected<std::unique_ptr<Engine>> engine = openEngine(folder, threads);
+  RECIPERUN_TRY(engine);
+  return Opened{*std::move(tokens), *std::move(engine)};
+}
+
+Expected<Outcome> answerToStdout(const ModelFolder& folder,
+                                 const std::vector<Prompt>& prompts,
+                                 int threads,
+                                 const GenerateArguments& arguments) {
+  Expected<Opened> opened = openAll(folder, threads);
+  RECIPERUN_TRY(opened);
+  watchStopSignals();
+  BatchAnswers batch(*opened->engine, folder, opened->tokens);
+  StdoutSink sink(prompts, opened->engine->limits(), arguments.json);
+  const Status done = batch.run(
+      prompts, [](size_t) { return true; }, sink);
+  sink.endLine();
+  RECIPERUN_TRY(done);
+  return Outcome{sink.failures(), 0};
+}
+
+Expected<Outcome> answerToFile(const ModelFolder& folder,
+                               const std::vector<Prompt>& prompts, int threads,
+                               const GenerateArguments& arguments) {
+  using Existing = AnswerFile::Existing;
+  // Opened before the model, so that a mistake is reported at once.
+  Expected<AnswerFile> file =
+      AnswerFile::open(arguments.output,
+                       arguments.resume  ? Existing::resume
+                       : arguments.force ? Existing::replace
+                                         : Existing::refuse,
+                       prompts);
+  RECIPERUN_TRY(file);
+  if (file->answers() == prompts.size())
+    return Outcome{0, prompts.size()};
+  Expected<Opened> opened = openAll(folder, threads);
+  RECIPERUN_TRY(opened);
+  watchStopSignals();
+  BatchAnswers batch(*opened->engine, folder, opened->tokens);
+  FileSink sink(prompts, *file);
+  const Status done = batch.run(
+      prompts, [&](size_t i) { return !file->has(i); }, sink);
+  sink.endLine();
+  RECIPERUN_TRY(done);
+  return Outcome{sink.failures(), sink.answers()};
+}
+
+/// Says how far an interrupted call has come.
+void reportStop(const Outcome& outcome, size_t prompts,
+                const GenerateArguments& arguments) {
+  if (arguments.output.empty())
+    std::fprintf(stderr, "note: stopped by signal %d\n", stopSignal());
+  else
+    std::fprintf(stderr,
+                 "note: stopped by signal %d; `%s` has the answers to %zu of "
+                 "%zu prompts, and `--resume` answers the rest\n",
+                 stopSignal(), arguments.output.c_str(), outcome.answers,
+                 prompts);
+}
+
+Expected<int> generate(const GenerateArguments& arguments) {
+  Expected<std::vector<Prompt>> prompts =
+      readPrompts(arguments.prompts, arguments.sampling);
+  RECIPERUN_TRY(prompts);
+  const bool wantsLogits = !arguments.logitsPath.empty();
+  if (wantsLogits && !arguments.force)
+    RECIPERUN_TRY(checkLogitsPath(arguments.logitsPath));
+  Expected<int> threads = arguments.threads > 0
+                              ? Expected<int>(arguments.threads)
+                              : device::threadsOfProcess(/*sharing=*/1);
+  RECIPERUN_TRY(threads);
+  Expected<ModelFolder> folder = readModelFolder(arguments.directories.front());
+  RECIPERUN_TRY(folder);
+  device::setEnvironment(exec::environmentOf(folder->plan));
+  if (wantsLogits) {
+    RECIPERUN_TRY(writeLogits(*folder, *threads, arguments));
+    return 0;
+  }
+  Expected<Outcome> outcome =
+      arguments.output.empty()
+          ? answerToStdout(*folder, *prompts, *threads, arguments)
+          : answerToFile(*folder, *prompts, *threads, arguments);
+  RECIPERUN_TRY(outcome);
+  if (stopSignal() != 0) {
+    reportStop(*outcome, prompts->size(), arguments);
+    return 128 + stopSignal();
+  }
+  return outcome->failures == 0 ? 0 : 1;
+}
+
+int runGenerate(const GenerateArguments& arguments) {
+  Expected<int> code = generate(arguments);
+  if (code)
+    return *code;
+  std::fprintf(stderr, "error: %s\n", code.message().c_str());
+  return 1;
+}
+
+} // namespace
+
+cli::Command generateCommand() {
+  const auto arguments = std::make_shared<GenerateArguments>();
+  cli::Command command = describeGenerate(*arguments);
+  command.run = [arguments] { return runGenerate(*arguments); };
+  return command;
+}
+
+} // namespace reciperun::serve

@@ -1,0 +1,22 @@
+// Compiles the plan of a folder that has none with `recipec`, if it is
+// available.
+
+#ifndef RECIPERUN_SERVE_ENGINE_COMPILEPLAN_H
+#define RECIPERUN_SERVE_ENGINE_COMPILEPLAN_H
+
+#include "runtime/base/Status.h"
+#include "runtime/plan/Plan.h"
+
+#include <filesystem>
+
+namespace reciperun::serve {
+
+/// Returns the plan that `recipec plan DIRECTORY` prints; see its help. Uses
+/// the `recipec` next to this program, or the one in PATH. Writes no files.
+/// Fails when there is no `recipec`, and with recipec's message when it refuses
+/// the folder.
+Expected<plan::Plan> compilePlan(const std::filesystem::path& directory);
+
+} // namespace reciperun::serve
+
+#endif // RECIPERUN_SERVE_ENGINE_COMPILEPLAN_H

@@ -1,0 +1,156 @@
+// A step: 1. the scheduler's plan; 2. the model; 3. for each row of logits, the
+// next token and whether the answer ends; 4. back to the scheduler.
+
+#include "runtime/serve/engine/Engine.h"
+
+#include "runtime/serve/engine/PromptLogits.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace reciperun::serve {
+
+const char* nameOf(FinishReason reason) {
+  switch (reason) {
+  case FinishReason::endToken:
+    return "end_token";
+  case FinishReason::stopString:
+    return "stop_string";
+  case FinishReason::stopToken:
+    return "stop_token";
+  case FinishReason::tokenLimit:
+    return "token_limit";
+  case FinishReason::cacheFull:
+    return "cache_full";
+  case FinishReason::cancelled:
+    return "cancelled";
+  case FinishReason::failed:
+    return "failed";
+  }
+  return "";
+}
+
+Engine::Engine(std::unique_ptr<StepModel> model, const plan::Serving& limits,
+               std::set<int32_t> endTokens)
+    : model(std::move(model)), bounds(limits), endTokens(std::move(endTokens)),
+      scheduler(limits) {
+  logits.resize(size_t(this->model->vocab()));
+  countState();
+}
+
+Expected<RequestId> Engine::submit(Request request) {
+  RECIPERUN_TRY(checkIds(request.prompt, model->vocab()));
+  SamplingOptions& options = request.sampling;
+  Answer answer{Sampler(options, model->vocab(), request.prompt, endTokens),
+                {options.stopTokens.begin(), options.stopTokens.end()},
+                options.ignoreEndTokens,
+                std::min(options.maxTokens, bounds.maxOutput),
+                /*tokens=*/0,
+                std::move(request.constraint)};
+  Expected<RequestId> id = scheduler.submit(
+      std::move(request.prompt), options.maxTokens, request.priority);
+  RECIPERUN_TRY(id);
+  answers.emplace(*id, std::move(answer));
+  ++counts.submitted;
+  countState();
+  return id;
+}
+
+void Engine::cancel(RequestId request, FinishReason reason) {
+  if (!scheduler.cancel(request))
+    return;
+  answers.erase(request);
+  ++(reason == FinishReason::cancelled ? counts.cancelled : counts.finished);
+  ended.push_back({.request = request, .finished = reason});
+  countState();
+}
+
+Expected<std::vector<Progress>> Engine::step() {
+  RECIPERUN_TRY(broken);
+  std::vector<Progress> all = std::exchange(ended, {});
+  if (std::optional<StepPlan> step = scheduler.next()) {
+    broken = runStep(*step, all);
+    RECIPERUN_TRY(broken);
+  }
+  countState();
+  return all;
+}
+
+Status Engine::runStep(const StepPlan& step, std::vector<Progress>& all) {
+  RECIPERUN_TRY(model->run(step));
+  std::vector<StepOutcome> outcomes;
+  int64_t row = 0;
+  for (const StepPart& part : step.parts) {
+    if (part.rows == 0)
+      continue;
+    row += part.rows;
+    RECIPERUN_TRY(model->readRow(row - 1, logits));
+    all.push_back({.request = part.request});
+    outcomes.push_back(choose(part, all.back()));
+  }
+  scheduler.finish(outcomes);
+  return Status::ok();
+}
+
+/// Chooses the token that follows a part from `logits`.
+StepOutcome Engine::choose(const StepPart& part, Progress& progress) {
+  Answer& answer = answers.at(part.request);
+  StepOutcome outcome{.request = part.request};
+  auto fail = [&](const Status& failure) {
+    progress.finished = FinishReason::failed;
+    progress.error = failure.message();
+    ++counts.failed;
+    answers.erase(part.request);
+    outcome.ends = true;
+    return outcome;
+  };
+  if (Status finite = checkFinite(logits); !finite.isOk()) {
+    outcome.isInvalid = true;
+    return fail(finite);
+  }
+  Expected<SampledToken> next =
+      answer.sampler.next(logits, answer.constraint.get());
+  if (!next)
+    return fail(next.status());
+  const int32_t token = next->id;
+  progress.finished = reasonFor(answer, part.request, token);
+  if (progress.finished != FinishReason::endToken &&
+      progress.finished != FinishReason::stopToken) {
+    progress.tokens.push_back(*std::move(next));
+    outcome.token = token;
+    ++answer.tokens;
+  }
+  if (progress.finished) {
+    outcome.ends = true;
+    ++counts.finished;
+    answers.erase(part.request);
+  }
+  return outcome;
+}
+
+/// Why the answer ends with `token`; nullopt when it goes on.
+std::optional<FinishReason> Engine::reasonFor(const Answer& answer,
+                                              RequestId request,
+                                              int32_t token) const {
+  if (!answer.ignoresEndTokens && endTokens.contains(token))
+    return FinishReason::endToken;
+  if (answer.stopTokens.contains(token))
+    return FinishReason::stopToken;
+  if (answer.tokens + 1 >= answer.mostTokens)
+    return FinishReason::tokenLimit;
+  const Sequence& sequence = *scheduler.find(request);
+  if (sequence.length() + 1 >= sequence.mostTokens)
+    return FinishReason::cacheFull;
+  return std::nullopt;
+}
+
+void Engine::countState() {
+  counts.scheduler = scheduler.statistics();
+  counts.running = int64_t(scheduler.running());
+  counts.waiting = int64_t(scheduler.waiting());
+  counts.pages = scheduler.pages().size();
+  counts.heldPages = scheduler.pages().held();
+  counts.evictedPages = scheduler.pages().evictions();
+}
+
+} // namespace reciperun::serve

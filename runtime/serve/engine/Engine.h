@@ -1,0 +1,126 @@
+// Answers many requests at once with one model.
+//
+// submit() queues a request. Each step() computes some tokens of many requests,
+// as the Scheduler decides, and samples the next tokens of those whose tokens
+// are all computed. A request whose logits are not finite or whose constraint
+// fails ends alone. An engine belongs to one thread.
+//
+// The engine works on token ids. AnswerText turns them into text and finds stop
+// strings; its caller ends such a request with cancel().
+
+#ifndef RECIPERUN_SERVE_ENGINE_ENGINE_H
+#define RECIPERUN_SERVE_ENGINE_ENGINE_H
+
+#include "runtime/base/Status.h"
+#include "runtime/plan/Plan.h"
+#include "runtime/serve/engine/Scheduler.h"
+#include "runtime/serve/engine/StepModel.h"
+#include "runtime/serve/sampling/Sampler.h"
+#include "runtime/serve/sampling/SamplingOptions.h"
+#include "runtime/serve/sampling/TokenConstraint.h"
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace reciperun::serve {
+
+/// The reason why an answer ends.
+enum class FinishReason {
+  endToken,   // the model generated an end token
+  stopString, // of SamplingOptions
+  stopToken,  // of SamplingOptions
+  tokenLimit, // SamplingOptions::maxTokens, or the plan's maxOutput
+  cacheFull,  // prompt and answer have the plan's maxTokens
+  cancelled,
+  failed, // see Progress::error
+};
+
+/// `end_token`, `stop_string`, `stop_token`, `token_limit`, `cache_full`,
+/// `cancelled`, `failed`.
+const char* nameOf(FinishReason reason);
+
+struct Request {
+  std::vector<int32_t> prompt;
+  SamplingOptions sampling = {};
+  int priority = 0; // higher is sooner
+  std::shared_ptr<TokenConstraint> constraint = {};
+};
+
+/// What a step did for one request.
+struct Progress {
+  RequestId request = -1;
+  /// The next tokens of the answer, without an end or stop token.
+  std::vector<SampledToken> tokens = {};
+  std::optional<FinishReason> finished = {};
+  std::string error = {}; // of a request that failed
+};
+
+/// Counts since the start, and the state after the last step.
+struct EngineStatistics {
+  SchedulerStatistics scheduler;
+  int64_t submitted = 0, finished = 0, cancelled = 0, failed = 0;
+  int64_t running = 0, waiting = 0;
+  int64_t pages = 0, heldPages = 0, evictedPages = 0;
+};
+
+class Engine {
+public:
+  /// `limits` are those of the model's plan.
+  Engine(std::unique_ptr<StepModel> model, const plan::Serving& limits,
+         std::set<int32_t> endTokens);
+
+  /// Queues a request. Fails, with the numbers and the remedy, when the prompt
+  /// has no token or too many, or an id outside the vocabulary.
+  Expected<RequestId> submit(Request request);
+
+  /// Ends a request, for the reason that the next step then reports. Does
+  /// nothing when it has ended.
+  void cancel(RequestId request, FinishReason reason = FinishReason::cancelled);
+
+  /// Runs one step. Returns the requests that it gave tokens to or that ended,
+  /// in no particular but a reproducible order; nothing when idle. Fails when
+  /// the device does, as do all later steps.
+  Expected<std::vector<Progress>> step();
+
+  /// Whether a step has nothing to do and nothing to report.
+  bool isIdle() const { return scheduler.isIdle() && ended.empty(); }
+  const EngineStatistics& statistics() const { return counts; }
+  const plan::Serving& limits() const { return bounds; }
+  int64_t vocab() const { return model->vocab(); }
+
+private:
+  /// The engine's part of a request.
+  struct Answer {
+    Sampler sampler;
+    std::set<int32_t> stopTokens;
+    bool ignoresEndTokens = false;
+    int64_t mostTokens = 0;
+    int64_t tokens = 0;
+    std::shared_ptr<TokenConstraint> constraint;
+  };
+
+  Status runStep(const StepPlan& step, std::vector<Progress>& all);
+  StepOutcome choose(const StepPart& part, Progress& progress);
+  std::optional<FinishReason> reasonFor(const Answer& answer, RequestId request,
+                                        int32_t token) const;
+  void countState();
+
+  std::unique_ptr<StepModel> model;
+  plan::Serving bounds;
+  std::set<int32_t> endTokens;
+  Scheduler scheduler;
+  std::unordered_map<RequestId, Answer> answers;
+  std::vector<Progress> ended; // since the last step
+  std::vector<float> logits;
+  Status broken; // by a step
+  EngineStatistics counts;
+};
+
+} // namespace reciperun::serve
+
+#endif // RECIPERUN_SERVE_ENGINE_ENGINE_H

@@ -1,0 +1,114 @@
+// See ModelFolder.h. A wrong path is the most frequent mistake: its message
+// says what the path is and how a model comes from it.
+
+#include "runtime/serve/engine/ModelFolder.h"
+
+#include "runtime/checkpoint/FolderKind.h"
+#include "runtime/data/Documents.h"
+#include "runtime/plan/PlanJson.h"
+#include "runtime/serve/engine/CompilePlan.h"
+#include "runtime/serve/engine/EndTokens.h"
+
+#include <utility>
+
+namespace reciperun::serve {
+namespace {
+
+namespace fs = std::filesystem;
+
+Status checkServingPlan(const plan::Plan& plan, const fs::path& path) {
+  std::string place = "`" + path.string() + "`";
+  if (!plan.serving)
+    return Status::error(place + " is of task `" + plan.task +
+                         "`, not `serve`; compile it with `--set "
+                         "'task=\"serve\"'`");
+  if (plan.mesh.ranks != 1)
+    return Status::error(place + " is for " + std::to_string(plan.mesh.ranks) +
+                         " ranks, and prompts are answered on one; compile it "
+                         "with `--set cluster.ranks=1`");
+  return Status::ok();
+}
+
+/// The error for a path that is no exported model: says what it is, and how a
+/// model comes from it.
+Status noModel(const fs::path& path) {
+  using checkpoint::FolderKind;
+  const checkpoint::Folder folder = checkpoint::lookAt(path);
+  std::string message = checkpoint::describe(path, folder);
+  const fs::path saved =
+      folder.kind == FolderKind::checkpoint ? path : folder.newest;
+  if (folder.kind == FolderKind::adapter)
+    message += "; give the folder of the export, where it is merged into the "
+               "weights";
+  else if (folder.kind == FolderKind::model || folder.kind == FolderKind::other)
+    message = "`" + path.string() +
+              "` holds neither `generate.plan.json` nor `config.json`, so that "
+              "it is no model; give the folder that `export.hf` names";
+  else if (folder.kind == FolderKind::file)
+    message += "; give the folder of a model";
+  else if (!saved.empty())
+    message += "; write a model of it with `reciperun convert " +
+               saved.string() + " DIR`, and give DIR";
+  return Status::error(message);
+}
+
+/// The folder's own plan, or one that is compiled for it.
+Expected<plan::Plan> folderPlan(const fs::path& directory) {
+  const fs::path path = directory / "generate.plan.json";
+  std::error_code code;
+  if (fs::exists(fs::symlink_status(path, code)))
+    return plan::readPlan(path.string());
+  return fs::exists(directory / "config.json", code) ? compilePlan(directory)
+                                                     : noModel(directory);
+}
+
+/// The tokenizer of a folder; nullopt when it has none.
+Expected<std::optional<data::Tokenizer>>
+folderTokenizer(const fs::path& directory) {
+  const fs::path path = directory / "tokenizer.json";
+  std::error_code code;
+  if (!fs::exists(path, code))
+    return std::optional<data::Tokenizer>();
+  Expected<data::Tokenizer> read = data::Tokenizer::read(path.string());
+  RECIPERUN_TRY(read);
+  return std::optional<data::Tokenizer>(*std::move(read));
+}
+
+} // namespace
+
+Expected<ModelFolder> readModelFolder(const fs::path& path) {
+  Expected<plan::Plan> plan = folderPlan(path);
+  RECIPERUN_TRY(plan);
+  RECIPERUN_TRY(checkServingPlan(*plan, path / "generate.plan.json"));
+  Expected<std::optional<data::Tokenizer>> tokenizer = folderTokenizer(path);
+  RECIPERUN_TRY(tokenizer);
+  Expected<std::set<int32_t>> ends =
+      readEndTokens(path / "generation_config.json");
+  RECIPERUN_TRY(ends);
+  if (plan->data.eosToken >= 0)
+    ends->insert(int32_t(plan->data.eosToken));
+  return ModelFolder{path, *std::move(plan), *std::move(tokenizer),
+                     *std::move(ends)};
+}
+
+Expected<std::vector<int32_t>> encodePrompt(const ModelFolder& folder,
+                                            const std::string& prompt) {
+  if (!folder.tokenizer)
+    return Status::error("the model's folder holds no `tokenizer.json`");
+  return data::encodePrompt(folder.plan.data, *folder.tokenizer, prompt);
+}
+
+Expected<std::unique_ptr<ServedModel>> openModel(const ModelFolder& folder,
+                                                 int threads) {
+  return ServedModel::open(folder.path, folder.plan, threads);
+}
+
+Expected<std::unique_ptr<Engine>> openEngine(const ModelFolder& folder,
+                                             int threads) {
+  auto model = openModel(folder, threads);
+  RECIPERUN_TRY(model);
+  const plan::Serving limits = (*model)->limits();
+  return std::make_unique<Engine>(*std::move(model), limits, folder.endTokens);
+}
+
+} // namespace reciperun::serve

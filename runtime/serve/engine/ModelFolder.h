@@ -1,0 +1,52 @@
+// The folder of an exported model: its plan, tokenizer and end tokens.
+
+#ifndef RECIPERUN_SERVE_ENGINE_MODELFOLDER_H
+#define RECIPERUN_SERVE_ENGINE_MODELFOLDER_H
+
+#include "runtime/base/Status.h"
+#include "runtime/data/Tokenizer.h"
+#include "runtime/plan/Plan.h"
+#include "runtime/serve/engine/Engine.h"
+#include "runtime/serve/engine/ServedModel.h"
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace reciperun::serve {
+
+struct ModelFolder {
+  std::filesystem::path path;
+  plan::Plan plan; // of serving, for one rank
+  /// Absent when the folder has no tokenizer.json: ids need none.
+  std::optional<data::Tokenizer> tokenizer;
+  /// Of generation_config.json and of the plan.
+  std::set<int32_t> endTokens;
+};
+
+/// Reads a folder with generate.plan.json, or with a config.json from which
+/// `recipec` compiles the plan. Fails, with the remedy, when the path is no
+/// model, when the plan is of another task or for several ranks, and when a
+/// file is invalid. Reads no weights.
+Expected<ModelFolder> readModelFolder(const std::filesystem::path& path);
+
+/// The ids before the answer to `prompt`, formatted as in the training data
+/// (data.chat). Fails when the folder has no tokenizer.
+Expected<std::vector<int32_t>> encodePrompt(const ModelFolder& folder,
+                                            const std::string& prompt);
+
+/// Loads the folder's weights.
+Expected<std::unique_ptr<ServedModel>> openModel(const ModelFolder& folder,
+                                                 int threads);
+
+/// Loads the folder's weights and starts an engine on them.
+Expected<std::unique_ptr<Engine>> openEngine(const ModelFolder& folder,
+                                             int threads);
+
+} // namespace reciperun::serve
+
+#endif // RECIPERUN_SERVE_ENGINE_MODELFOLDER_H

@@ -1,0 +1,85 @@
+// The pages of the KV cache: who holds them, and which prefix each one has.
+//
+// A page is free, held by sequences (it counts its holders), or cached: held by
+// none, while its contents can still be found. Sequences with a common prefix
+// hold the same pages. Only full pages are shared, so that no page is written
+// by two sequences.
+//
+// The key of a page is the hash of the previous page's key and of the page's
+// tokens. Equal keys therefore mean equal tokens from the start of the sequence
+// on, at the same positions. A page that is needed when none is free is the
+// cached page that was released first.
+
+#ifndef RECIPERUN_SERVE_ENGINE_PAGEPOOL_H
+#define RECIPERUN_SERVE_ENGINE_PAGEPOOL_H
+
+#include "runtime/base/Hash.h"
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+namespace reciperun::serve {
+
+/// The key of the page that holds `tokens` and follows the page `previous`,
+/// which is zero for a sequence's first page. XXH3-128.
+Hash pageKey(const Hash& previous, std::span<const int32_t> tokens);
+
+class PagePool {
+public:
+  /// `pages` free pages, numbered from 0.
+  explicit PagePool(int64_t pages);
+
+  int64_t size() const { return int64_t(states.size()); }
+  /// The pages that take() can give: free and cached ones.
+  int64_t available() const { return int64_t(free.size()) + cached; }
+  /// The pages that sequences hold.
+  int64_t held() const { return size() - available(); }
+  /// The cached pages that were given to sequences with other contents.
+  int64_t evictions() const { return evicted; }
+
+  /// Gives a page to a sequence. Its contents are not defined. `available()` is
+  /// at least 1.
+  int32_t take();
+  /// Gives the page of that key to one more sequence; nullopt when there is
+  /// none.
+  std::optional<int32_t> share(const Hash& key);
+  /// Makes a page that is held findable by its key. Does nothing when another
+  /// page has the key already.
+  void publish(int32_t page, const Hash& key);
+  /// Makes a page that is held unfindable, because its contents are wrong.
+  void forget(int32_t page);
+  /// One sequence holds the page no longer.
+  void release(int32_t page);
+
+private:
+  static constexpr int32_t none = -1;
+
+  struct State {
+    int32_t holders = 0;
+    bool hasKey = false;
+    Hash key;
+    /// Its neighbors among the cached pages, which are ordered by the time of
+    /// their release.
+    int32_t before = none, after = none;
+  };
+  struct KeyHash {
+    size_t operator()(const Hash& key) const { return size_t(key.low); }
+  };
+
+  void appendCached(int32_t page);
+  void removeCached(int32_t page);
+
+  std::vector<State> states;
+  std::vector<int32_t> free; // taken from the end
+  int32_t oldest = none, newest = none;
+  int64_t cached = 0;
+  int64_t evicted = 0;
+  std::unordered_map<Hash, int32_t, KeyHash> byKey;
+};
+
+} // namespace reciperun::serve
+
+#endif // RECIPERUN_SERVE_ENGINE_PAGEPOOL_H

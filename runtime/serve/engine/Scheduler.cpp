@@ -1,0 +1,187 @@
+// The life of a request: submission, the end of each step, cancellation.
+// SchedulerStep.cpp composes the steps.
+
+#include "runtime/serve/engine/Scheduler.h"
+
+#include <algorithm>
+#include <cassert>
+#include <string>
+
+namespace reciperun::serve {
+namespace {
+
+/// `serve.token_budget` = 64.
+std::string settingText(const std::string& name, int64_t value) {
+  return "`" + name + "` = " + std::to_string(value);
+}
+
+} // namespace
+
+Scheduler::Scheduler(const plan::Serving& limits, int64_t patience)
+    : limits(limits),
+      reserves(limits.policy == plan::ServingPolicy::guaranteedNoEvict),
+      // A state cannot be entered in the middle of a prompt.
+      reusesPrefixes(limits.prefixCache && limits.page > 0 &&
+                     !limits.hasStates),
+      pool(limits.page > 0 ? limits.pages : 0), queue(patience) {
+  assert(pool.size() >= plan::pagesOfSequence(limits) &&
+         "the cache holds the longest sequence");
+  for (int64_t slot = 0; slot < limits.maxBatch; ++slot)
+    freeSlots.insert(int(slot));
+}
+
+Status Scheduler::checkLength(int64_t tokens) const {
+  const std::string has = "the prompt has " + std::to_string(tokens) +
+                          " token" + (tokens == 1 ? "" : "s");
+  if (tokens == 0)
+    return Status::error("the prompt has no token");
+  if (tokens >= limits.maxTokens)
+    return Status::error(has + ", the plan takes " +
+                         std::to_string(limits.maxTokens) +
+                         " of a prompt and its answer together; compile with a "
+                         "larger `data.sequence`");
+  if (tokens > limits.maxInput)
+    return Status::error(has + ", the plan takes " +
+                         settingText("serve.max_input", limits.maxInput) +
+                         "; compile with a larger one");
+  if (!limits.chunkedPrefill && tokens > limits.tokenBudget)
+    return Status::error(
+        has + ", which do not fit into a step of " +
+        settingText("serve.token_budget", limits.tokenBudget) +
+        "; compile with a larger one or with `serve.chunked_prefill` = true");
+  return Status::ok();
+}
+
+Expected<RequestId> Scheduler::submit(std::vector<int32_t> prompt,
+                                      int64_t maxTokens, int priority) {
+  const int64_t length = int64_t(prompt.size());
+  RECIPERUN_TRY(checkLength(length));
+  if (maxTokens < 1)
+    return Status::error("an answer of at most " + std::to_string(maxTokens) +
+                         " tokens is asked for; ask for at least 1");
+  auto sequence = std::make_unique<Sequence>();
+  sequence->id = nextId++;
+  sequence->priority = priority;
+  sequence->tokens = std::move(prompt);
+  sequence->promptTokens = length;
+  sequence->mostTokens = std::min(
+      length + std::min(maxTokens, limits.maxOutput), limits.maxTokens);
+  queue.add(*sequence);
+  const RequestId id = sequence->id;
+  sequences.emplace(id, std::move(sequence));
+  return id;
+}
+
+const Sequence* Scheduler::find(RequestId request) const {
+  auto found = sequences.find(request);
+  return found == sequences.end() ? nullptr : found->second.get();
+}
+
+bool Scheduler::cancel(RequestId request) {
+  auto found = sequences.find(request);
+  if (found == sequences.end())
+    return false;
+  Sequence& sequence = *found->second;
+  if (underway && sequence.slot >= 0) {
+    sequence.isCancelled = true;
+    return true;
+  }
+  if (sequence.slot < 0)
+    queue.remove(sequence);
+  end(sequence);
+  return true;
+}
+
+void Scheduler::finish(std::span<const StepOutcome> outcomes) {
+  assert(underway && "next() gave a step");
+  const std::vector<StepPart> parts = std::move(underway->parts);
+  underway.reset();
+  for (const StepPart& part : parts) {
+    Sequence& sequence = *sequences.at(part.request);
+    advance(part, sequence);
+    bool ends = sequence.isCancelled;
+    if (part.rows > 0) {
+      assert(!outcomes.empty() && outcomes.front().request == part.request &&
+             "each part that wants rows has an outcome");
+      const StepOutcome& outcome = outcomes.front();
+      outcomes = outcomes.subspan(1);
+      if (outcome.token >= 0)
+        sequence.tokens.push_back(outcome.token);
+      ends = ends || outcome.ends;
+      assert((ends || sequence.length() < sequence.mostTokens) &&
+             "a sequence of its most tokens ends");
+      if (outcome.isInvalid)
+        for (int32_t page : sequence.pages)
+          pool.forget(page);
+    }
+    if (ends)
+      end(sequence);
+  }
+  // Those that were cancelled without a part in the step.
+  for (size_t i = active.size(); i-- > 0;)
+    if (active[i]->isCancelled)
+      end(*active[i]);
+}
+
+/// Counts the tokens that the step has computed.
+void Scheduler::advance(const StepPart& part, Sequence& sequence) {
+  sequence.computed += int64_t(part.ids.size());
+  publishPages(sequence);
+}
+
+void Scheduler::publishPages(Sequence& sequence) {
+  if (!reusesPrefixes)
+    return;
+  for (; (sequence.published + 1) * limits.page <= sequence.computed;
+       ++sequence.published)
+    pool.publish(sequence.pages[size_t(sequence.published)],
+                 keyOf(sequence, sequence.published));
+}
+
+/// The key of a full page. The keys before it are made on the way.
+const Hash& Scheduler::keyOf(Sequence& sequence, int64_t page) {
+  const std::span<const int32_t> tokens = sequence.tokens;
+  std::vector<Hash>& keys = sequence.keys;
+  while (int64_t(keys.size()) <= page)
+    keys.push_back(pageKey(keys.empty() ? Hash() : keys.back(),
+                           tokens.subspan(keys.size() * size_t(limits.page),
+                                          size_t(limits.page))));
+  return keys[size_t(page)];
+}
+
+int64_t Scheduler::pagesFor(int64_t tokens) const {
+  return limits.page > 0 ? (tokens + limits.page - 1) / limits.page : 0;
+}
+
+/// The pages that a running sequence may yet take.
+int64_t Scheduler::pagesToReserve(const Sequence& sequence) const {
+  return reserves ? std::max<int64_t>(0, pagesFor(sequence.mostTokens - 1) -
+                                             int64_t(sequence.pages.size()))
+                  : 0;
+}
+
+/// Gives up slot and pages. The last pages are released first: those of the
+/// start, which more prompts have in common, stay in the cache for longer.
+void Scheduler::leaveSlot(Sequence& sequence) {
+  reserved -= pagesToReserve(sequence);
+  releasePages(sequence);
+  sequence.computed = 0;
+  freeSlots.insert(sequence.slot);
+  sequence.slot = -1;
+  active.erase(std::find(active.begin(), active.end(), &sequence));
+}
+
+void Scheduler::releasePages(Sequence& sequence) {
+  for (size_t i = sequence.pages.size(); i-- > 0;)
+    pool.release(sequence.pages[i]);
+  sequence.pages.clear();
+  sequence.published = 0;
+}
+
+void Scheduler::end(Sequence& sequence) {
+  if (sequence.slot >= 0)
+    leaveSlot(sequence);
+  sequences.erase(sequence.id);
+}
+
+} // namespace reciperun::serve

@@ -1,0 +1,145 @@
+// Decides what each step of a server computes: iteration-level batching over a
+// paged cache (Orca, OSDI 2022; vLLM, SOSP 2023).
+//
+// 1. Give each decoding sequence the page for its next token. Where pages run
+//    out, preempt the last sequence in the order of precedence: it gives up its
+//    slot and pages, and is computed again later.
+// 2. Fill the step: the tokens of decoding sequences, then parts of prompts, up
+//    to the token budget. Waiting sequences start while slots, pages and tokens
+//    are left. Without chunked prefill, a prompt is computed in one step and
+//    precedes the decoding sequences.
+// 3. Choose the narrowest bucket that fits. If less than half of it would be
+//    used, cut parts of prompts so that the next narrower bucket is full.
+//
+// Precedence is by priority, then by arrival; WaitingQueue.h bounds the time
+// that low priorities wait. The scheduler knows neither a device nor a clock:
+// the same calls give the same steps.
+
+#ifndef RECIPERUN_SERVE_ENGINE_SCHEDULER_H
+#define RECIPERUN_SERVE_ENGINE_SCHEDULER_H
+
+#include "runtime/base/Status.h"
+#include "runtime/plan/Plan.h"
+#include "runtime/serve/engine/PagePool.h"
+#include "runtime/serve/engine/Sequence.h"
+#include "runtime/serve/engine/StepPlan.h"
+#include "runtime/serve/engine/WaitingQueue.h"
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <set>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+namespace reciperun::serve {
+
+/// Counts since the start.
+struct SchedulerStatistics {
+  int64_t steps = 0;
+  int64_t promptTokens = 0; // computed, without those that follow
+  int64_t decodedTokens = 0;
+  int64_t recomputedTokens = 0; // of preempted sequences
+  int64_t reusedTokens = 0;     // found in the cache instead of computed
+  int64_t paddedTokens = 0;     // of buckets that were not full
+  int64_t preemptions = 0;
+};
+
+/// The outcome of the step for a part that wanted rows.
+struct StepOutcome {
+  RequestId request = -1;
+  int32_t token = -1;     // the next one; -1 when there is none
+  bool ends = false;      // the sequence ends, after `token` if there is one
+  bool isInvalid = false; // what it computed must not be reused
+};
+
+class Scheduler {
+public:
+  /// The number of later arrivals that may be preferred to a waiting sequence.
+  static constexpr int64_t defaultPatience = 32;
+
+  explicit Scheduler(const plan::Serving& limits,
+                     int64_t patience = defaultPatience);
+
+  /// Adds a request for at most `maxTokens` tokens after `prompt`. Fails, with
+  /// the lengths and the remedy, when the prompt has no token or can never be
+  /// computed.
+  Expected<RequestId> submit(std::vector<int32_t> prompt, int64_t maxTokens,
+                             int priority = 0);
+
+  /// Ends a request. While a step is underway it ends with the step. Returns
+  /// false when there is no such request.
+  bool cancel(RequestId request);
+
+  /// The next step, which is then underway; nullopt when there is nothing to
+  /// compute. Its spans are valid until finish().
+  std::optional<StepPlan> next();
+
+  /// Ends the step underway. `outcomes` has an element for each part that
+  /// wanted rows, in their order. A sequence of `mostTokens` tokens must end.
+  void finish(std::span<const StepOutcome> outcomes);
+
+  bool isIdle() const { return sequences.empty(); }
+  /// The sequences that have a slot, and those that wait for one.
+  size_t running() const { return active.size(); }
+  size_t waiting() const { return queue.size(); }
+  /// Null when the request has ended.
+  const Sequence* find(RequestId request) const;
+  const PagePool& pages() const { return pool; }
+  const SchedulerStatistics& statistics() const { return counts; }
+
+private:
+  /// The tokens of a step by sequence.
+  struct Share {
+    Sequence* sequence;
+    int64_t tokens;
+    bool decodes;
+  };
+  struct Draft {
+    int64_t left; // of the token budget
+    std::vector<Share> shares;
+    int64_t total() const;
+  };
+
+  Status checkLength(int64_t tokens) const;
+  int64_t pagesFor(int64_t tokens) const;
+  int64_t pagesToReserve(const Sequence& sequence) const;
+  const Hash& keyOf(Sequence& sequence, int64_t page);
+
+  void growDecoding();
+  bool takePage(Sequence& sequence);
+  void preempt(Sequence& sequence);
+  void addDecoding(Draft& draft);
+  void addPrompts(Draft& draft);
+  void startWaiting(Draft& draft);
+  int64_t promptTokens(const Sequence& sequence, int64_t left) const;
+  bool start(Sequence& sequence, int64_t left);
+  void sharePages(Sequence& sequence);
+  void releasePages(Sequence& sequence);
+  void cutToBucket(Draft& draft) const;
+  StepPlan planOf(const Draft& draft);
+  void countTokens(const Share& share);
+
+  void advance(const StepPart& part, Sequence& sequence);
+  void publishPages(Sequence& sequence);
+  void leaveSlot(Sequence& sequence);
+  void end(Sequence& sequence);
+
+  plan::Serving limits;
+  bool reserves = false;       // pages for whole answers
+  bool reusesPrefixes = false; // finds pages by their keys
+  PagePool pool;
+  WaitingQueue queue;
+  std::unordered_map<RequestId, std::unique_ptr<Sequence>> sequences;
+  std::vector<Sequence*> active; // in the order of precedence
+  std::set<int> freeSlots;
+  int64_t reserved = 0; // pages that running sequences have yet to take
+  RequestId nextId = 0;
+  std::optional<StepPlan> underway;
+  SchedulerStatistics counts;
+};
+
+} // namespace reciperun::serve
+
+#endif // RECIPERUN_SERVE_ENGINE_SCHEDULER_H

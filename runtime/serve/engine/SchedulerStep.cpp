@@ -1,0 +1,222 @@
+// Composes the next step; Scheduler.h has the algorithm.
+
+#include "runtime/serve/engine/Scheduler.h"
+
+#include <algorithm>
+#include <cassert>
+
+namespace reciperun::serve {
+
+int bucketFor(const std::vector<plan::Bucket>& buckets, int64_t tokens,
+              int64_t rows) {
+  size_t index = 0;
+  while (buckets[index].tokens < tokens || buckets[index].rows < rows)
+    ++index;
+  return int(index);
+}
+
+std::optional<StepPlan> Scheduler::next() {
+  assert(!underway && "the step before has finished");
+  growDecoding();
+  Draft draft{limits.tokenBudget, {}};
+  if (limits.chunkedPrefill)
+    addDecoding(draft);
+  addPrompts(draft);
+  startWaiting(draft);
+  if (!limits.chunkedPrefill)
+    addDecoding(draft);
+  if (draft.shares.empty())
+    return std::nullopt;
+  cutToBucket(draft);
+  underway = planOf(draft);
+  return underway;
+}
+
+int64_t Scheduler::Draft::total() const {
+  int64_t tokens = 0;
+  for (const Share& share : shares)
+    tokens += share.tokens;
+  return tokens;
+}
+
+/// Gives each decoding sequence the page of its next token. The sequences that
+/// are preempted for it are the last ones, possibly itself.
+void Scheduler::growDecoding() {
+  for (size_t i = 0; i < active.size(); ++i) {
+    Sequence& sequence = *active[i];
+    while (sequence.slot >= 0 && sequence.decodes() &&
+           pagesFor(sequence.length()) > int64_t(sequence.pages.size()))
+      if (!takePage(sequence))
+        preempt(*active.back());
+  }
+}
+
+bool Scheduler::takePage(Sequence& sequence) {
+  if (pool.available() == 0)
+    return false;
+  reserved -= pagesToReserve(sequence);
+  sequence.pages.push_back(pool.take());
+  reserved += pagesToReserve(sequence);
+  return true;
+}
+
+void Scheduler::preempt(Sequence& sequence) {
+  assert(!reserves && "reserved pages are there");
+  ++counts.preemptions;
+  leaveSlot(sequence);
+  queue.add(sequence);
+}
+
+void Scheduler::addDecoding(Draft& draft) {
+  // Preempted sequences that have just started again may decode at once.
+  const std::vector<Share> started = draft.shares;
+  auto hasStarted = [&](const Sequence* sequence) {
+    return std::any_of(started.begin(), started.end(), [&](const Share& share) {
+      return share.sequence == sequence;
+    });
+  };
+  for (Sequence* sequence : active) {
+    if (draft.left == 0)
+      return;
+    if (!sequence->decodes() || hasStarted(sequence))
+      continue;
+    draft.shares.push_back({sequence, 1, /*decodes=*/true});
+    --draft.left;
+  }
+}
+
+void Scheduler::addPrompts(Draft& draft) {
+  for (Sequence* sequence : active) {
+    if (sequence->decodes())
+      continue;
+    const int64_t tokens = promptTokens(*sequence, draft.left);
+    if (tokens == 0)
+      continue;
+    draft.shares.push_back({sequence, tokens, /*decodes=*/false});
+    draft.left -= tokens;
+  }
+}
+
+/// The tokens of its prompt that a sequence computes in a step where `left` are
+/// left; 0 when it must wait for another step.
+int64_t Scheduler::promptTokens(const Sequence& sequence, int64_t left) const {
+  const int64_t pending = sequence.pending();
+  // Only a preempted sequence can be longer than a step here: submit() refuses
+  // such prompts.
+  const bool isWhole = !limits.chunkedPrefill && pending <= limits.tokenBudget;
+  return isWhole && pending > left ? 0 : std::min(pending, left);
+}
+
+void Scheduler::startWaiting(Draft& draft) {
+  while (!queue.isEmpty() && !freeSlots.empty() && draft.left > 0) {
+    Sequence& sequence = *queue.first();
+    if (!start(sequence, draft.left))
+      return; // those behind it wait too, so that a long prompt has its turn
+    const int64_t tokens = promptTokens(sequence, draft.left);
+    // A preempted sequence of which only the last token is not cached decodes.
+    draft.shares.push_back({&sequence, tokens, sequence.decodes()});
+    draft.left -= tokens;
+  }
+}
+
+/// Starts the first waiting sequence if the cache has the pages that the policy
+/// asks for.
+bool Scheduler::start(Sequence& sequence, int64_t left) {
+  sharePages(sequence);
+  const int64_t own =
+      pagesFor(sequence.length()) - int64_t(sequence.pages.size());
+  const int64_t needed = std::max(own, pagesToReserve(sequence));
+  if (pool.available() - reserved < needed ||
+      promptTokens(sequence, left) == 0) {
+    releasePages(sequence);
+    sequence.computed = 0;
+    return false;
+  }
+  queue.start();
+  counts.reusedTokens += sequence.computed;
+  for (int64_t page = 0; page < own; ++page)
+    sequence.pages.push_back(pool.take());
+  reserved += pagesToReserve(sequence);
+  sequence.slot = *freeSlots.begin();
+  freeSlots.erase(freeSlots.begin());
+  active.insert(std::upper_bound(active.begin(), active.end(), &sequence,
+                                 [](const Sequence* a, const Sequence* b) {
+                                   return a->precedes(*b);
+                                 }),
+                &sequence);
+  return true;
+}
+
+/// Takes the cached pages of the sequence's prefix. The last token is always
+/// computed, because its logits are wanted.
+void Scheduler::sharePages(Sequence& sequence) {
+  if (!reusesPrefixes)
+    return;
+  const int64_t most = (sequence.length() - 1) / limits.page;
+  for (int64_t i = 0; i < most; ++i) {
+    std::optional<int32_t> page = pool.share(keyOf(sequence, i));
+    if (!page)
+      break;
+    sequence.pages.push_back(*page);
+  }
+  sequence.published = int64_t(sequence.pages.size());
+  sequence.computed = sequence.published * limits.page;
+}
+
+void Scheduler::cutToBucket(Draft& draft) const {
+  const int64_t total = draft.total();
+  const int index = bucketFor(limits.buckets, total, /*rows=*/0);
+  const int64_t width = limits.buckets[size_t(index)].tokens;
+  if (!limits.chunkedPrefill || index == 0 || 2 * total >= width)
+    return;
+  int64_t excess = total - limits.buckets[size_t(index) - 1].tokens;
+  int64_t ofPrompts = 0;
+  for (const Share& share : draft.shares)
+    ofPrompts += share.decodes ? 0 : share.tokens;
+  if (ofPrompts < excess)
+    return;
+  for (size_t i = draft.shares.size(); i-- > 0 && excess > 0;) {
+    Share& share = draft.shares[i];
+    const int64_t cut = share.decodes ? 0 : std::min(share.tokens, excess);
+    share.tokens -= cut;
+    excess -= cut;
+  }
+  std::erase_if(draft.shares,
+                [](const Share& share) { return share.tokens == 0; });
+}
+
+void Scheduler::countTokens(const Share& share) {
+  const Sequence& sequence = *share.sequence;
+  if (share.decodes)
+    counts.decodedTokens += share.tokens;
+  else if (sequence.length() > sequence.promptTokens)
+    counts.recomputedTokens += share.tokens;
+  else
+    counts.promptTokens += share.tokens;
+}
+
+StepPlan Scheduler::planOf(const Draft& draft) {
+  StepPlan step;
+  for (const Share& share : draft.shares) {
+    const Sequence& sequence = *share.sequence;
+    StepPart part;
+    part.request = sequence.id;
+    part.slot = sequence.slot;
+    part.position = sequence.computed;
+    part.ids = std::span(sequence.tokens)
+                   .subspan(size_t(sequence.computed), size_t(share.tokens));
+    part.pages = sequence.pages;
+    part.rows = share.tokens == sequence.pending() ? 1 : 0;
+    step.tokens += share.tokens;
+    step.rows += part.rows;
+    step.parts.push_back(part);
+    countTokens(share);
+  }
+  step.bucket = bucketFor(limits.buckets, step.tokens, step.rows);
+  ++counts.steps;
+  counts.paddedTokens +=
+      limits.buckets[size_t(step.bucket)].tokens - step.tokens;
+  return step;
+}
+
+} // namespace reciperun::serve

@@ -1,0 +1,158 @@
+// See ServedModel.h. The order of the parts in a step is that of the tokens in
+// the bucket's inputs; what is left of an input is padding.
+
+#include "runtime/serve/engine/ServedModel.h"
+
+#include "runtime/checkpoint/Elements.h"
+#include "runtime/checkpoint/HuggingFaceImport.h"
+#include "runtime/comm/LocalCommunicator.h"
+#include "runtime/device/HostCopy.h"
+#include "runtime/exec/Devices.h"
+#include "runtime/exec/Weights.h"
+
+#include <algorithm>
+#include <cassert>
+
+namespace reciperun::serve {
+namespace {
+
+/// Converts logits in host memory from any compute type to floats.
+void logitsToFloats(const exec::Tensor& logits, float* out) {
+  auto type =
+      checkpoint::findElementType(checkpoint::safetensorsName(logits.type));
+  assert(type && "logits are of a floating-point type");
+  checkpoint::convertElements(
+      *type, logits.as<const std::byte>(), plan::DType::f32,
+      reinterpret_cast<std::byte*>(out), logits.elements());
+}
+
+} // namespace
+
+Expected<std::unique_ptr<ServedModel>>
+ServedModel::open(const std::filesystem::path& weights, plan::Plan plan,
+                  int threads) {
+  assert(plan.serving && plan.mesh.ranks == 1 && "a serving plan of one rank");
+  std::unique_ptr<ServedModel> model(new ServedModel(std::move(plan)));
+  RECIPERUN_TRY(model->load(weights, threads));
+  return model;
+}
+
+Status ServedModel::load(const std::filesystem::path& weights, int threads) {
+  const plan::Stage& stage = program.stages.front();
+  auto opened = exec::openDevice(program, stage, /*place=*/0, threads);
+  RECIPERUN_TRY(opened);
+  device = *std::move(opened);
+  auto connected = exec::connectDevices(
+      program, std::make_unique<comm::LocalCommunicator>(), *device);
+  RECIPERUN_TRY(connected);
+  communicator = *std::move(connected);
+  Expected<memory::Arena> taken =
+      device->allocate(stage.memory.arena, stage.memory.offloaded);
+  RECIPERUN_TRY(taken);
+  arena = *std::move(taken);
+  Expected<exec::Executor> made =
+      exec::Executor::make(program, arena, *communicator, *device);
+  RECIPERUN_TRY(made);
+  executor.emplace(*std::move(made));
+  RECIPERUN_TRY(executor->prepare());
+  if (weights.empty())
+    return exec::initializeParameters(program, *executor, 0, threads);
+  checkpoint::ArenaParameters access(program, 0, arena.base(), *device);
+  return checkpoint::loadHuggingFace(program, 0, weights, access);
+}
+
+int64_t ServedModel::vocab() const {
+  return executor->tensor(limits().buckets.front().logits).shape.back();
+}
+
+const plan::Bucket& ServedModel::bucketOf(const StepPlan& step) const {
+  const plan::Bucket& bucket = limits().buckets[size_t(step.bucket)];
+  assert(step.tokens <= bucket.tokens && step.rows <= bucket.rows &&
+         "the step fits its bucket");
+  return bucket;
+}
+
+Status ServedModel::run(const StepPlan& step) {
+  const plan::Bucket& bucket = bucketOf(step);
+  lastBucket = step.bucket;
+  RECIPERUN_TRY(writeTokens(bucket, step));
+  RECIPERUN_TRY(writeRows(bucket, step));
+  RECIPERUN_TRY(writePages(bucket, step));
+  return executor->run(bucket.function);
+}
+
+Status ServedModel::writeTokens(const plan::Bucket& bucket,
+                                const StepPlan& step) {
+  device::HostCopy tokens(*device, executor->tensor(bucket.inputs.tokens));
+  device::HostCopy positions(*device,
+                             executor->tensor(bucket.inputs.positions));
+  device::HostCopy sequences(*device,
+                             executor->tensor(bucket.inputs.sequences));
+  int64_t at = 0;
+  auto put = [&](int32_t id, int64_t position, int slot) {
+    tokens.as<int32_t>()[at] = id;
+    positions.as<int32_t>()[at] = int32_t(position);
+    if (int32_t* slots = sequences.as<int32_t>())
+      slots[at] = slot;
+    ++at;
+  };
+  for (const StepPart& part : step.parts)
+    for (size_t i = 0; i < part.ids.size(); ++i)
+      put(part.ids[i], part.position + int64_t(i), part.slot);
+  while (at < bucket.tokens)
+    put(/*id=*/0, /*position=*/-1, /*slot=*/-1);
+  RECIPERUN_TRY(tokens.store());
+  RECIPERUN_TRY(positions.store());
+  return sequences.store();
+}
+
+Status ServedModel::writeRows(const plan::Bucket& bucket,
+                              const StepPlan& step) {
+  device::HostCopy rows(*device, executor->tensor(bucket.inputs.rows));
+  int32_t* out = rows.as<int32_t>();
+  int64_t end = 0, written = 0;
+  for (const StepPart& part : step.parts) {
+    end += int64_t(part.ids.size());
+    for (int64_t row = end - part.rows; row < end; ++row)
+      out[written++] = int32_t(row);
+  }
+  std::fill(out + written, out + bucket.rows, -1);
+  return rows.store();
+}
+
+/// Copies the rows of pages that differ from those in the buffer. A slot keeps
+/// stale pages behind those of its sequence, which no token reads.
+Status ServedModel::writePages(const plan::Bucket& bucket,
+                               const StepPlan& step) {
+  const exec::Tensor pages = executor->tensor(bucket.inputs.pages);
+  if (!pages.present())
+    return Status::ok();
+  const size_t width = size_t(pages.shape.back());
+  std::vector<int32_t>& table = pageTables[bucket.inputs.pages];
+  table.resize(size_t(pages.elements()), -1);
+  for (const StepPart& part : step.parts) {
+    const auto row = std::span(table).subspan(size_t(part.slot) * width, width);
+    if (std::equal(part.pages.begin(), part.pages.end(), row.begin()))
+      continue;
+    std::copy(part.pages.begin(), part.pages.end(), row.begin());
+    RECIPERUN_TRY(device->upload(
+        pages.as<int32_t>() + size_t(part.slot) * width, std::as_bytes(row)));
+  }
+  return Status::ok();
+}
+
+Status ServedModel::readRow(int64_t row, std::span<float> out) {
+  const exec::Tensor logits =
+      executor->tensor(limits().buckets[size_t(lastBucket)].logits);
+  const int64_t shape[] = {int64_t(out.size())};
+  const exec::Tensor from{logits.as<std::byte>() +
+                              row * shape[0] * plan::byteSize(logits.type),
+                          logits.type, shape};
+  return device::readPieces(*device, from,
+                            [&](const exec::Tensor& piece, int64_t first) {
+                              logitsToFloats(piece, out.data() + first);
+                              return Status::ok();
+                            });
+}
+
+} // namespace reciperun::serve

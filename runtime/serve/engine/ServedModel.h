@@ -1,0 +1,65 @@
+// A model by its serving plan: device, arena, weights and the functions of the
+// buckets.
+//
+// A step writes the inputs of its bucket, runs the bucket's function and leaves
+// the logits in the arena, where the keys and values of all sequences stay too.
+
+#ifndef RECIPERUN_SERVE_ENGINE_SERVEDMODEL_H
+#define RECIPERUN_SERVE_ENGINE_SERVEDMODEL_H
+
+#include "runtime/comm/Communicator.h"
+#include "runtime/device/Device.h"
+#include "runtime/exec/Executor.h"
+#include "runtime/memory/Arena.h"
+#include "runtime/plan/Plan.h"
+#include "runtime/serve/engine/StepModel.h"
+
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <optional>
+#include <vector>
+
+namespace reciperun::serve {
+
+class ServedModel : public StepModel {
+public:
+  /// Loads the weights of a Hugging Face directory, or draws them as a training
+  /// would when `weights` is empty. The plan has been validated and is for one
+  /// rank. Fails when its device is not there, memory is insufficient or the
+  /// weights do not fit it.
+  static Expected<std::unique_ptr<ServedModel>>
+  open(const std::filesystem::path& weights, plan::Plan plan, int threads);
+
+  ServedModel(const ServedModel&) = delete;
+  ServedModel& operator=(const ServedModel&) = delete;
+
+  const plan::Plan& plan() const { return program; }
+  const plan::Serving& limits() const { return *program.serving; }
+
+  int64_t vocab() const override;
+  Status run(const StepPlan& step) override;
+  Status readRow(int64_t row, std::span<float> out) override;
+
+private:
+  explicit ServedModel(plan::Plan plan) : program(std::move(plan)) {}
+
+  Status load(const std::filesystem::path& weights, int threads);
+  const plan::Bucket& bucketOf(const StepPlan& step) const;
+  Status writeTokens(const plan::Bucket& bucket, const StepPlan& step);
+  Status writeRows(const plan::Bucket& bucket, const StepPlan& step);
+  Status writePages(const plan::Bucket& bucket, const StepPlan& step);
+
+  plan::Plan program;
+  std::unique_ptr<device::Device> device;
+  std::unique_ptr<comm::Communicator> communicator;
+  memory::Arena arena;
+  std::optional<exec::Executor> executor;
+  /// What each buffer of pages has, so that only changed rows are copied to it.
+  std::map<int, std::vector<int32_t>> pageTables;
+  int lastBucket = 0;
+};
+
+} // namespace reciperun::serve
+
+#endif // RECIPERUN_SERVE_ENGINE_SERVEDMODEL_H

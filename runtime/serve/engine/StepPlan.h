@@ -1,0 +1,41 @@
+// What one step of a served model computes.
+
+#ifndef RECIPERUN_SERVE_ENGINE_STEPPLAN_H
+#define RECIPERUN_SERVE_ENGINE_STEPPLAN_H
+
+#include "runtime/plan/Plan.h"
+#include "runtime/serve/engine/Sequence.h"
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace reciperun::serve {
+
+/// The tokens of one sequence in a step. The spans are of the sequence.
+struct StepPart {
+  RequestId request = -1;
+  int slot = 0;
+  int64_t position = 0; // of the first token
+  std::span<const int32_t> ids;
+  /// The sequence's pages up to its last token or further.
+  std::span<const int32_t> pages;
+  int64_t rows = 0; // the last tokens whose logits are wanted
+};
+
+/// A step. The rows of logits follow the order of the parts.
+struct StepPlan {
+  int bucket = -1;    // of plan::Serving
+  int64_t tokens = 0; // of all parts, at most the bucket's
+  int64_t rows = 0;   // of all parts, at most the bucket's
+  std::vector<StepPart> parts;
+};
+
+/// The index of the first bucket for so many tokens and rows. The last one fits
+/// them.
+int bucketFor(const std::vector<plan::Bucket>& buckets, int64_t tokens,
+              int64_t rows);
+
+} // namespace reciperun::serve
+
+#endif // RECIPERUN_SERVE_ENGINE_STEPPLAN_H

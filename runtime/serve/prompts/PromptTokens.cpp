@@ -1,0 +1,62 @@
+// See PromptTokens.h.
+
+#include "runtime/serve/prompts/PromptTokens.h"
+
+#include "runtime/data/Documents.h"
+#include "runtime/data/TextEncoder.h"
+
+#include <cassert>
+
+namespace reciperun::serve {
+
+Expected<PromptTokens>
+PromptTokens::open(const std::filesystem::path& directory,
+                   const plan::Plan& plan, const data::Tokenizer& tokenizer) {
+  assert(plan.serving && "the plan serves");
+  Expected<MessageRenderer> messages =
+      MessageRenderer::open(directory, plan.data, tokenizer);
+  RECIPERUN_TRY(messages);
+  return PromptTokens(plan, tokenizer, *std::move(messages));
+}
+
+Expected<std::vector<int32_t>> PromptTokens::of(const PromptContent& content,
+                                                std::time_t now) const {
+  if (const auto* given = std::get_if<std::vector<int32_t>>(&content)) {
+    RECIPERUN_TRY(check(*given));
+    return *given;
+  }
+  const auto* text = std::get_if<std::string>(&content);
+  Expected<std::vector<int32_t>> ids =
+      text ? data::encodePrompt(plan.data, tokenizer, *text)
+           : messages.encode(std::get<ChatInput>(content), now);
+  RECIPERUN_TRY(ids);
+  for (const int32_t id : *ids)
+    if (id >= plan.data.vocab)
+      return Status::error(data::tooLargeId(plan.data, tokenizer, id));
+  RECIPERUN_TRY(check(*ids));
+  return ids;
+}
+
+Status PromptTokens::check(std::span<const int32_t> ids) const {
+  return checkPromptIds(ids, *plan.serving, plan.data.vocab);
+}
+
+Status checkPromptIds(std::span<const int32_t> ids,
+                      const plan::Serving& serving, int64_t vocab) {
+  if (ids.empty())
+    return Status::error("the prompt has no token");
+  if (int64_t(ids.size()) > serving.maxInput)
+    return Status::error("the prompt has " + std::to_string(ids.size()) +
+                         " tokens, but the plan takes " +
+                         std::to_string(serving.maxInput) +
+                         "; shorten it, or compile with a larger "
+                         "`serve.max_input`");
+  for (const int32_t id : ids)
+    if (id < 0 || id >= vocab)
+      return Status::error("token " + std::to_string(id) +
+                           " is outside the model's vocabulary of " +
+                           std::to_string(vocab));
+  return {};
+}
+
+} // namespace reciperun::serve

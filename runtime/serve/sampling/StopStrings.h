@@ -1,0 +1,54 @@
+// Ends a text before the first stop string.
+//
+// The text arrives in pieces, so a stop string may lie across several. The end
+// of the text is held back while it may be the beginning of a stop string. The
+// stop string that is complete first ends the text, and of several that are
+// complete at the same character the longest. So the result does not depend on
+// how the text is cut into pieces.
+
+#ifndef RECIPERUN_SERVE_SAMPLING_STOPSTRINGS_H
+#define RECIPERUN_SERVE_SAMPLING_STOPSTRINGS_H
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace reciperun::serve {
+
+class StopStrings {
+public:
+  /// None of `stops` is empty.
+  explicit StopStrings(std::vector<std::string> stops)
+      : stops(std::move(stops)) {}
+
+  /// Appends a piece and returns the text that can be emitted: without the stop
+  /// string and what follows it, and without what is held back. Where `isOpen`
+  /// is false, no stop string may end in this piece, but one may begin in it.
+  /// Empty after the text has ended.
+  std::string next(std::string_view piece, bool isOpen = true);
+  /// The text held back, at the end of the text.
+  std::string finish();
+
+  /// The index of the stop string that ended the text; nullopt before.
+  std::optional<size_t> match() const { return found; }
+
+private:
+  /// Where a stop string lies in `held`.
+  struct Place {
+    size_t begin, end;
+    size_t index; // of the stop string
+  };
+  std::optional<Place> findFirst() const;
+  size_t bytesToHold() const;
+
+  std::vector<std::string> stops;
+  std::string held;       // not emitted yet
+  size_t closedBytes = 0; // the first bytes of `held`: no stop ends here
+  std::optional<size_t> found;
+};
+
+} // namespace reciperun::serve
+
+#endif // RECIPERUN_SERVE_SAMPLING_STOPSTRINGS_H

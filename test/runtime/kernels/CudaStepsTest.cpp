@@ -1,0 +1,91 @@
+// The GPU kernels of serving steps compared with their CPU twins: convolutions
+// and scans that go on from a sequence's state, and rows that are taken.
+
+#include "runtime/ops/OpKind.h"
+#include "test/runtime/kernels/CudaOperands.h"
+#include "test/runtime/kernels/ServingSteps.h"
+
+namespace reciperun::kernels {
+namespace {
+
+using plan::DType;
+using plan::OpKind;
+
+class CudaSteps : public CudaParityTest {};
+
+const std::vector<int64_t> lengths = {70, 1, 33, 5};
+const std::vector<int64_t> slots = {2, 0, 4, 1};
+constexpr int64_t slotCount = 5;
+
+/// Single tokens, a few, and whole sequences at once.
+constexpr int64_t mostAtOnce[] = {1, 9, 100};
+
+TEST_F(CudaSteps, Convolution) {
+  struct Shape {
+    int64_t groups, channels, taps;
+  };
+  const Shape shapes[] = {{2, 35, 4}, {1, 300, 9}, {1, 2, 1}};
+  for (DType type : types)
+    for (const Shape& s : shapes)
+      for (int64_t most : mostAtOnce) {
+        Array w = numbers(type, {s.groups, s.channels, s.taps}, 1);
+        Array inputs =
+            numbers(type, {slotCount, s.groups, s.channels, s.taps - 1}, 2);
+        unsigned seed = 3;
+        for (ServingStep& step : randomSteps(lengths, slots, most, 1)) {
+          Array x =
+              numbers(type, {1, step.tokens(), s.groups, s.channels}, seed++);
+          Array y = x;
+          // Sums of one product per tap, rounded once.
+          compare({OpKind::CausalConvStep,
+                   {&x, &w, &step.positions, &step.sequences},
+                   {&y, &inputs}},
+                  {tolerance(type, {0, 0x1p-20}), exact});
+        }
+      }
+}
+
+TEST_F(CudaSteps, Scan) {
+  struct Shape {
+    int64_t groups, heads, width, state;
+  };
+  const Shape shapes[] = {{2, 3, 2, 5}, {1, 2, 40, 128}, {1, 1, 9, 256}};
+  for (DType type : types)
+    for (const Shape& s : shapes)
+      for (int64_t most : mostAtOnce) {
+        const std::vector<int64_t> parameters = {s.groups, s.heads};
+        Array rate = numbers(type, parameters, 1),
+              skip = numbers(type, parameters, 2),
+              bias = numbers(type, parameters, 3);
+        Array states = numbers(
+            DType::f32, {slotCount, s.groups, s.heads * s.width, s.state}, 4);
+        unsigned seed = 5;
+        for (ServingStep& step : randomSteps(lengths, slots, most, 1)) {
+          auto drawn = [&](int64_t last) {
+            return numbers(type, {1, step.tokens(), s.groups, last}, seed++);
+          };
+          Array x = drawn(s.heads * s.width), dt = drawn(s.heads),
+                b = drawn(s.state), c = drawn(s.state), y = x;
+          // Those of CudaStateSpaceTest.cpp: exponentials, and sums over the
+          // state.
+          compare({OpKind::StateScanStep,
+                   {&x, &dt, &b, &c, &rate, &skip, &bias, &step.positions,
+                    &step.sequences},
+                   {&y, &states}},
+                  {tolerance(type, {0x1p-16, 0x1p-16}), {0x1p-16, 0x1p-16}});
+        }
+      }
+}
+
+TEST_F(CudaSteps, TakenRows) {
+  for (DType type : types)
+    for (int64_t width : {1, 7, 64, 4096}) {
+      Array x = numbers(type, {1, 9, width}, 1);
+      Array rows = Array::integers({1, 5}, {8, -1, 0, 0, 3});
+      Array y = numbers(type, {1, 5, width}, 2);
+      compare({OpKind::TakeRows, {&x, &rows}, {&y}}, {exact});
+    }
+}
+
+} // namespace
+} // namespace reciperun::kernels

@@ -1,0 +1,307 @@
+// Random loads on a model of random weights: each answer is that of its prompt
+// alone, token by token.
+//
+//   engineProgram LOADS FIRST_SEED PLAIN PLAN...
+//
+// 1. PLAIN is a serving plan for one sequence whose cache is one page. It
+//    answers each prompt alone, in a single step followed by one for each
+//    token.
+// 2. A load runs on one of the PLANs, which are of the same model with other
+//    pages and buckets. Its seed draws the requests, their arrivals and
+//    cancellations, and limits within those of the plan: policy, slots, tokens
+//    of a step and pages so few that sequences are preempted.
+// 3. Tokens must be equal, and log probabilities up to rounding. They show a
+//    wrong key or position that happens to leave the likeliest token in place.
+//
+// Prints the counts of what has happened, so that the test can check that all
+// cases have.
+
+#include "runtime/plan/PlanJson.h"
+#include "runtime/serve/engine/Engine.h"
+#include "runtime/serve/engine/ServedModel.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+using namespace reciperun;
+using namespace reciperun::serve;
+
+namespace {
+
+/// Steps of other widths add the terms of fp32 matmuls in another order: about
+/// 1e-6 of log probabilities of the order of 1 to 10.
+constexpr float tolerance = 1e-4F;
+/// A greedy choice between tokens that are closer than rounding is free.
+constexpr float tie = 1e-5F;
+
+using Tokens = std::vector<SampledToken>;
+
+struct Ask {
+  std::vector<int32_t> prompt;
+  SamplingOptions sampling;
+  int priority = 0;
+  int64_t step = 0;       // of its arrival
+  int64_t cancelled = -1; // before this step
+};
+
+/// A model that outlives its engines.
+class BorrowedModel : public StepModel {
+public:
+  explicit BorrowedModel(ServedModel& model) : model(model) {}
+  int64_t vocab() const override { return model.vocab(); }
+  Status run(const StepPlan& step) override { return model.run(step); }
+  Status readRow(int64_t row, std::span<float> out) override {
+    return model.readRow(row, out);
+  }
+
+private:
+  ServedModel& model;
+};
+
+Engine engineOn(ServedModel& model, const plan::Serving& limits) {
+  return Engine(std::make_unique<BorrowedModel>(model), limits,
+                /*endTokens=*/{});
+}
+
+class LoadDrawer {
+public:
+  explicit LoadDrawer(uint32_t seed) : random(seed) {}
+
+  int64_t from(int64_t least, int64_t most) {
+    return least + int64_t(random() % uint64_t(most - least + 1));
+  }
+  bool once(int64_t in) { return from(1, in) == 1; }
+
+  plan::Serving limitsWithin(const plan::Serving& plan) {
+    plan::Serving limits = plan;
+    limits.maxBatch = from(std::min<int64_t>(2, plan.maxBatch), plan.maxBatch);
+    limits.tokenBudget = from(limits.maxBatch, plan.tokenBudget);
+    const int64_t longest = plan::pagesOfSequence(plan);
+    limits.pages =
+        longest ? from(longest, std::min(plan.pages, 2 * longest)) : 0;
+    limits.prefixCache = plan.prefixCache && !once(4);
+    limits.chunkedPrefill = !once(4);
+    limits.policy = once(3) ? plan::ServingPolicy::guaranteedNoEvict
+                            : plan::ServingPolicy::maxUtilization;
+    return limits;
+  }
+
+  std::vector<Ask> asks(const plan::Serving& limits, int64_t vocab) {
+    int64_t longest = std::min(limits.maxInput, limits.maxTokens - 1);
+    if (!limits.chunkedPrefill)
+      longest = std::min(longest, limits.tokenBudget);
+    std::vector<Ask> all;
+    int64_t step = 0;
+    for (int64_t i = from(3, 10); i > 0; --i) {
+      Ask ask;
+      ask.step = step += once(2) ? 0 : from(0, 5);
+      ask.prompt = promptOf(from(1, longest), vocab, all);
+      ask.sampling.temperature = once(2) ? 0 : 1;
+      ask.sampling.seed = uint64_t(i);
+      ask.sampling.maxTokens = from(1, 24);
+      ask.sampling.logprobs = 2;
+      ask.priority = int(from(0, 2));
+      ask.cancelled = once(6) ? step + from(0, 12) : -1;
+      all.push_back(std::move(ask));
+    }
+    return all;
+  }
+
+private:
+  /// Tokens that begin like an earlier prompt, in half of the cases.
+  std::vector<int32_t> promptOf(int64_t length, int64_t vocab,
+                                const std::vector<Ask>& earlier) {
+    std::vector<int32_t> ids;
+    if (!earlier.empty() && once(2)) {
+      ids = earlier[size_t(from(0, int64_t(earlier.size()) - 1))].prompt;
+      ids.resize(size_t(from(0, std::min(length, int64_t(ids.size())))));
+    }
+    while (int64_t(ids.size()) < length)
+      ids.push_back(int32_t(from(0, vocab - 1)));
+    return ids;
+  }
+
+  std::mt19937 random;
+};
+
+void append(Tokens& tokens, const Progress& progress) {
+  tokens.insert(tokens.end(), progress.tokens.begin(), progress.tokens.end());
+}
+
+/// The answer to a prompt alone.
+Expected<Tokens> answerAlone(ServedModel& plain, const Ask& ask) {
+  Engine engine = engineOn(plain, plain.limits());
+  Expected<RequestId> id =
+      engine.submit({.prompt = ask.prompt, .sampling = ask.sampling});
+  RECIPERUN_TRY(id);
+  Tokens tokens;
+  while (!engine.isIdle()) {
+    Expected<std::vector<Progress>> all = engine.step();
+    RECIPERUN_TRY(all);
+    for (const Progress& each : *all) {
+      append(tokens, each);
+      if (each.finished == FinishReason::failed)
+        return Status::error(each.error);
+    }
+  }
+  return tokens;
+}
+
+/// The outcome of a load, by request.
+struct LoadAnswers {
+  std::vector<Tokens> tokens;
+  std::vector<FinishReason> reasons;
+  EngineStatistics statistics;
+};
+
+Expected<LoadAnswers> runLoad(ServedModel& model, const plan::Serving& limits,
+                              const std::vector<Ask>& asks) {
+  constexpr int64_t mostSteps = 100000;
+  Engine engine = engineOn(model, limits);
+  LoadAnswers out{std::vector<Tokens>(asks.size()),
+                  std::vector<FinishReason>(asks.size(), FinishReason::failed),
+                  {}};
+  size_t submitted = 0;
+  for (int64_t step = 0; submitted < asks.size() || !engine.isIdle(); ++step) {
+    if (step == mostSteps)
+      return Status::error("the load does not end");
+    for (; submitted < asks.size() && asks[submitted].step == step;
+         ++submitted) {
+      const Ask& ask = asks[submitted];
+      Expected<RequestId> id = engine.submit({.prompt = ask.prompt,
+                                              .sampling = ask.sampling,
+                                              .priority = ask.priority});
+      RECIPERUN_TRY(id); // ids count from 0, as requests do
+    }
+    for (size_t i = 0; i < submitted; ++i)
+      if (asks[i].cancelled == step)
+        engine.cancel(RequestId(i));
+    Expected<std::vector<Progress>> all = engine.step();
+    RECIPERUN_TRY(all);
+    for (const Progress& each : *all) {
+      append(out.tokens[size_t(each.request)], each);
+      if (each.finished == FinishReason::failed)
+        return Status::error(each.error);
+      if (each.finished)
+        out.reasons[size_t(each.request)] = *each.finished;
+    }
+  }
+  out.statistics = engine.statistics();
+  if (out.statistics.heldPages != 0)
+    return Status::error(std::to_string(out.statistics.heldPages) +
+                         " pages are held when the load has ended");
+  return out;
+}
+
+/// Whether a choice between the two likeliest tokens is one of rounding.
+bool isTie(const SampledToken& token, const SamplingOptions& sampling) {
+  return sampling.temperature == 0 && token.top.size() > 1 &&
+         token.top[0].second - token.top[1].second < tie;
+}
+
+Status compare(const Tokens& alone, const Tokens& loaded, const Ask& ask,
+               FinishReason reason) {
+  const bool isWhole = reason != FinishReason::cancelled;
+  for (size_t i = 0; i < loaded.size(); ++i) {
+    const std::string place = "token " + std::to_string(i) + " after " +
+                              std::to_string(ask.prompt.size());
+    if (i == alone.size())
+      return Status::error(place + " is one too many");
+    if (alone[i].id != loaded[i].id && isTie(alone[i], ask.sampling))
+      return Status::ok();
+    if (alone[i].id != loaded[i].id)
+      return Status::error(place + " is " + std::to_string(loaded[i].id) +
+                           ", and alone " + std::to_string(alone[i].id));
+    const float apart = std::fabs(alone[i].logprob - loaded[i].logprob);
+    if (!(apart <= tolerance))
+      return Status::error("the log probability of " + place + " differs by " +
+                           std::to_string(apart));
+  }
+  if (isWhole && loaded.size() != alone.size())
+    return Status::error("the answer has " + std::to_string(loaded.size()) +
+                         " tokens, and alone " + std::to_string(alone.size()));
+  return Status::ok();
+}
+
+struct Counts {
+  int64_t answers = 0, cancelled = 0, preemptions = 0, reused = 0,
+          recomputed = 0;
+};
+
+Status runSeed(uint32_t seed, ServedModel& plain, ServedModel& model,
+               Counts& counts) {
+  LoadDrawer drawer(seed);
+  const plan::Serving limits = drawer.limitsWithin(model.limits());
+  const std::vector<Ask> asks = drawer.asks(limits, model.vocab());
+  Expected<LoadAnswers> loaded = runLoad(model, limits, asks);
+  RECIPERUN_TRY(loaded);
+  for (size_t i = 0; i < asks.size(); ++i) {
+    Expected<Tokens> alone = answerAlone(plain, asks[i]);
+    RECIPERUN_TRY(alone);
+    RECIPERUN_TRY(
+        compare(*alone, loaded->tokens[i], asks[i], loaded->reasons[i])
+            .withContext("request " + std::to_string(i)));
+  }
+  const EngineStatistics& statistics = loaded->statistics;
+  counts.answers += int64_t(asks.size());
+  counts.cancelled += statistics.cancelled;
+  counts.preemptions += statistics.scheduler.preemptions;
+  counts.reused += statistics.scheduler.reusedTokens;
+  counts.recomputed += statistics.scheduler.recomputedTokens;
+  return Status::ok();
+}
+
+Expected<std::unique_ptr<ServedModel>> openPlan(const std::string& path) {
+  Expected<plan::Plan> plan = plan::readPlan(path);
+  RECIPERUN_TRY(plan);
+  if (!plan->serving)
+    return Status::error("`" + path + "` does not serve");
+  return ServedModel::open(/*weights=*/"", *std::move(plan), /*threads=*/1);
+}
+
+Status runAll(uint32_t loads, uint32_t first, const std::string& plainPath,
+              const std::vector<std::string>& paths) {
+  auto plain = openPlan(plainPath);
+  RECIPERUN_TRY(plain);
+  std::vector<std::unique_ptr<ServedModel>> models;
+  for (const std::string& path : paths) {
+    auto model = openPlan(path);
+    RECIPERUN_TRY(model);
+    models.push_back(*std::move(model));
+  }
+  Counts counts;
+  for (uint32_t seed = first; seed < first + loads; ++seed)
+    RECIPERUN_TRY(runSeed(seed, **plain, *models[seed % models.size()], counts)
+                      .withContext("seed " + std::to_string(seed)));
+  std::printf("%u loads, %lld answers, %lld cancelled, %lld preemptions, "
+              "%lld tokens reused, %lld recomputed\n",
+              loads, static_cast<long long>(counts.answers),
+              static_cast<long long>(counts.cancelled),
+              static_cast<long long>(counts.preemptions),
+              static_cast<long long>(counts.reused),
+              static_cast<long long>(counts.recomputed));
+  return Status::ok();
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+  if (argc < 5) {
+    std::fprintf(stderr,
+                 "usage: engineProgram LOADS FIRST_SEED PLAIN PLAN...\n");
+    return 2;
+  }
+  const Status done =
+      runAll(uint32_t(std::atoi(argv[1])), uint32_t(std::atoi(argv[2])),
+             argv[3], std::vector<std::string>(argv + 4, argv + argc));
+  if (done.isOk())
+    return 0;
+  std::fprintf(stderr, "error: %s\n", done.message().c_str());
+  return 1;
+}

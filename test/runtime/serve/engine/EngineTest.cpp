@@ -1,0 +1,186 @@
+// The engine on a fake model: how answers end, and that a request which fails
+// leaves the others unharmed.
+
+#include "runtime/serve/engine/Engine.h"
+#include "FakeModel.h"
+#include "runtime/serve/engine/PromptLogits.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+
+namespace reciperun::serve {
+namespace {
+
+const std::vector<int32_t> hello = {1, 2, 3};
+
+SamplingOptions upTo(int64_t tokens) {
+  SamplingOptions options;
+  options.maxTokens = tokens;
+  return options;
+}
+
+/// The last progress of each request and all its tokens.
+struct Result {
+  std::vector<int32_t> tokens;
+  std::optional<FinishReason> finished;
+  std::string error;
+};
+
+struct Fixture {
+  explicit Fixture(std::set<int32_t> ends = {},
+                   plan::Serving limits = smallLimits()) {
+    auto fake = std::make_unique<FakeModel>(limits);
+    model = fake.get();
+    engine.emplace(std::move(fake), limits, std::move(ends));
+  }
+
+  RequestId submit(std::vector<int32_t> prompt, SamplingOptions options) {
+    options.temperature = 0;
+    Expected<RequestId> id =
+        engine->submit({.prompt = std::move(prompt), .sampling = options});
+    EXPECT_TRUE(id) << id.message();
+    return id ? *id : -1;
+  }
+  bool step() {
+    Expected<std::vector<Progress>> all = engine->step();
+    EXPECT_TRUE(all) << all.message();
+    for (const Progress& each : *all) {
+      Result& result = results[each.request];
+      EXPECT_FALSE(result.finished) << "progress after the end";
+      for (const SampledToken& token : each.tokens)
+        result.tokens.push_back(token.id);
+      result.finished = each.finished;
+      result.error = each.error;
+    }
+    return !engine->isIdle();
+  }
+  void runAll() {
+    while (step())
+      ;
+  }
+
+  FakeModel* model = nullptr;
+  std::optional<Engine> engine;
+  std::map<RequestId, Result> results;
+};
+
+TEST(Engine, EndsAnAnswerAtItsLimit) {
+  Fixture fixture;
+  const RequestId id = fixture.submit(hello, upTo(5));
+  fixture.runAll();
+  EXPECT_EQ(fixture.results[id].tokens, FakeModel::answer(hello, 5));
+  EXPECT_EQ(fixture.results[id].finished, FinishReason::tokenLimit);
+  EXPECT_EQ(fixture.engine->statistics().finished, 1);
+}
+
+TEST(Engine, EndsAnAnswerAtTheLimitsOfThePlan) {
+  plan::Serving limits = smallLimits();
+  Fixture full({}, limits);
+  const RequestId filling = full.submit(hello, upTo(1000));
+  full.runAll();
+  EXPECT_EQ(full.results[filling].finished, FinishReason::cacheFull);
+  EXPECT_EQ(full.results[filling].tokens, FakeModel::answer(hello, 61));
+
+  limits.maxOutput = 7;
+  Fixture bounded({}, limits);
+  const RequestId id = bounded.submit(hello, upTo(1000));
+  bounded.runAll();
+  EXPECT_EQ(bounded.results[id].finished, FinishReason::tokenLimit);
+  EXPECT_EQ(bounded.results[id].tokens, FakeModel::answer(hello, 7));
+}
+
+TEST(Engine, EndsAnAnswerBeforeAnEndToken) {
+  const std::vector<int32_t> answer = FakeModel::answer(hello, 8);
+  const int32_t end = answer[4];
+  const size_t first =
+      size_t(std::find(answer.begin(), answer.end(), end) - answer.begin());
+  Fixture fixture({end});
+  const RequestId stops = fixture.submit(hello, upTo(8));
+  SamplingOptions ignoring = upTo(8);
+  ignoring.ignoreEndTokens = true;
+  const RequestId ignores = fixture.submit(hello, ignoring);
+  fixture.runAll();
+  EXPECT_EQ(fixture.results[stops].finished, FinishReason::endToken);
+  EXPECT_EQ(fixture.results[stops].tokens,
+            std::vector<int32_t>(answer.begin(), answer.begin() + long(first)));
+  EXPECT_EQ(fixture.results[ignores].tokens, answer);
+
+  Fixture plain;
+  SamplingOptions stopping = upTo(8);
+  stopping.stopTokens = {end};
+  const RequestId stopped = plain.submit(hello, stopping);
+  plain.runAll();
+  EXPECT_EQ(plain.results[stopped].finished, FinishReason::stopToken);
+}
+
+TEST(Engine, ReportsACancelledRequestWithTheNextStep) {
+  Fixture fixture;
+  const RequestId waiting = fixture.submit(hello, upTo(5));
+  const RequestId running = fixture.submit({4, 5}, upTo(5));
+  fixture.engine->cancel(waiting);
+  fixture.step();
+  EXPECT_EQ(fixture.results[waiting].finished, FinishReason::cancelled);
+  fixture.engine->cancel(running, FinishReason::stopString);
+  fixture.engine->cancel(running); // has ended already
+  EXPECT_FALSE(fixture.engine->isIdle());
+  fixture.step();
+  EXPECT_EQ(fixture.results[running].finished, FinishReason::stopString);
+  EXPECT_EQ(fixture.results[running].tokens, FakeModel::answer({4, 5}, 1));
+  EXPECT_TRUE(fixture.engine->isIdle());
+  EXPECT_EQ(fixture.engine->statistics().heldPages, 0);
+}
+
+TEST(Engine, FailsOnlyTheRequestWhoseLogitsAreNotFinite) {
+  Fixture fixture;
+  fixture.model->poison = 9;
+  const std::vector<int32_t> bad = {9, 1, 1, 1, 1, 1};
+  const RequestId fails = fixture.submit(bad, upTo(3));
+  const RequestId works = fixture.submit({4, 5}, upTo(3));
+  fixture.runAll();
+  EXPECT_EQ(fixture.results[fails].finished, FinishReason::failed);
+  EXPECT_NE(fixture.results[fails].error.find("token 3 is nan"),
+            std::string::npos)
+      << fixture.results[fails].error;
+  EXPECT_EQ(fixture.results[works].finished, FinishReason::tokenLimit);
+  EXPECT_EQ(fixture.results[works].tokens, FakeModel::answer({4, 5}, 3));
+  EXPECT_EQ(fixture.engine->statistics().failed, 1);
+  // Its pages are not reused.
+  fixture.model->poison = -1;
+  fixture.submit(bad, upTo(3));
+  fixture.runAll();
+  EXPECT_EQ(fixture.engine->statistics().scheduler.reusedTokens, 0);
+}
+
+TEST(Engine, RefusesIdsOutsideTheVocabulary) {
+  Fixture fixture;
+  EXPECT_EQ(fixture.engine->submit({.prompt = {1, 50}}).message(),
+            "token 50 is outside the model's vocabulary of 50");
+  EXPECT_EQ(fixture.engine->submit({.prompt = {-1}}).message(),
+            "token -1 is outside the model's vocabulary of 50");
+  EXPECT_EQ(fixture.engine->submit({.prompt = {}}).message(),
+            "the prompt has no token");
+  EXPECT_TRUE(fixture.engine->isIdle());
+}
+
+TEST(PromptLogits, GivesARowForEachToken) {
+  const plan::Serving limits = smallLimits(); // at most 8 rows a step
+  FakeModel model(limits);
+  std::vector<int32_t> ids = FakeModel::answer(hello, 30);
+  Expected<Logits> logits = promptLogits(model, limits, ids);
+  ASSERT_TRUE(logits) << logits.message();
+  EXPECT_EQ(logits->tokens, 30);
+  EXPECT_EQ(logits->vocab, FakeModel::vocabulary);
+  for (size_t i = 0; i < ids.size(); ++i) {
+    const int32_t next = FakeModel::after(std::span(ids).first(i + 1));
+    EXPECT_EQ(logits->values[i * size_t(logits->vocab) + size_t(next)], 1);
+  }
+  ids.resize(65, 0);
+  EXPECT_EQ(promptLogits(model, limits, ids).message(),
+            "the prompt has 65 tokens, the plan takes 64; compile with a "
+            "larger `data.sequence`");
+}
+
+} // namespace
+} // namespace reciperun::serve

@@ -1,0 +1,143 @@
+// A hash of all tokens chooses the next one.
+
+#include "FakeModel.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <limits>
+
+namespace reciperun::serve {
+
+std::vector<plan::Bucket> bucketsOf(const plan::Serving& limits) {
+  std::vector<plan::Bucket> buckets;
+  auto add = [&](int64_t tokens) {
+    plan::Bucket bucket;
+    bucket.tokens = tokens;
+    bucket.rows = std::min(tokens, limits.maxBatch);
+    buckets.push_back(bucket);
+  };
+  int64_t tokens = 1;
+  for (; tokens < std::min(limits.maxBatch, limits.tokenBudget); tokens *= 2)
+    add(tokens);
+  if (limits.maxBatch < limits.tokenBudget)
+    add(limits.maxBatch);
+  for (tokens = 4 * limits.maxBatch; tokens < limits.tokenBudget; tokens *= 4)
+    add(tokens);
+  add(limits.tokenBudget);
+  return buckets;
+}
+
+plan::Serving smallLimits() {
+  plan::Serving limits;
+  limits.maxBatch = 8;
+  limits.maxInput = limits.maxOutput = limits.maxTokens = 64;
+  limits.tokenBudget = 16;
+  limits.page = 4;
+  limits.pages = 128;
+  limits.prefixCache = true;
+  limits.chunkedPrefill = true;
+  limits.buckets = bucketsOf(limits);
+  return limits;
+}
+
+FakeModel::FakeModel(const plan::Serving& limits)
+    : limits(limits), cache(size_t(limits.pages * limits.page), -1),
+      states(size_t(limits.maxBatch)) {}
+
+int32_t FakeModel::after(std::span<const int32_t> tokens) {
+  uint64_t hash = 14695981039346656037u; // FNV-1a
+  for (int32_t token : tokens)
+    hash = (hash ^ uint64_t(uint32_t(token))) * 1099511628211u;
+  return int32_t((hash >> 20) % uint64_t(vocabulary));
+}
+
+std::vector<int32_t> FakeModel::answer(std::vector<int32_t> prompt,
+                                       int64_t tokens) {
+  const size_t before = prompt.size();
+  for (int64_t i = 0; i < tokens; ++i)
+    prompt.push_back(after(prompt));
+  return {prompt.begin() + long(before), prompt.end()};
+}
+
+void FakeModel::checkShape(const StepPlan& step) const {
+  const plan::Bucket& bucket = limits.buckets[size_t(step.bucket)];
+  int64_t tokens = 0, rows = 0;
+  std::set<int> slots;
+  for (const StepPart& part : step.parts) {
+    ASSERT_FALSE(part.ids.empty());
+    ASSERT_LE(part.rows, int64_t(part.ids.size()));
+    ASSERT_GE(part.slot, 0);
+    ASSERT_LT(part.slot, limits.maxBatch);
+    ASSERT_TRUE(slots.insert(part.slot).second) << "a slot has two sequences";
+    tokens += int64_t(part.ids.size());
+    rows += part.rows;
+    const int64_t end = part.position + int64_t(part.ids.size());
+    ASSERT_LE(end, limits.maxTokens);
+    if (limits.page > 0) {
+      ASSERT_GE(int64_t(part.pages.size()) * limits.page, end);
+    }
+  }
+  ASSERT_EQ(tokens, step.tokens);
+  ASSERT_EQ(rows, step.rows);
+  ASSERT_GT(tokens, 0);
+  ASSERT_LE(tokens, limits.tokenBudget);
+  ASSERT_LE(tokens, bucket.tokens);
+  ASSERT_LE(rows, bucket.rows);
+}
+
+Status FakeModel::run(const StepPlan& step) {
+  checkShape(step);
+  if (testing::Test::HasFatalFailure())
+    return Status::error("the step breaks a limit");
+  next.clear();
+  poisoned.clear();
+  for (const StepPart& part : step.parts) // all are written before any is read
+    enter(part);
+  for (const StepPart& part : step.parts) {
+    const int64_t end = part.position + int64_t(part.ids.size());
+    std::vector<int32_t> tokens;
+    for (int64_t i = 0; i < end && limits.page > 0; ++i)
+      tokens.push_back(cache[size_t(part.pages[size_t(i / limits.page)]) *
+                                 size_t(limits.page) +
+                             size_t(i % limits.page)]);
+    if (limits.page == 0 || limits.hasStates) {
+      const std::vector<int32_t>& state = states[size_t(part.slot)];
+      EXPECT_EQ(int64_t(state.size()), end) << "a state of other positions";
+      if (limits.page == 0)
+        tokens = state;
+      EXPECT_EQ(tokens, state);
+    }
+    for (int64_t row = part.rows; row-- > 0;) {
+      const auto seen = std::span(tokens).first(size_t(end - row));
+      if (std::find(seen.begin(), seen.end(), poison) != seen.end())
+        poisoned.insert(int64_t(next.size()));
+      next.push_back(after(seen));
+    }
+  }
+  return Status::ok();
+}
+
+void FakeModel::enter(const StepPart& part) {
+  std::vector<int32_t>& state = states[size_t(part.slot)];
+  if (part.position == 0)
+    state.clear();
+  for (size_t i = 0; i < part.ids.size(); ++i) {
+    const int64_t position = part.position + int64_t(i);
+    state.push_back(part.ids[i]);
+    if (limits.page > 0)
+      cache[size_t(part.pages[size_t(position / limits.page)]) *
+                size_t(limits.page) +
+            size_t(position % limits.page)] = part.ids[i];
+  }
+}
+
+Status FakeModel::readRow(int64_t row, std::span<float> out) {
+  std::fill(out.begin(), out.end(), 0.f);
+  out[size_t(next[size_t(row)])] = 1;
+  if (poisoned.contains(row))
+    out[3] = std::numeric_limits<float>::quiet_NaN();
+  return Status::ok();
+}
+
+} // namespace reciperun::serve

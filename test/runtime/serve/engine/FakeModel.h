@@ -1,0 +1,63 @@
+// A model without a device for tests of the scheduler and the engine. Its next
+// token depends on all tokens of the sequence, as they are found through pages
+// or states, so that a wrong page, position, slot or state changes the answer.
+
+#ifndef RECIPERUN_TEST_SERVE_FAKEMODEL_H
+#define RECIPERUN_TEST_SERVE_FAKEMODEL_H
+
+#include "runtime/plan/Plan.h"
+#include "runtime/serve/engine/StepModel.h"
+
+#include <cstdint>
+#include <set>
+#include <span>
+#include <vector>
+
+namespace reciperun::serve {
+
+/// Limits of 8 sequences and 16 tokens a step, with buckets as the compiler
+/// makes them.
+plan::Serving smallLimits();
+
+/// The buckets of `limits`: 1, 2, 4, ... up to maxBatch, then by fours up to
+/// the token budget.
+std::vector<plan::Bucket> bucketsOf(const plan::Serving& limits);
+
+class FakeModel : public StepModel {
+public:
+  static constexpr int64_t vocabulary = 50;
+
+  explicit FakeModel(const plan::Serving& limits);
+
+  /// The token that follows some tokens.
+  static int32_t after(std::span<const int32_t> tokens);
+  /// The answer to a prompt alone.
+  static std::vector<int32_t> answer(std::vector<int32_t> prompt,
+                                     int64_t tokens);
+
+  int64_t vocab() const override { return vocabulary; }
+  /// Fails the test when the step breaks a limit.
+  Status run(const StepPlan& step) override;
+  /// 1 for the next token, 0 for others.
+  Status readRow(int64_t row, std::span<float> out) override;
+
+  /// The next token of each row of the last step.
+  const std::vector<int32_t>& rows() const { return next; }
+
+  /// Rows of requests that have this token are NaN; -1: none are.
+  int32_t poison = -1;
+
+private:
+  void checkShape(const StepPlan& step) const;
+  void enter(const StepPart& part);
+
+  plan::Serving limits;
+  std::vector<int32_t> cache;               // [pages, page]
+  std::vector<std::vector<int32_t>> states; // by slot: all tokens
+  std::vector<int32_t> next;
+  std::set<int64_t> poisoned; // rows
+};
+
+} // namespace reciperun::serve
+
+#endif // RECIPERUN_TEST_SERVE_FAKEMODEL_H
