@@ -30,6 +30,7 @@ constexpr std::string_view exportedNames[] = {
     "config.json",
     "generate.plan.json",
     "generation_config.json",
+    "hf_quant_config.json",
     "model.safetensors.index.json",
     "special_tokens_map.json",
     "tokenizer.json",

@@ -106,6 +106,19 @@ Status readWeights(const ConfigNode& weights, QuantizationConfig& config) {
   return readGroupSize(weights.at("group_size"), config);
 }
 
+/// The bits of the groups' weights, or 0 when groups differ.
+int64_t widthOfAll(const ConfigNode& groups) {
+  int64_t bits = 0;
+  for (const auto& [name, group] : groups.json.items()) {
+    const int64_t own =
+        ConfigNode{group, name}.at("weights").at("num_bits").integer();
+    if (bits != 0 && own != bits)
+      return 0;
+    bits = own;
+  }
+  return bits;
+}
+
 Status readCompressedTensors(const ConfigNode& node,
                              QuantizationConfig& config) {
   config.method = QuantizationConfig::Method::compressedTensors;
@@ -119,6 +132,7 @@ Status readCompressedTensors(const ConfigNode& node,
   for (const auto& [name, group] : groups.json.items())
     RECIPERUN_TRY(readWeights(
         ConfigNode{group, groups.where + "." + name}.at("weights"), config));
+  config.integerBits = widthOfAll(groups);
   return Status::ok();
 }
 

@@ -25,6 +25,8 @@ struct QuantizationConfig {
   std::string where; // names the file and the object, for messages
   /// The elements that share a scale, where the file says so; else 0.
   int64_t blockRows = 0, blockColumns = 0;
+  /// Of packed integers, where the file has groups of one width only; else 0.
+  int64_t integerBits = 0;
 };
 
 /// Reads the directory's description; nullopt when weights are not quantized.

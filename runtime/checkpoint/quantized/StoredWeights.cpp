@@ -113,9 +113,9 @@ private:
     RECIPERUN_TRY(readShape());
     weight.packing = Packing::wordsOfRow;
     const int64_t words = tensor.shape[1];
-    if (words == divideUp(weight.columns, 8))
+    if (isWordCount(words, 4))
       weight.format = WeightFormat::int4;
-    else if (words == divideUp(weight.columns, 4))
+    else if (isWordCount(words, 8))
       weight.format = WeightFormat::int8;
     else
       weight.rows = -1;
@@ -126,6 +126,13 @@ private:
                            "shape in `" +
                            base + ".weight_shape`");
     return Status::ok();
+  }
+
+  /// Whether rows of this many words hold numbers of `bits` bits. Short rows
+  /// hold both widths, and the description decides.
+  bool isWordCount(int64_t words, int64_t bits) const {
+    return words == divideUp(weight.columns, 32 / bits) &&
+           (config.integerBits == 0 || config.integerBits == bits);
   }
 
   Status readShape() {
