@@ -213,17 +213,47 @@ void Engine::sortByPlace() {
                    });
 }
 
+/// A name that is missing is missing everywhere: the other uses of it become
+/// labels of the first one, which is corrected together with them.
+static bool mergeUses(Diagnostic& first, Diagnostic& next) {
+  constexpr size_t mostLabels = 8;
+  const bool isSame =
+      first.kind == Kind::UnknownName && next.kind == Kind::UnknownName &&
+      first.range.source == next.range.source &&
+      first.message == next.message && first.helps == next.helps &&
+      first.proposals.empty() && next.proposals.empty();
+  if (!isSame)
+    return false;
+  if (first.labels.size() < mostLabels)
+    first.labels.push_back({next.range, ""});
+  first.fixIts.insert(first.fixIts.end(), next.fixIts.begin(),
+                      next.fixIts.end());
+  addSubjects(first, next);
+  return true;
+}
+
 void Engine::arrange() {
   sortByPlace();
   std::vector<Diagnostic> kept;
   kept.reserve(diagnostics.size());
   // Index in `kept` of the diagnostics at the current place.
   std::map<Cause, size_t> known;
+  std::map<std::string, size_t> uses; // of unknown names, by their message
+  std::optional<decltype(placeOf(diagnostics.front()))> last;
   for (Diagnostic& diagnostic : diagnostics) {
-    if (!kept.empty() && placeOf(kept.back()) != placeOf(diagnostic))
+    if (last && *last != placeOf(diagnostic))
       known.clear();
+    last = placeOf(diagnostic);
     auto [same, isNew] = known.emplace(fullCauseOf(diagnostic), kept.size());
     if (isNew) {
+      auto use = diagnostic.kind == Kind::UnknownName
+                     ? uses.try_emplace(diagnostic.message, kept.size())
+                     : std::pair(uses.end(), true);
+      if (!use.second && mergeUses(kept[use.first->second], diagnostic)) {
+        same->second = use.first->second;
+        --errorCount;
+        continue;
+      }
       kept.push_back(std::move(diagnostic));
       continue;
     }

@@ -101,6 +101,30 @@ static std::string withoutDigits(std::string_view name) {
   return letters;
 }
 
+/// The parts of a name between `_`.
+static std::vector<std::string_view> partsOf(std::string_view name) {
+  std::vector<std::string_view> parts;
+  for (size_t end = name.find('_'); end != name.npos; end = name.find('_')) {
+    parts.push_back(name.substr(0, end));
+    name.remove_prefix(end + 1);
+  }
+  parts.push_back(name);
+  return parts;
+}
+
+/// Whether a candidate has all parts of a name in their order, and more:
+/// `llama3_2_1b` those of `llama3_1b`.
+static bool hasPartsOf(std::string_view candidate, std::string_view name) {
+  const std::vector<std::string_view> wanted = partsOf(name);
+  const std::vector<std::string_view> parts = partsOf(candidate);
+  size_t found = 0;
+  for (std::string_view part : parts)
+    found += found < wanted.size() && part == wanted[found];
+  return wanted.size() > 1 && found == wanted.size() &&
+         parts.size() == found + 1 && parts.front() == wanted.front() &&
+         parts.back() == wanted.back();
+}
+
 std::vector<std::string> nearNames(std::string_view name,
                                    const std::vector<std::string>& candidates) {
   std::optional<std::string> best = didYouMean(name, candidates);
@@ -112,6 +136,12 @@ std::vector<std::string> nearNames(std::string_view name,
   if (!distance || isSamePlainly(name, *best) ||
       withoutDigits(*best) != letters)
     return names;
+  std::vector<std::string> longer;
+  for (const std::string& each : candidates)
+    if (hasPartsOf(each, name) && longer.size() < 3)
+      longer.push_back(each);
+  if (!longer.empty())
+    return longer;
   for (const std::string& each : candidates)
     if (each != *best && withoutDigits(each) == letters &&
         nearDistance(name, each) == distance && names.size() < 3)

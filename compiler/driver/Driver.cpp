@@ -31,7 +31,8 @@ cli::Program programOf(Invocation& invocation) {
       .version = [] { return "recipec " + std::string(version) + "\n"; },
       .advise = adviseOption,
       .adviseCommand = adviseCommand,
-      .refuseOperand = refuseSetting};
+      .refuseOperand = refuseSetting,
+      .adviseSurplus = adviseSurplus};
 }
 
 } // namespace

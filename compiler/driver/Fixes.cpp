@@ -6,6 +6,7 @@
 #include "compiler/driver/Fixes.h"
 
 #include <algorithm>
+#include <cctype>
 #include <map>
 
 namespace recipec::driver {
@@ -34,6 +35,37 @@ EditedText edited(std::string_view text,
   }
   result.text += text.substr(end);
   return result;
+}
+
+std::optional<SourceRange>
+beforeEdits(const std::map<const diag::FixIt*, SourceRange>& places,
+            SourceRange range) {
+  int64_t shift = 0;
+  for (const auto& [fixIt, place] : places) {
+    if (place.source != range.source)
+      continue;
+    if (place.end <= range.begin)
+      shift += int64_t(place.end - place.begin) -
+               int64_t(fixIt->range.end - fixIt->range.begin);
+    else if (place.begin < range.end)
+      return std::nullopt;
+  }
+  return SourceRange{range.source, uint32_t(range.begin - shift),
+                     uint32_t(range.end - shift)};
+}
+
+std::string replacedOnce(std::string text, const std::string& word,
+                         const std::string& replacement) {
+  const size_t at = text.find(word);
+  auto isWord = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) || c == '_';
+  };
+  const size_t end = at + word.size();
+  if (word.empty() || at == text.npos || text.find(word, at + 1) != text.npos ||
+      (at > 0 && isWord(text[at - 1]) && isWord(word[0])) ||
+      (end < text.size() && isWord(text[end]) && isWord(word.back())))
+    return {};
+  return text.replace(at, word.size(), replacement);
 }
 
 namespace {

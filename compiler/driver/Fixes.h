@@ -5,6 +5,8 @@
 
 #include "compiler/diag/Diagnostic.h"
 
+#include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -23,6 +25,17 @@ struct EditedText {
 /// Applies edits to `text`. All edits must be of one source, the one of `text`.
 EditedText edited(std::string_view text,
                   std::vector<const diag::FixIt*> fixIts);
+
+/// The range in the text before edits, of which `places` has the ranges behind
+/// them; nullopt inside of an edit.
+std::optional<SourceRange>
+beforeEdits(const std::map<const diag::FixIt*, SourceRange>& places,
+            SourceRange range);
+
+/// `text` with the one occurrence of a word replaced; empty where it occurs
+/// several times, or never.
+std::string replacedOnce(std::string text, const std::string& word,
+                         const std::string& replacement);
 
 /// A user's file after its fix-its.
 struct FixedFile {

@@ -195,6 +195,19 @@ std::string adviseOption(const cli::Command& command,
          quotedForShell(setting->path + "=" + setting->value) + "`";
 }
 
+std::string adviseSurplus(const cli::Command& command,
+                          const std::vector<std::string>& operands) {
+  std::error_code ignored;
+  const bool isName = operands.size() == 2 && isPath(operands[1]) &&
+                      operands[1].find('.') == std::string::npos &&
+                      operands[0].ends_with(".recipe") &&
+                      !std::filesystem::exists(operands[1], ignored);
+  if (!isName)
+    return {};
+  return "a recipe is named behind its file: `recipec " + command.name + " " +
+         operands[0] + ":" + operands[1] + "`";
+}
+
 cli::Check refuseSetting(const cli::Command& command,
                          const std::string& operand) {
   const bool takesSettings =

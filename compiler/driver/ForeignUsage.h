@@ -17,6 +17,9 @@ std::string adviseCommand(const std::string& word);
 /// The remedy for an option that `command` lacks.
 std::string adviseOption(const cli::Command& command,
                          const cli::UnknownOption& option);
+/// For `plan FILE NAME` the name of the recipe behind its file.
+std::string adviseSurplus(const cli::Command& command,
+                          const std::vector<std::string>& operands);
 /// Refuses a setting that stands where a file is due: `parallel.tp=2`.
 cli::Check refuseSetting(const cli::Command& command,
                          const std::string& operand);

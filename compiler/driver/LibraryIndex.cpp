@@ -176,6 +176,28 @@ std::string LibraryIndex::settingOf(const std::string& name) const {
   return {};
 }
 
+bool LibraryIndex::takesLists(const std::string& path) const {
+  for (const auto& [known, subject] : fields) {
+    const ast::File* file = known == path ? fileOf(subject.path) : nullptr;
+    const ast::Body* body = file ? schemaBody(*file, subject.name) : nullptr;
+    if (!body)
+      continue;
+    for (const ast::Item& item : body->items) {
+      auto* field = std::get_if<ast::FieldDecl>(&item.node);
+      if (!field || field->name.text != subject.field)
+        continue;
+      auto isList = [&](ast::TypeId type) {
+        return std::holds_alternative<ast::ListType>((*file)[type].node);
+      };
+      auto* members = std::get_if<ast::UnionType>(&(*file)[field->type].node);
+      return members ? std::any_of(members->members.begin(),
+                                   members->members.end(), isList)
+                     : isList(field->type);
+    }
+  }
+  return true; // an unknown field, such as one of a model
+}
+
 /// The text between the first backticks behind `start`; empty if there is none.
 static std::string quotedAfter(const std::string& words,
                                std::string_view start) {
@@ -265,6 +287,11 @@ LibraryIndex::suggest(const std::string& name) const {
   for (const auto& [path, subject] : fields) {
     names.push_back(path);
     names.push_back(subject.field);
+  }
+  for (std::string path : loader.standardFiles()) { // `std.schema.batch`
+    path.resize(path.rfind('.'));
+    std::replace(path.begin(), path.end(), '/', '.');
+    names.push_back(std::move(path));
   }
   return diag::didYouMean(name, names);
 }

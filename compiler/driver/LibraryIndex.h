@@ -41,6 +41,8 @@ public:
   /// The path of the recipe field with this name, here or in another tool;
   /// empty if there is none.
   std::string settingOf(const std::string& name) const;
+  /// Whether the recipe's field of this path takes lists.
+  bool takesLists(const std::string& path) const;
   /// That field, with its value as `--set` takes it. `value` is as other
   /// programs take it on their command lines: a string without its quotation
   /// marks, or what the field's comment lists as a value of other tools. It may

@@ -10,6 +10,9 @@
 //    memory.
 // 4. The first proposals of a diagnostic with a working alternative become its
 //    helps.
+// 5. Where a change works but leads to another error with a change of its own,
+//    the two are proposed together: `task: sft` becomes `task = "sft"`, and
+//    `pp` = 1 may need another `micro`.
 //
 // A trial compiles to the Graph, where most rules are checked; small models
 // compile to the Program. The number of trials and the ops of their models are
@@ -18,9 +21,7 @@
 #include "compiler/driver/Proposals.h"
 
 #include "compiler/driver/Fixes.h"
-#include "compiler/driver/Pipeline.h"
-#include "compiler/passes/distributed/Connect.h"
-#include "compiler/recipe/Task.h"
+#include "compiler/driver/TrialCompiler.h"
 
 #include <algorithm>
 #include <cctype>
@@ -32,47 +33,11 @@ namespace {
 using diag::Diagnostic;
 using diag::FixIt;
 
-/// Limits on the trials and on the ops of all their models. A model with more
-/// than `mostOpsCompiled` ops compiles only to its Graph.
-constexpr int mostTrials = 48;
-constexpr size_t mostOps = 40'000;
-constexpr size_t mostOpsCompiled = 1'000;
 /// The number of diagnostics whose proposals are tried; no more are printed.
-/// `mostBytes` limits the recipe bytes that all trials read.
 constexpr size_t mostDiagnostics = 50;
-constexpr size_t mostBytes = size_t(2) << 20;
 /// The proposals of a condition that become helps, because more than one value
 /// can change.
 constexpr size_t mostHelps = 2;
-/// The number of recipes that are evaluated in a file with syntax errors.
-constexpr size_t mostRecipes = 4;
-
-/// A change to the input of a session.
-struct Change {
-  std::vector<const FixIt*> edits;
-  std::vector<std::string> settings;
-};
-
-using Messages = std::map<std::pair<diag::Kind, std::string>, int>;
-
-/// The errors of a trial, and the positions of its edits in its texts.
-struct Findings {
-  std::vector<Diagnostic> diagnostics;
-  Messages messages;
-  std::map<const FixIt*, SourceRange> places;
-};
-
-Messages messagesOf(const std::vector<Diagnostic>& diagnostics) {
-  Messages messages;
-  for (const Diagnostic& each : diagnostics)
-    ++messages[{each.kind, each.message}];
-  return messages;
-}
-
-int countOf(const Messages& messages, const Diagnostic& diagnostic) {
-  auto found = messages.find({diagnostic.kind, diagnostic.message});
-  return found == messages.end() ? 0 : found->second;
-}
 
 /// Whether a diagnostic rejects the text at its place, as opposed to a
 /// combination of values.
@@ -114,7 +79,7 @@ std::string joined(std::vector<std::string> texts) {
 
 class Trials {
 public:
-  explicit Trials(Session& session) : session(session) {}
+  explicit Trials(Session& session) : session(session), trials(session) {}
 
   void run() {
     for (size_t i = mostDiagnostics; i < diagnostics().size(); ++i) {
@@ -133,12 +98,6 @@ public:
 private:
   const std::vector<Diagnostic>& diagnostics() const {
     return session.engine.all();
-  }
-
-  // ---- one trial
-
-  SourceId sourceOfFile() const {
-    return session.file ? session.file->source : SourceId::none;
   }
 
   /// The recipe or point that a diagnostic is about; nullptr for the files
@@ -163,119 +122,6 @@ private:
           std::count(each.subjects.begin(), each.subjects.end(), subject->name))
         ++entry->second[{each.kind, each.message}];
     return entry->second;
-  }
-
-  /// The edited texts, by their source in the session.
-  using Texts = std::vector<std::pair<SourceId, std::string>>;
-
-  /// Applies the edits to the files and arguments of a trial session.
-  void edit(const Change& change, Session& trial,
-            std::vector<std::string>& sets, Texts& texts,
-            Findings& findings) const {
-    std::map<SourceId, std::vector<const FixIt*>> bySource;
-    for (const FixIt* fixIt : change.edits)
-      bySource[fixIt->range.source].push_back(fixIt);
-    for (auto& [source, fixIts] : bySource) {
-      std::string_view before = session.sources.text(source);
-      EditedText after = edited(before, fixIts);
-      for (const auto& [fixIt, place] : after.made)
-        findings.places[fixIt] = place;
-      if (session.sources.kind(source) == SourceKind::commandLine)
-        std::replace(sets.begin(), sets.end(), std::string(before), after.text);
-      else
-        trial.loader.replaceText(std::string(session.sources.name(source)),
-                                 after.text);
-      texts.emplace_back(source, std::move(after.text));
-    }
-  }
-
-  /// Maps diagnostics in edited texts to the sources of the session, like
-  /// `places`.
-  void rename(const Session& trial, const Texts& texts,
-              Findings& findings) const {
-    for (Diagnostic& each : findings.diagnostics)
-      for (const auto& [source, text] : texts)
-        if (each.range.isValid() &&
-            trial.sources.name(each.range.source) ==
-                session.sources.name(source) &&
-            trial.sources.text(each.range.source) == text)
-          each.range.source = source;
-  }
-
-  /// Returns nullopt when the limits are reached.
-  std::optional<Findings> compileUnder(const Change& change,
-                                       const sema::Selection* subject) {
-    if (trials >= mostTrials || ops >= mostOps || bytes >= mostBytes)
-      return std::nullopt;
-    ++trials;
-    if (session.file)
-      bytes += session.sources.text(session.file->source).size();
-    for (const FixIt* fixIt : change.edits)
-      if (fixIt->range.source != sourceOfFile())
-        bytes += session.sources.text(fixIt->range.source).size();
-    Findings findings;
-    Session trial(session.target);
-    trial.loader.adopt(session.loader);
-    std::vector<std::string> sets = session.sets;
-    Texts texts;
-    edit(change, trial, sets, texts, findings);
-    if (trial.open(sets))
-      compileOpened(trial, subject, change.settings);
-    trial.engine.arrange();
-    findings.diagnostics = trial.engine.all();
-    findings.messages = messagesOf(findings.diagnostics);
-    rename(trial, texts, findings);
-    return findings;
-  }
-
-  void compileOpened(Session& trial, const sema::Selection* subject,
-                     const std::vector<std::string>& settings) {
-    if (session.hasCheckedDeclarations)
-      trial.checkDeclarations();
-    if (subject && sema::findRecipe(*trial.file, subject->recipe)) {
-      trial.selected = *subject;
-      compileSelected(trial, settings);
-    }
-    if (subject)
-      return;
-    // A file with syntax errors has no recipes to select.
-    size_t left = mostRecipes;
-    for (const ast::RecipeDecl* each : sema::concreteRecipes(*trial.file)) {
-      if (left-- == 0)
-        return;
-      trial.selected = {each->name.text, std::nullopt, each->name.text, false};
-      evaluateRecipe(trial, trial.engine);
-    }
-  }
-
-  void compileSelected(Session& trial,
-                       const std::vector<std::string>& settings) {
-    diag::Engine& engine = trial.engine;
-    sema::Changes changes;
-    for (const std::string& text : settings)
-      if (!trial.addOverride(changes.overrides, text,
-                             "a change that was tried"))
-        return;
-    auto recipe = evaluateRecipe(trial, engine, changes);
-    if (!recipe)
-      return;
-    size_t size = recipe->model.calls.size();
-    ops += size;
-    auto graph = makeGraph(*recipe, engine);
-    if (!graph || size > mostOpsCompiled)
-      return;
-    ops += 8 * size; // about eight times slower
-    auto stages =
-        makeProgram(std::move(*graph), *recipe, engine, Verification::none);
-    if (!stages)
-      return;
-    const bool fits =
-        cost::estimate(*stages, passes::connect(*stages, *recipe), *recipe)
-            .memory.fits() &&
-        (!recipe::serves(*recipe) ||
-         passes::measureCache(stages->front(), *recipe).holdsSequence());
-    if (!fits)
-      engine.report(diag::Kind::OutOfMemory, {}, "it takes too much");
   }
 
   // ---- fix-its
@@ -337,23 +183,133 @@ private:
                             each.edits.end());
     std::map<const sema::Selection*, std::optional<Findings>> findings;
     std::vector<Correction> failed;
+    std::vector<Continued> continued;
     for (const Correction& each : all) {
       const sema::Selection* subject =
           subjectOf(diagnostics()[each.diagnostic]);
       auto [found, isNew] = findings.try_emplace(subject);
       if (isNew)
-        found->second = compileUnder(together, subject);
+        found->second = trials.compile(together, subject);
       const Messages& known = knownOf(subject);
-      if (found->second && hasHelped(each, *found->second, known))
+      if (found->second && hasHelped(each, *found->second, known)) {
+        if (auto further = continuedBy(each, *found->second, subject, known))
+          continued.push_back(std::move(*further));
         continue;
-      auto alone = all.size() > 1 ? compileUnder({each.edits, {}}, subject)
+      }
+      auto alone = all.size() > 1 ? trials.compile({each.edits, {}}, subject)
                                   : std::nullopt;
       if (!alone || !hasHelped(each, *alone, known))
         failed.push_back(each);
     }
+    for (Continued& each : continued)
+      carryOn(each);
     // From the last to the first, so that earlier indices stay valid.
     for (size_t i = failed.size(); i > 0; --i)
       drop(failed[i - 1]);
+  }
+
+  /// A correction with the edits that the error behind it needs.
+  struct Continued {
+    size_t diagnostic;
+    size_t help;
+    std::string text; // of the help
+    std::vector<FixIt> edits;
+  };
+
+  static bool isPlaceOf(const Findings& findings, const FixIt* edit,
+                        SourceRange range) {
+    auto found = findings.places.find(edit);
+    return found != findings.places.end() && found->second == range;
+  }
+
+  bool isOnLineOf(const Correction& correction, SourceRange range) const {
+    auto lineOf = [&](SourceRange at) {
+      return session.sources.lineColumn(at.source, at.begin).line;
+    };
+    return std::any_of(correction.edits.begin(), correction.edits.end(),
+                       [&](const FixIt* edit) {
+                         return edit->range.source == range.source &&
+                                lineOf(edit->range) == lineOf(range);
+                       });
+  }
+
+  /// The correction together with that of the one error that it leads to on its
+  /// lines; nullopt where there is none, or the two leave an error.
+  std::optional<Continued> continuedBy(const Correction& correction,
+                                       const Findings& findings,
+                                       const sema::Selection* subject,
+                                       const Messages& known) {
+    const Diagnostic& cause = diagnostics()[correction.diagnostic];
+    if (!correction.help)
+      return std::nullopt;
+    const Diagnostic* next = nullptr;
+    SourceRange place;
+    for (const Diagnostic& each : findings.diagnostics) {
+      const bool isNew =
+          countOf(findings.messages, each) > countOf(known, each);
+      // An error of the correction's own text.
+      if (isNew && correction.edits.size() == 1 && each.fixIts.size() == 1 &&
+          isPlaceOf(findings, correction.edits[0], each.fixIts[0].range)) {
+        if (next)
+          return std::nullopt;
+        next = &each;
+        place = correction.edits[0]->range;
+        continue;
+      }
+      auto before =
+          isNew && each.fixIts.size() == 1 && each.fixIts[0].range.isValid()
+              ? beforeEdits(findings.places, each.fixIts[0].range)
+              : std::nullopt;
+      if (!before || !isOnLineOf(correction, *before))
+        continue;
+      if (next)
+        return std::nullopt;
+      next = &each;
+      place = *before;
+    }
+    if (!next)
+      return std::nullopt;
+    const std::string& replacement = next->fixIts[0].replacement;
+    Continued further{correction.diagnostic, *correction.help, {}, {}};
+    // A correction of the whole edit takes its place.
+    const FixIt* first = correction.edits[0];
+    const bool isReplaced =
+        correction.edits.size() == 1 && first->range == place;
+    further.text =
+        replacedOnce(cause.helps[*correction.help],
+                     isReplaced ? first->replacement
+                                : std::string(session.sources.text(place)),
+                     replacement);
+    if (further.text.empty())
+      return std::nullopt;
+    further.edits.push_back(
+        {place, replacement, next->fixIts[0].applicability, correction.help});
+    Change both{isReplaced ? std::vector<const FixIt*>() : correction.edits,
+                {}};
+    both.edits.push_back(&further.edits[0]);
+    auto result = trials.compile(both, subject);
+    const bool isDone =
+        result && countOf(result->messages, cause) < countOf(known, cause) &&
+        std::none_of(result->diagnostics.begin(), result->diagnostics.end(),
+                     [&](const Diagnostic& each) {
+                       return countOf(result->messages, each) >
+                                  countOf(known, each) &&
+                              isAboutText(each.kind);
+                     });
+    return isDone ? std::optional(std::move(further)) : std::nullopt;
+  }
+
+  void carryOn(Continued& further) {
+    Diagnostic& diagnostic = session.engine.edit(further.diagnostic);
+    diagnostic.helps[further.help] = std::move(further.text);
+    std::erase_if(diagnostic.fixIts, [&](const FixIt& each) {
+      return each.help == further.help && each.range == further.edits[0].range;
+    });
+    auto last = std::find_if(
+        diagnostic.fixIts.rbegin(), diagnostic.fixIts.rend(),
+        [&](const FixIt& each) { return each.help == further.help; });
+    diagnostic.fixIts.insert(last.base(), further.edits.begin(),
+                             further.edits.end());
   }
 
   void drop(const Correction& correction) {
@@ -372,21 +328,76 @@ private:
 
   // ---- settings
 
-  bool holds(const diag::WayOut& way, const Diagnostic& cause,
-             const sema::Selection* subject, const Messages& known) {
+  /// A way out that leads to other errors.
+  struct NearMiss {
+    std::string help;
+    const diag::WayOut* way;
+    std::vector<Diagnostic> errors;
+  };
+
+  /// Whether a way out leaves no error. Where it removes its error and leaves
+  /// others, these become the near miss.
+  bool holds(const diag::WayOut& way, const std::vector<std::string>& further,
+             const Diagnostic& cause, const sema::Selection* subject,
+             const Messages& known, std::vector<Diagnostic>* others) {
     Change change{{}, way.settings};
+    change.settings.insert(change.settings.end(), further.begin(),
+                           further.end());
     for (const FixIt& edit : way.edits)
       change.edits.push_back(&edit);
-    auto findings = compileUnder(change, subject);
+    auto findings = trials.compile(change, subject);
     if (!findings)
       return false;
     const Messages& found = findings->messages;
     if (countOf(found, cause) >= countOf(known, cause))
       return false;
-    return std::all_of(found.begin(), found.end(), [&](const auto& message) {
-      auto before = known.find(message.first);
-      return before != known.end() && before->second >= message.second;
-    });
+    bool isClean = true;
+    for (Diagnostic& each : findings->diagnostics) {
+      if (countOf(found, each) <= countOf(known, each))
+        continue;
+      isClean = false;
+      if (others)
+        others->push_back(std::move(each));
+    }
+    return isClean;
+  }
+
+  /// Whether the later way sets all that the earlier one does.
+  static bool setsSame(const diag::WayOut& earlier, const diag::WayOut& later) {
+    auto pathOf = [](const std::string& setting) {
+      return setting.substr(0, setting.find('='));
+    };
+    return std::all_of(earlier.settings.begin(), earlier.settings.end(),
+                       [&](const std::string& set) {
+                         return std::any_of(
+                             later.settings.begin(), later.settings.end(),
+                             [&](const std::string& each) {
+                               return pathOf(each) == pathOf(set);
+                             });
+                       });
+  }
+
+  /// Tries the ways out of the one error that a near miss leads to.
+  bool tryTogether(Diagnostic& diagnostic, const NearMiss& miss,
+                   const sema::Selection* subject, const Messages& known) {
+    constexpr size_t mostWays = 2;
+    if (miss.errors.size() != 1)
+      return false;
+    for (const diag::Proposal& proposal : miss.errors.front().proposals) {
+      size_t tried = 0;
+      for (const diag::WayOut& way : proposal.ways) {
+        if (!way.edits.empty() || tried++ == mostWays)
+          break;
+        if (!holds(*miss.way, way.settings, diagnostic, subject, known,
+                   nullptr))
+          continue;
+        const std::string last = proposal.before + way.text + proposal.after;
+        const bool isSame = setsSame(*miss.way, way);
+        diagnostic.helps.push_back(isSame ? last : miss.help + " and " + last);
+        return true;
+      }
+    }
+    return false;
   }
 
   void tryProposalsOf(Diagnostic& diagnostic) {
@@ -399,12 +410,18 @@ private:
       return;
     const Messages& known = knownOf(subject);
     size_t helps = 0;
+    std::vector<NearMiss> misses;
     for (const diag::Proposal& proposal : proposals) {
       std::vector<std::string> texts;
-      for (const diag::WayOut& way : proposal.ways)
-        if (texts.size() < proposal.most &&
-            holds(way, diagnostic, subject, known))
+      for (const diag::WayOut& way : proposal.ways) {
+        if (texts.size() == proposal.most)
+          break;
+        NearMiss miss{proposal.before + way.text + proposal.after, &way, {}};
+        if (holds(way, {}, diagnostic, subject, known, &miss.errors))
           texts.push_back(way.text);
+        else if (!miss.errors.empty())
+          misses.push_back(std::move(miss));
+      }
       if (texts.empty())
         continue;
       diagnostic.helps.push_back(proposal.before + joined(std::move(texts)) +
@@ -412,13 +429,17 @@ private:
       if (diagnostic.kind != diag::Kind::RequireFailed || ++helps == mostHelps)
         return;
     }
+    constexpr size_t mostMisses = 4;
+    if (helps > 0 || !diagnostic.helps.empty())
+      return;
+    for (size_t i = 0; i < std::min(misses.size(), mostMisses); ++i)
+      if (tryTogether(diagnostic, misses[i], subject, known))
+        return;
   }
 
   Session& session;
+  TrialCompiler trials;
   std::map<const sema::Selection*, Messages> known;
-  int trials = 0;
-  size_t ops = 0;
-  size_t bytes = 0;
 };
 
 } // namespace

@@ -94,8 +94,14 @@ bool Session::open(const std::vector<std::string>& arguments) {
     if (target.file.starts_with("std/"))
       if (auto near = diag::didYouMean(target.file, loader.standardFiles()))
         builder.help("did you mean `" + *near + "`?");
-    if (auto near = diag::didYouMean(target.file, recipesBeside(target.file)))
+    const std::vector<std::string> beside = recipesBeside(target.file);
+    constexpr size_t mostListed = 8;
+    if (auto near = diag::didYouMean(target.file, beside))
       builder.help("did you mean `" + *near + "`?");
+    else if (!target.file.starts_with("std/"))
+      builder.help(beside.empty() ? "its folder has no recipe"
+                                  : "its folder has " +
+                                        diag::quotedList(beside, mostListed));
   }
   file = loaded.file;
   bool areSound = true;

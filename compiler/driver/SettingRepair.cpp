@@ -166,7 +166,21 @@ std::vector<std::string> repairedSettings(const std::string& argument,
     return {};
   const LibraryIndex index(loader);
   const std::string path = repairedPath(parts.path, index);
-  for (const std::string& value : {parts.value, repairedValue(parts.value)})
+  const std::string meant = repairedValue(parts.value);
+  // `optimizer.lr=1e-4,2e-4`: several values of one field are a sweep.
+  const bool isSweep = meant.starts_with('[') && meant != parts.value &&
+                       !parts.value.starts_with('(') && !index.takesLists(path);
+  if (std::string text = "sweep." + path + "=" + meant;
+      isSweep && isParsed(text))
+    return {text};
+  // `train=steps=100`: a sign in the place of the path's point.
+  if (const size_t sign = parts.value.find('='); sign != parts.value.npos) {
+    const std::string whole = path + "." + parts.value.substr(0, sign);
+    if (std::string text = whole + parts.value.substr(sign);
+        index.settingOf(whole) == whole && isParsed(text))
+      return {text};
+  }
+  for (const std::string& value : {parts.value, meant})
     if (std::string text = path + "=" + value;
         text != argument && text.find('\'') == text.npos && isParsed(text))
       return {text};

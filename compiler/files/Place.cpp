@@ -156,6 +156,23 @@ void tellHub(diag::Builder& builder, const Place& place) {
                             : ""));
 }
 
+/// Whether the path of a data set looks like its name on the Hugging Face Hub.
+bool isHubDataSet(const Place& place) {
+  return place.setting.starts_with("data.") &&
+         fs::path(place.written).extension().empty() && isHubName(place);
+}
+
+void tellHubDataSet(diag::Builder& builder, const Place& place) {
+  builder.help(
+      "`" + place.setting +
+      "` is a file on this machine, and nothing is downloaded: get a "
+      "data set of the Hugging Face Hub by `huggingface-cli download " +
+      place.written + " --repo-type dataset --local-dir " +
+      absolute(place.resolved) +
+      "`, write its rows as one JSON object a line, and name that "
+      "file");
+}
+
 /// Whether the path is a folder that holds `tokenizer.json`.
 bool isTokenizerFolder(const Place& place) {
   std::error_code code;
@@ -254,6 +271,8 @@ void reportMissing(diag::Engine& engine, const Place& place,
   else if ((place.setting == "weights" || place.setting == "tokenizer") &&
            isHubName(place))
     tellHub(builder, place);
+  else if (isHubDataSet(place))
+    tellHubDataSet(builder, place);
   else if (place.setting == "checkpoint.resume" &&
            place.written.find('/') == std::string::npos)
     builder.help("write `resume = \"auto\"` to go on from the last checkpoint "

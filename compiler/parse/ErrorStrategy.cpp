@@ -38,7 +38,17 @@ void ErrorStrategy::report(antlr4::Parser* parser) {
   // declarations. Their indentation shows that they are not.
   bool isFile = ruleOf(context) == Grammar::RuleDeclarations ||
                 ruleOf(context) == Grammar::RuleDeclaration;
-  if (isFile && hasReported && beginsIndentedLine(sources, list, token))
+  // `model` and `schema` are fields there, and begin declarations of a file.
+  size_t first = token;
+  while (first > 0 && list.tokens[first - 1].type != TokenType::SEPARATOR)
+    --first;
+  const bool isOfFile =
+      isFile || (list.tokens[token].depth == 0 &&
+                 (list.tokens[first].type == TokenType::MODEL ||
+                  list.tokens[first].type == TokenType::SCHEMA));
+  if (isOfFile && hasReported &&
+      (beginsIndentedLine(sources, list, token) ||
+       beginsIndentedLine(sources, list, first)))
     return;
   hasReported = true;
   reportedUntil = lineEnd(begin);

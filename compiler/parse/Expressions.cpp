@@ -139,12 +139,40 @@ void Transformer::reportChain(size_t first, size_t second) {
   };
   ast::BinaryOp op = binaryOp(tokens->tokens[second].type);
   bool isComparison = ast::strength(op) == ast::comparisonStrength;
+  // `0..10..2`, a range with a step
+  const bool isRange = tokens->tokens[first].type == TokenType::RANGE &&
+                       tokens->tokens[second].type == TokenType::RANGE;
+  const std::string range = isRange ? steppedRange(first, second) : "";
+  if (!range.empty()) {
+    engine
+        .report(diag::Kind::ChainedOperators, tokens->range(second),
+                "a range has two ends, and no step")
+        .help("write `" + range + "`");
+    return;
+  }
   engine
       .report(diag::Kind::ChainedOperators, tokens->range(second),
               text(second) + " cannot follow " + text(first) +
                   " without brackets")
       .help(isComparison ? "join two comparisons with `and`"
                          : "say with `(` and `)` what belongs together");
+}
+
+std::string Transformer::steppedRange(size_t first, size_t second) const {
+  auto isOperand = [&](size_t token) {
+    const size_t type = tokens->tokens[token].type;
+    return isName(type) || type == TokenType::INTEGER;
+  };
+  const bool arePlain =
+      first > 0 && second == first + 2 && second + 1 < tokens->tokens.size() &&
+      isOperand(first - 1) && isOperand(first + 1) && isOperand(second + 1);
+  if (!arePlain)
+    return {};
+  auto text = [&](size_t token) {
+    return std::string(sources.text(tokens->range(token)));
+  };
+  return "range(" + text(first - 1) + ", " + text(first + 1) + ", " +
+         text(second + 1) + ")";
 }
 
 ast::ExprId Transformer::prefixed(OperandList& list) {

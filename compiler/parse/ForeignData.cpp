@@ -71,18 +71,51 @@ private:
 
   /// `[optimizer]` between braces, where an entry of a map may appear.
   bool table() const {
-    if (error.rule != Grammar::RuleEntry || previous() != TokenType::RBRACKET ||
-        !isName(previous(2)))
+    if (error.rule != Grammar::RuleEntry || previous() != TokenType::RBRACKET)
       return false;
-    size_t first = error.token - 2;
+    // `[[callbacks]]` is an element of a list of tables.
+    const bool isDouble = previous(2) == TokenType::RBRACKET;
+    const size_t last = error.token - 2 - isDouble;
+    if (!isName(type(last)))
+      return false;
+    size_t first = last;
     while (first > 0 && type(first) != TokenType::LBRACKET)
       --first;
-    std::string name = textOf(first + 1, error.token - 2);
+    const std::string name = textOf(first + 1, last);
+    const size_t begin = first - (isDouble && first > 0);
     reword("a section is written with braces, not with a header as in TOML",
-           rangeOf(first, error.token - 1));
-    return help("write `" + name +
-                " { ... }` with its lines in the braces; an entry of a map is "
-                "`[\"key\"] = value`");
+           rangeOf(begin, error.token - 1));
+    const size_t end = endOfTable();
+    const std::string lines = textOf(error.token + 1, end);
+    if (lines.empty() || lines.find('#') != lines.npos)
+      return help("write `" + name +
+                  " { ... }` with its lines in the braces; an entry of a map "
+                  "is `[\"key\"] = value`");
+    const std::string own = name + " { " + onOneLine(lines) + " }";
+    return fix("write `" + own + "`", rangeOf(begin, end), own);
+  }
+  /// The last token of the `name = value` lines below the header of a table;
+  /// the error's token where there are none.
+  size_t endOfTable() const {
+    size_t end = error.token;
+    for (size_t at = error.token + 1;
+         isName(type(at)) &&
+         (type(at + 1) == TokenType::ASSIGN || type(at + 1) == TokenType::DOT);
+         at = end + 2) {
+      end = lastOfItem(at);
+      if (type(end + 1) != TokenType::SEPARATOR)
+        break;
+    }
+    return end;
+  }
+  static std::string onOneLine(const std::string& lines) {
+    std::string text;
+    for (char letter : lines)
+      if (letter == '\n')
+        text += text.ends_with(',') ? " " : ", ";
+      else if (letter != ' ' || !text.ends_with(' '))
+        text += letter;
+    return text;
   }
 
   /// A YAML list; its first `-` looks like the sign of a value.

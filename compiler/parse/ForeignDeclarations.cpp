@@ -38,6 +38,15 @@ public:
   }
 
 private:
+  /// Whether the token of the error is the last one on its line.
+  bool isEndOfLine() const {
+    return error.token + 1 >= list.tokens.size() ||
+           sources.text({list.source, list.tokens[error.token].end,
+                         list.tokens[error.token + 1].begin})
+                   .find('\n') != std::string_view::npos ||
+           isEndOfItem(error.token + 1);
+  }
+
   /// `recipe b amends a { ... } with w`
   bool mixinBehind() const {
     if (!isOfFile() || found() != TokenType::WITH ||
@@ -61,6 +70,21 @@ private:
                  "");
     if (error.rule != Grammar::RuleRecipeDeclaration)
       return false;
+    // `recipe small = {`, `recipe small:`
+    const bool isAssigned =
+        found() == TokenType::ASSIGN && next() == TokenType::OPEN;
+    const bool isSuite = found() == TokenType::COLON && isEndOfLine();
+    if (isName(previous()) && (isAssigned || isSuite)) {
+      const std::string head = textOf(firstOfItem(), error.token - 1);
+      reword("the settings of a recipe stand in braces" +
+             std::string(isSuite ? ", not behind `:`" : ", without `=`"));
+      const SourceRange sign{list.source, list.tokens[error.token - 1].end,
+                             isSuite ? list.tokens[error.token].end
+                                     : list.tokens[error.token + 1].begin};
+      return fix("write `" + head + " {`" +
+                     (isSuite ? ", and a `}` behind the last of them" : ""),
+                 sign, isSuite ? " {" : " ");
+    }
     if (previous() == TokenType::ABSTRACT && isName(found()) &&
         previous(2) == TokenType::RECIPE) {
       reword("`abstract` stands before `recipe`", list.range(error.token - 1));
@@ -366,18 +390,25 @@ private:
   /// `folder = "data"` at file level is certainly a `let` if the file reads the
   /// name.
   bool valueOfFile() const {
-    if (!isOfFile() || !isName(found()) || next() != TokenType::ASSIGN ||
-        isEndOfItem(error.token + 2) ||
-        beginsIndentedLine(sources, list, error.token))
+    // `name := value`
+    const bool isWalrus =
+        next() == TokenType::COLON && next(2) == TokenType::ASSIGN;
+    const size_t sign = error.token + 1 + isWalrus;
+    if (!isOfFile() || !isName(found()) || type(sign) != TokenType::ASSIGN ||
+        isEndOfItem(sign + 1) || beginsIndentedLine(sources, list, error.token))
       return false;
-    size_t last = error.token + 2;
+    size_t last = sign + 1;
     while (!isEndOfItem(last + 1))
       ++last;
-    std::string text(sources.text(rangeOf(error.token, last)));
+    std::string text = textOf(error.token) + " = " + textOf(sign + 1, last);
     if (text.find('\n') != text.npos)
       text = textOf(error.token) + " = ...";
     SourceRange start = list.range(error.token);
     start.end = start.begin;
+    if (isWalrus)
+      return fix("a file names a value with `let`: write `let " + text + "`",
+                 rangeOf(error.token, sign),
+                 "let " + textOf(error.token) + " =");
     return fix("a file names a value with `let`: write `let " + text +
                    "`; settings belong into the braces of `recipe NAME { ... "
                    "}`",

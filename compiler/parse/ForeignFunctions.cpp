@@ -79,12 +79,32 @@ public:
 
   bool run() const {
     return typedParameter() || anonymous() || definition() || resultArrow() ||
-           bodyArrow() || bodyColon();
+           bodyArrow() || suiteColon() || bodyColon();
   }
 
 private:
   static bool isDefiner(std::string_view word) {
     return std::count(std::begin(definers), std::end(definers), word) > 0;
+  }
+
+  /// `for i in range(n):`, `if wide:` with an indented body
+  bool suiteColon() const {
+    const bool isLoop = error.rule == Grammar::RuleForStatement;
+    if ((!isLoop && error.rule != Grammar::RuleIfStatement) ||
+        found() != TokenType::COLON || error.begin >= error.token)
+      return false;
+    std::string head = textOf(error.begin, error.token - 1);
+    // `range(n)` of one argument begins at 0.
+    constexpr std::string_view call = " in range(";
+    const size_t at = head.find(call);
+    if (isLoop && at != head.npos && head.ends_with(')') &&
+        head.find(',', at) == head.npos) {
+      head.erase(head.size() - 1);
+      head.replace(at, call.size(), " in 0..");
+    }
+    reword("the statements of a `" + textOf(error.begin) +
+           "` stand in braces, not behind `:`");
+    return help("write `" + head + " {`, and a `}` behind the last of them");
   }
 
   /// The closing bracket of an opening one; nullopt where the parser's text

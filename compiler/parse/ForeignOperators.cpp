@@ -17,7 +17,8 @@ public:
            comparison() || negation() || slice() || twoCommas() ||
            emptyHole() || format() || merge() || ternary() || wholeDivision() ||
            comment() || equality() || doubleSign() || percent() || power() ||
-           orSign() || prefix() || thousands() || fatArrow();
+           brokenExponent() || tuple() || fieldsInBrackets() || orSign() ||
+           prefix() || thousands() || fatArrow();
   }
 
 private:
@@ -102,9 +103,87 @@ private:
     if (head != TokenType::REQUIRE && head != TokenType::IF)
       return false;
     reword("values are compared by `==`, not by `=`");
-    return fix("write `" + textOf(error.token - 1) +
-                   " == " + textOf(error.token + 1) + "`",
-               list.range(error.token), "==");
+    return fix(
+        "write `" + textOf(firstOfPath(error.token - 1), error.token - 1) +
+            " == " + textOf(error.token + 1, lastOfPath(error.token + 1)) + "`",
+        list.range(error.token), "==");
+  }
+  /// The first token of the path that ends at `last`: `batch` of
+  /// `batch.global`.
+  size_t firstOfPath(size_t last) const {
+    while (last >= 2 && type(last - 1) == TokenType::DOT &&
+           isName(type(last - 2)))
+      last -= 2;
+    return last;
+  }
+  size_t lastOfPath(size_t first) const {
+    while (type(first + 1) == TokenType::DOT && isName(type(first + 2)))
+      first += 2;
+    return first;
+  }
+
+  /// `1e-1.5`
+  bool brokenExponent() const {
+    if (found() != TokenType::INTEGER || previous() != TokenType::DOT ||
+        previous(2) != TokenType::FLOAT || !areAdjacent(error.token - 1) ||
+        !areAdjacent(error.token - 2))
+      return false;
+    const std::string number = textOf(error.token - 2);
+    const size_t mark = number.find_first_of("eE");
+    if (mark == number.npos)
+      return false;
+    const std::string exponent =
+        number.substr(mark + 1) + "." + textOf(error.token);
+    const std::string power = "pow(10, " + exponent + ")";
+    const std::string factor = number.substr(0, mark);
+    const std::string own = factor == "1" ? power : factor + " * " + power;
+    const SourceRange whole = rangeOf(error.token - 2, error.token);
+    reword("the exponent of a number is whole, and this one is " + exponent,
+           whole);
+    return fix("write `" + own + "`", whole, own, Applicability::maybe);
+  }
+
+  /// `parallel = [tp = 4, pp = 2]`
+  bool fieldsInBrackets() const {
+    if (found() != TokenType::ASSIGN || error.rule != Grammar::RuleList ||
+        type(error.begin) != TokenType::LBRACKET || !isName(previous()))
+      return false;
+    const int depth = list.tokens[error.begin].depth;
+    size_t close = error.token;
+    while (close < list.tokens.size() && list.tokens[close].depth > depth)
+      ++close;
+    if (type(close) != TokenType::RBRACKET)
+      return false;
+    const std::string fields = "{ " + textOf(error.begin + 1, close - 1) + " }";
+    const bool isSetting = error.begin >= 2 &&
+                           type(error.begin - 1) == TokenType::ASSIGN &&
+                           isName(type(error.begin - 2));
+    const size_t first = error.begin - (isSetting ? 2 : 0);
+    const std::string own =
+        (isSetting ? textOf(first) + " " : std::string()) + fields;
+    reword("fields stand in braces, not in brackets",
+           rangeOf(error.begin, close));
+    return fields.find('\n') == fields.npos &&
+           fix("write `" + own + "`", rangeOf(first, close), own);
+  }
+
+  /// `(0.9, 0.95)`
+  bool tuple() const {
+    if (!isComma(error.token) || error.rule != Grammar::RulePrimary ||
+        type(error.begin) != TokenType::LPAREN)
+      return false;
+    const int depth = list.tokens[error.begin].depth;
+    size_t close = error.token;
+    while (close < list.tokens.size() && list.tokens[close].depth > depth)
+      ++close;
+    const std::string inner = textOf(error.begin + 1, close - 1);
+    if (type(close) != TokenType::RPAREN || inner.find('\n') != inner.npos)
+      return false;
+    const std::string own =
+        "[" + inner.substr(0, inner.find_last_not_of(", ") + 1) + "]";
+    reword("a list is written with brackets, not as a tuple",
+           rangeOf(error.begin, close));
+    return fix("write `" + own + "`", rangeOf(error.begin, close), own);
   }
 
   /// `x not in xs`, `x is not none`
@@ -309,6 +388,8 @@ private:
     if (!isBehindNumber || beginsExpression(found()))
       return false;
     std::string text = textOf(error.token - 2) + "%";
+    reword("a percentage has no space before its `%`",
+           rangeOf(error.token - 2, error.token - 1));
     return fix("write `" + text + "`, without the space",
                rangeOf(error.token - 2, error.token - 1), text);
   }

@@ -312,6 +312,11 @@ struct Placement {
       return "string";
     if (text == "true" || text == "false")
       return "bool";
+    static constexpr std::string_view types[] = {
+        "int",   "float",  "bool",   "string", "bytes", "duration",
+        "steps", "epochs", "tokens", "any",    "dim"};
+    if (std::count(std::begin(types), std::end(types), text) > 0)
+      return text;
     if (text.find_first_not_of("0123456789_") == text.npos)
       return "int";
     if (text.find_first_not_of("0123456789_.eE-") == text.npos)
@@ -324,7 +329,9 @@ struct Placement {
       refuse("`" + name + "` is set, but " + std::string(bodyName(kind)) +
                  " declares fields",
              "declare it with its type: `" + name + " : " + typeOf(node) +
-                 " = " + valueOf(node) + "`");
+                 (typeOf(node) == valueOf(node) ? std::string()
+                                                : " = " + valueOf(node)) +
+                 "`");
     if (kind == BodyKind::function)
       refuse("`" + name + "` is set, but a function names values",
              "write `let " + name + " = value`");
@@ -396,8 +403,51 @@ struct Placement {
              "declare functions in a model or a file");
     onlyInSettings("the function `" + node.name.text + "`");
   }
-  void operator()(const ast::For&) { onlyAroundStatements("for"); }
-  void operator()(const ast::If&) { onlyAroundStatements("if"); }
+  /// The path and the value of the one assignment in a body, on one line.
+  std::pair<std::string, std::string> onlySetting(ast::BodyId body) const {
+    const std::vector<ast::Item>& items = file[body].items;
+    const auto* node = items.size() == 1
+                           ? std::get_if<ast::Assignment>(&items[0].node)
+                           : nullptr;
+    // `batch { micro = 4 }`
+    if (node && node->value == ast::ExprId::none &&
+        node->body != ast::BodyId::none) {
+      auto [path, value] = onlySetting(node->body);
+      if (path.empty())
+        return {};
+      for (size_t i = node->path.size(); i > 0; --i)
+        path = node->path[i - 1].text + "." + path;
+      return {path, value};
+    }
+    if (!node || node->value == ast::ExprId::none || valueOf(*node) == "value")
+      return {};
+    std::string path;
+    for (const ast::Name& part : node->path)
+      path += (path.empty() ? "" : ".") + part.text;
+    return {path, valueOf(*node)};
+  }
+  void operator()(const ast::For& node) {
+    onlyAroundStatements("for");
+    const auto [path, value] = onlySetting(node.body);
+    const std::string list(sources.text(file[node.source].range));
+    if (kind == BodyKind::recipe && !path.empty() &&
+        node.variables.size() == 1 && value == node.variables[0].text &&
+        list.find('\n') == list.npos)
+      help = "a sweep makes a recipe of each value: write `sweep { " + path +
+             " = " + list + " }`";
+  }
+  void operator()(const ast::If& node) {
+    onlyAroundStatements("if");
+    const auto [path, value] = onlySetting(node.thenBody);
+    const auto [other, otherwise] = node.elseBody == ast::BodyId::none
+                                        ? std::pair<std::string, std::string>()
+                                        : onlySetting(node.elseBody);
+    if (kind == BodyKind::recipe && !path.empty() &&
+        (other == path || node.elseBody == ast::BodyId::none))
+      help = "choose a value: write `" + path + " = if " +
+             std::string(sources.text(file[node.condition].range)) + " then " +
+             value + " else " + (otherwise.empty() ? "..." : otherwise) + "`";
+  }
   void operator()(const ast::Return&) {
     if (kind != BodyKind::block && kind != BodyKind::function)
       refuse("`return` is a statement of a block, not of " +

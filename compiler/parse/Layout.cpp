@@ -356,7 +356,10 @@ private:
 
   void close(Token token) {
     if (!hasMatch(token)) {
-      reportUnexpectedClosing(token);
+      const bool isForBrace = standsForBrace(token);
+      reportUnexpectedClosing(token, isForBrace);
+      if (isForBrace)
+        return pop({TokenType::CLOSE, token.begin, token.end});
       // In `[1, 2)` the user meant to close the bracket here.
       if (!inBrackets() || token.type == TokenType::CLOSE)
         return;
@@ -417,6 +420,12 @@ private:
         {list.source, open.begin, open.begin + 1},
         "`" + text + "` is not closed: a `" + closing + "` is missing");
     report.label(isBrace ? "the block opens here" : "opens here");
+    if (isBrace && sources.text(list.source).substr(open.begin, 2) == "{{") {
+      report.help("one `{` is enough")
+          .fixIt({list.source, open.begin, open.begin + 1}, "",
+                 diag::Applicability::safe);
+      return;
+    }
     if (isBrace && suspect.isSet) {
       const Token& brace = suspect.closing;
       report.note("this `}` closes it, but stands further left",
@@ -443,7 +452,16 @@ private:
     suspect = {};
   }
 
-  void reportUnexpectedClosing(const Token& token) {
+  /// Whether a `)` or `]` stands alone where the indentation has the `}` of the
+  /// innermost block.
+  bool standsForBrace(const Token& token) const {
+    const Open& top = stack.back();
+    return stack.size() > 1 && closingOf(top.type) == TokenType::CLOSE &&
+           isFirstOnLine && top.begin < lineBegin &&
+           indentOf(token.begin) == indentOf(top.begin);
+  }
+
+  void reportUnexpectedClosing(const Token& token, bool isForBrace) {
     SourceRange place{list.source, token.begin, token.end};
     auto& doubtful = list.doubtful;
     bool isRun = !doubtful.empty() && doubtful.back().end == token.begin;
@@ -459,14 +477,16 @@ private:
     }
     std::string text(bracketText(token.type));
     const Open& top = stack.back();
-    engine
-        .report(diag::Kind::UnexpectedClosing, place,
-                "`" + text + "` does not close `" +
-                    std::string(bracketText(top.type)) + "`")
-        .note("the innermost open bracket is this one",
-              {list.source, top.begin, top.begin + 1})
-        .help("remove it, or close `" + std::string(bracketText(top.type)) +
-              "` first");
+    const std::string opening(bracketText(top.type));
+    auto report =
+        engine.report(diag::Kind::UnexpectedClosing, place,
+                      "`" + text + "` does not close `" + opening + "`");
+    report.note("the innermost open bracket is this one",
+                {list.source, top.begin, top.begin + 1});
+    if (isForBrace)
+      report.help("write `}`").fixIt(place, "}", diag::Applicability::safe);
+    else
+      report.help("remove it, or close `" + opening + "` first");
   }
 
   /// Whether the line begins with `recipe NAME {`, `import NAME`, ... in its

@@ -496,6 +496,37 @@ private:
     return {};
   }
 
+  /// `c ? a : b` on one line; each part ends at a comma, a bracket or a sign.
+  std::string ternaryHelp(const Token& token) const {
+    const std::string_view all = sources.text(list.source);
+    auto trimmed = [](std::string_view part) {
+      const size_t begin = part.find_first_not_of(' ');
+      return begin == part.npos
+                 ? std::string()
+                 : std::string(part.substr(begin, part.find_last_not_of(' ') +
+                                                      1 - begin));
+    };
+    std::string_view before = all.substr(0, token.begin);
+    // The `=` of a setting, and not that of `a == b` or `a <= b`.
+    size_t start = before.find_last_of("\n,({[");
+    for (size_t at = start == before.npos ? 0 : start; at < before.size(); ++at)
+      if (before[at] == '=' && at > 0 &&
+          std::string_view("=!<>").find(before[at - 1]) ==
+              std::string_view::npos &&
+          before.substr(at + 1, 1) != "=")
+        start = at;
+    const std::string_view rest = restOfLine(token.begin + 1);
+    const size_t colon = rest.find(':');
+    const std::string condition =
+        trimmed(before.substr(start == before.npos ? 0 : start + 1));
+    if (colon == rest.npos || condition.empty())
+      return "a conditional is written `if condition then a else b`";
+    const std::string_view behind = rest.substr(colon + 1);
+    return "write `if " + condition + " then " +
+           trimmed(rest.substr(0, colon)) + " else " +
+           trimmed(behind.substr(0, behind.find_first_of(",)}]#"))) + "`";
+  }
+
   std::string strayHelp(const Token& token,
                         const std::optional<LookAlike>& meant) const {
     std::string_view character = sources.text(rangeOf(token));
@@ -521,7 +552,7 @@ private:
     if (character == "^")
       return "a power is written `pow(base, exponent)`, one of ten `1e-3`";
     if (character == "?")
-      return "a conditional is written `if condition then a else b`";
+      return ternaryHelp(token);
     if (character == "$")
       return "names are written without `$`, and in a string `{name}` is the "
              "value of one";

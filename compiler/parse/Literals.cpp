@@ -263,6 +263,19 @@ void Transformer::reportUnit(const ast::Name& unit, size_t number) {
     report.help("write `" + digits + "%`").fixIt(whole, digits + "%");
     return;
   }
+  // `10 billion`, `10 billion tokens`
+  static constexpr std::pair<std::string_view, std::string_view> words[] = {
+      {"thousand", "k"}, {"million", "M"}, {"billion", "G"}, {"trillion", "T"}};
+  for (const auto& [word, letter] : words)
+    if (unit.text == word && !isGlued) {
+      report
+          .help("a " + unit.text +
+                " is written `k`, `M`, `G` or `T` directly "
+                "behind the number: `" +
+                digits + std::string(letter) + "`")
+          .fixIt(whole, digits + std::string(letter));
+      return;
+    }
   if (isGlued && (unit.text == "b" || unit.text == "B" || unit.text == "bn" ||
                   unit.text == "billion")) {
     report.help("a billion is `" + digits + "G`").fixIt(whole, digits + "G");

@@ -101,6 +101,8 @@ private:
   ast::ExprId climb(OperandList& operands, int weakest);
   ast::ExprId typeTest(ast::ExprId operand, OperandList& list);
   void reportChain(size_t first, size_t second);
+  /// `range(0, 10, 2)` of `0..10..2`; empty where the operands are not plain.
+  std::string steppedRange(size_t first, size_t second) const;
   ast::ExprId prefixed(OperandList& operands);
   ast::ExprId prefixOperation(OperandList& operands, size_t token);
   ast::ExprId suffixed(Grammar::OperandContext* context);

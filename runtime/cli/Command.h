@@ -115,6 +115,10 @@ struct Program {
   /// Why a command cannot take an operand; nullopt when it can.
   std::function<Check(const Command&, const std::string& operand)>
       refuseOperand = {};
+  /// The remedy for more operands than a command takes; empty when none is
+  /// known.
+  std::function<std::string(const Command&, const std::vector<std::string>&)>
+      adviseSurplus = {};
 };
 
 } // namespace reciperun::cli

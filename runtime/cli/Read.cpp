@@ -157,13 +157,19 @@ Check storeOperands(const Program& program, const Split& split) {
   if (values.size() < operands.fewest)
     return UsageError{"`" + split.path + "` needs " + operands.needs,
                       "usage: " + usageOf(*split.command, split.path).front()};
-  if (values.size() > operands.most)
+  if (values.size() > operands.most) {
+    const std::string advice =
+        program.adviseSurplus ? program.adviseSurplus(*split.command, values)
+                              : std::string();
     return UsageError{
         "`" + split.path + "` takes " + std::to_string(operands.most) +
             (operands.most == 1 ? " argument" : " arguments") + ", not " +
             std::to_string(values.size()) + ": `" + values[operands.most] +
             "` is too many",
-        "leave it out, or call `" + split.path + "` once for each"};
+        advice.empty()
+            ? "leave it out, or call `" + split.path + "` once for each"
+            : advice};
+  }
   if (operands.values)
     *operands.values = std::move(values);
   return std::nullopt;

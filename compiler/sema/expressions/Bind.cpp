@@ -30,8 +30,9 @@ public:
     for (const ast::Argument& argument : node.arguments)
       values.push_back(evaluator.evaluate(argument.value, env));
     size_t next = 0;
-    for (size_t i = 0; i < values.size() && !lacksBrackets(i, next) &&
-                       !isShape(i, next) && !isUnnamedName(i, next);
+    for (size_t i = 0;
+         i < values.size() && !lacksBrackets(i, next) && !areSwapped(i, next) &&
+         !isShape(i, next) && !isUnnamedName(i, next);
          ++i) {
       const ast::Argument& argument = node.arguments[i];
       bindGiven(i, argument.name ? indexOf(argument.name->text) : next++);
@@ -117,6 +118,36 @@ private:
     if (end - first < 2)
       return false;
     reportSeveral(first, end, parameter, text);
+    return true;
+  }
+
+  /// Reports two arguments in each other's places:
+  /// `linear(hidden -> ffn, x)`.
+  bool areSwapped(size_t first, size_t parameter) {
+    if (parameter + 1 >= parameters.size() || !isPositional(first) ||
+        !isPositional(first + 1))
+      return false;
+    const Type& one = typeOf(parameters[parameter]);
+    const Type& other = typeOf(parameters[parameter + 1]);
+    if (fits(first, one) || fits(first + 1, other) || !fits(first, other) ||
+        !fits(first + 1, one))
+      return false;
+    isGood = false;
+    hasUnknown = true;
+    const std::string own =
+        textOf(first + 1, first + 2) + ", " + textOf(first, first + 1);
+    const SourceRange place = cover(placeOf(node.arguments[first]),
+                                    placeOf(node.arguments[first + 1]));
+    evaluator.messages
+        .report(diag::Kind::WrongType, place,
+                "`" + callee + "` takes `" +
+                    parameters[parameter].declaration->name.text +
+                    "` before `" +
+                    parameters[parameter + 1].declaration->name.text +
+                    "`, and these are the other way round")
+        .help("write `" + callee + "(" + own +
+              (node.arguments.size() > first + 2 ? ", ...)`" : ")`"))
+        .fixIt(place, own, diag::Applicability::safe);
     return true;
   }
 

@@ -3,6 +3,7 @@
 #include "compiler/sema/expressions/Calls.h"
 
 #include "compiler/sema/Evaluator.h"
+#include "compiler/sema/expressions/SchemaCalls.h"
 #include "compiler/sema/models/Trace.h"
 #include "compiler/sema/names/ForeignWords.h"
 #include "compiler/sema/names/OpNames.h"
@@ -98,6 +99,25 @@ bool Calls::reportQualifiedOp(const ast::Expr& callee, const Env& env) {
   return true;
 }
 
+/// The blocks and functions that a name may be a misspelling of.
+static std::vector<std::string> callableNames(const Env& env) {
+  std::vector<std::string> names;
+  for (const Env* at = &env; at; at = at->outer) {
+    if (!at->layer)
+      continue;
+    for (const ast::BlockDecl* block : at->layer->blocks)
+      names.push_back(block->name.text);
+    for (const ast::FunDecl* function : at->layer->functions)
+      names.push_back(function->name.text);
+  }
+  for (const Module* module = env.module; module; module = module->fallback)
+    for (const auto& [name, entry] : module->entries)
+      if (std::holds_alternative<ast::FunDecl>(entry.declaration->node) ||
+          std::holds_alternative<ast::BlockDecl>(entry.declaration->node))
+        names.emplace_back(name);
+  return names;
+}
+
 Value Calls::evaluate(const ast::Call& node, SourceRange range,
                       const Env& env) {
   const ast::Expr& calleeExpr = (*env.file)[node.callee];
@@ -126,6 +146,9 @@ Value Calls::evaluate(const ast::Call& node, SourceRange range,
     return poison();
   if (const Function* const* function = callee.get<const Function*>())
     return callFunction(**function, node, range, env);
+  if (const Schema* const* schema = callee.get<const Schema*>();
+      schema && reportArguments(evaluator, **schema, node, env))
+    return poison();
   if (const Schema* const* schema = callee.get<const Schema*>())
     return {evaluator.objects.make(
                 *schema,
@@ -146,12 +169,37 @@ Value Calls::evaluate(const ast::Call& node, SourceRange range,
         .help("ops and blocks are called in the blocks of a model alone");
     return poison();
   }
-  evaluator.messages
-      .report(diag::Kind::WrongType, calleeExpr.range,
-              "a value of type `" + typeNameOf(callee) + "` cannot be called")
-      .help("functions, mixins, schemas and models are called; write a value "
-            "alone "
-            "without `(...)`");
+  auto builder = evaluator.messages.report(
+      diag::Kind::WrongType, calleeExpr.range,
+      "a value of type `" + typeNameOf(callee) + "` cannot be called");
+  // `llama.llama3_8b()`, `llama.llama3_8b(layers = 16)`
+  if (callee.is<Object*>()) {
+    std::string fields;
+    for (const ast::Argument& argument : node.arguments)
+      fields += (fields.empty() ? "" : ", ") +
+                (argument.name ? argument.name->text + " = " : std::string()) +
+                std::string(
+                    evaluator.sources.text((*env.file)[argument.value].range));
+    const bool areNamed =
+        std::all_of(node.arguments.begin(), node.arguments.end(),
+                    [](const ast::Argument& each) { return each.name; });
+    const std::string written(evaluator.sources.text(calleeExpr.range));
+    const std::string own =
+        node.arguments.empty() ? written : written + " { " + fields + " }";
+    if (areNamed && own.find('\n') == own.npos) {
+      builder.help("a record is amended by braces: write `" + own + "`")
+          .fixIt(range, own, diag::Applicability::safe);
+      return poison();
+    }
+  }
+  // `layers(x)`, where the block is called `layer`
+  if (name &&
+      builder.suggest(name->name.range, name->name.text, callableNames(env)))
+    return poison();
+  builder.help(
+      "functions, mixins, schemas and models are called; write a value "
+      "alone "
+      "without `(...)`");
   return poison();
 }
 

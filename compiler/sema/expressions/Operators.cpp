@@ -130,6 +130,18 @@ Value Operators::reportOperands(std::string_view what, const Value& left,
           fullTypeNameOf(evaluator.sources, right) + "`");
   if (isMixed && (left.isNumber() || right.isNumber()))
     helpWithNumber(builder, left, right);
+  // `1e-4..1e-3`
+  const std::string_view written = evaluator.sources.text(range);
+  if (const size_t dots = written.find("..");
+      what == ".." && left.isNumber() && right.isNumber() &&
+      dots != written.npos && !evaluator.isLibrary(range)) {
+    const std::string list = "[" + std::string(written.substr(0, dots)) + ", " +
+                             std::string(written.substr(dots + 2)) + "]";
+    builder
+        .help("a range is of whole numbers: list the values, as in `" + list +
+              "`")
+        .fixIt(range, list);
+  }
   if (left.is<Tensor>() != right.is<Tensor>() &&
       (what == "<" || what == ">" || what == "<=" || what == ">=" ||
        what == "==" || what == "!="))

@@ -74,11 +74,20 @@ std::optional<recipe::Dataflow> Tracer::run() {
                      return block->name.text == "forward";
                    });
   if (forward == schema.layer.blocks.end()) {
-    evaluator.messages
-        .report(diag::Kind::MissingField, schema.range,
-                "the model `" + std::string(schema.name) +
-                    "` has no block `forward`")
-        .help("add `block forward(tokens) { ... }`");
+    auto builder = evaluator.messages.report(
+        diag::Kind::MissingField, schema.range,
+        "the model `" + std::string(schema.name) + "` has no block `forward`");
+    // A block of the tokens alone, under another name.
+    for (const ast::BlockDecl* each : schema.layer.blocks)
+      if (each->parameters.size() == 1 &&
+          each->parameters[0].name.text == "tokens") {
+        builder
+            .help("call `" + each->name.text + "` so: write `block forward(" +
+                  each->parameters[0].name.text + ")`")
+            .fixIt(each->name.range, "forward");
+        return std::nullopt;
+      }
+    builder.help("add `block forward(tokens) { ... }`");
     return std::nullopt;
   }
   const ast::BlockDecl& block = **forward;

@@ -139,6 +139,19 @@ void Modules::reportImportNotFound(Module& module, const ast::Import& import,
       module.missing.push_back(import.path.back().text);
       return;
     }
+    // `std.models.llama.llama3_8b`: a name of a file.
+    const std::string file = written.substr(0, written.rfind('.'));
+    const std::string last = import.path.back().text;
+    if (std::find(names.begin(), names.end(), file) != names.end()) {
+      builder
+          .help("names of a file stand in braces: write `import " + file +
+                " { " + last + " }`, or `import " + file + "` and `" +
+                file.substr(file.rfind('.') + 1) + "." + last + "`")
+          .fixIt(import.targetRange, file);
+      module.missing.push_back(last);
+      module.missing.push_back(file.substr(file.rfind('.') + 1));
+      return;
+    }
     if (auto near = diag::didYouMean(written, names)) {
       builder.suggest(import.targetRange, written, names);
       module.missing.push_back(near->substr(near->rfind('.') + 1));
@@ -146,6 +159,16 @@ void Modules::reportImportNotFound(Module& module, const ast::Import& import,
     return;
   }
   builder.note("looked for `" + tried.front() + "`");
+  // `llama` or `models.llama` for `std.models.llama`
+  if (isDotted)
+    for (const std::string& path : loader.standardFiles())
+      if (std::string name = importNameOf(path);
+          name.ends_with("." + written)) {
+        module.missing.push_back(import.path.back().text);
+        builder.help("write `import " + name + "`")
+            .fixIt(import.targetRange, name);
+        return;
+      }
   builder.help("imports are relative to the importing file; the standard "
                "library begins with `std.`");
 }

@@ -90,6 +90,10 @@ constexpr AbsentField absentFields[] = {
      "a source names its own fields: `jsonl(\"train.jsonl\", prompt = "
      "\"prompt\", completion = \"completion\")`; `text` and `tokens` have "
      "none"},
+    {"text", "field column columns text_field text_column key",
+     "leave it out: a text file has no fields; samples of a file of JSON lines "
+     "are `jsonl(\"train.jsonl\", prompt = \"prompt\", completion = "
+     "\"completion\")`"},
     {"jsonl",
      "text text_field dataset_text_field text_column text_key content_key "
      "field",

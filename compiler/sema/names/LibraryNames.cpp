@@ -166,6 +166,18 @@ static std::string digitsOf(std::string_view name) {
   return digits;
 }
 
+/// The parts of a name between separators, in lower case.
+static std::vector<std::string> partsBetween(std::string_view name,
+                                             char separator) {
+  std::vector<std::string> parts(1);
+  for (unsigned char c : name)
+    if (char(c) == separator)
+      parts.emplace_back();
+    else
+      parts.back() += char(std::tolower(c));
+  return parts;
+}
+
 /// `v100` where a device is due, which is no misspelt `a100`: lists the records
 /// of the type that have names, and how another one is described.
 bool LibraryNames::helpWithRecord(diag::Builder& builder, const ast::Name& name,
@@ -175,6 +187,12 @@ bool LibraryNames::helpWithRecord(diag::Builder& builder, const ast::Name& name,
   const std::vector<std::string> names = recordsOf(*type.schema);
   if (names.size() < 2)
     return false;
+  // `h100_80gb`, `nvidia_h100`: a word of it is the name.
+  for (const std::string& word : partsBetween(name.text, '_'))
+    if (std::find(names.begin(), names.end(), word) != names.end()) {
+      builder.help("write `" + word + "`").fixIt(name.range, word);
+      return true;
+    }
   const auto near = diag::didYouMean(name.text, names);
   const bool isSlip =
       near && digitsOf(*near) == digitsOf(name.text) &&

@@ -7,6 +7,7 @@
 #include "compiler/sema/names/ForeignWords.h"
 #include "compiler/sema/names/OtherNames.h"
 #include "compiler/sema/names/Sections.h"
+#include "compiler/sema/names/UnknownCalls.h"
 #include "compiler/sema/types/Mismatch.h"
 #include "compiler/sema/types/Quotation.h"
 
@@ -123,40 +124,24 @@ bool helpWithImported(Evaluator& evaluator, diag::Builder& builder,
   return true;
 }
 
-/// `lamb { ... }` where a field takes records of certain schemas: which.
-bool helpWithSchemas(Evaluator& evaluator, diag::Builder& builder,
-                     const Object& object, const Slot& slot,
-                     const ast::Name& name) {
-  if (slot.chain.empty() || !slot.chain.front().isValue() || !slot.field ||
-      slot.chain.front().member->given)
-    return false;
-  const Definition& definition = slot.chain.front();
-  const ast::Expr& value =
-      (*definition.layer->env->file)[definition.member->value];
-  const bool isMaker = (std::holds_alternative<ast::Amend>(value.node) ||
-                        std::holds_alternative<ast::Call>(value.node)) &&
-                       value.range.source == name.range.source &&
-                       value.range.begin == name.range.begin;
-  if (!isMaker)
-    return false;
-  const Type& type = *evaluator.objects.typeOf(object, slot);
-  std::vector<std::string> names;
-  if (type.kind == Type::Kind::schema)
-    names.emplace_back(type.schema->name);
-  for (const Type* member : type.members)
-    if (member->kind == Type::Kind::schema)
-      names.emplace_back(member->schema->name);
-  if (names.empty())
-    return false;
-  const std::string path = "`" + evaluator.pathOf(object, slot.name) + "`";
-  if (names.size() == 1)
-    builder
-        .help(path + " is an `" + names.front() +
-              "`, there is no other: write `" + names.front() + "`")
-        .fixIt(name.range, names.front());
-  else
-    builder.help(path + " is one of " + diag::quotedList(names, names.size()));
-  return true;
+/// How a file declares a name: the recipe that another one amends, a mixin, or
+/// a value.
+std::string declarationFor(const ast::File& file, const ast::Name& name) {
+  auto isAt = [&](ast::ExprId id) {
+    return id != ast::ExprId::none &&
+           file[id].range.begin <= name.range.begin &&
+           name.range.end <= file[id].range.end;
+  };
+  for (const ast::Declaration& declaration : file.declarations) {
+    const auto* recipe = std::get_if<ast::RecipeDecl>(&declaration.node);
+    if (!recipe || file.source != name.range.source)
+      continue;
+    if (isAt(recipe->parent))
+      return "abstract recipe " + name.text + " { ... }";
+    if (std::any_of(recipe->mixins.begin(), recipe->mixins.end(), isAt))
+      return "mixin " + name.text + " { ... }";
+  }
+  return "let " + name.text + " = ...";
 }
 
 } // namespace
@@ -294,6 +279,11 @@ void Lookup::reportUnknownName(const ast::Name& name, const Env& env) {
           builder, name,
           *evaluator.objects.typeOf(*current->object, *current->slot)))
     return;
+  if (current && (helpWithSectionCall(evaluator, builder, name,
+                                      *current->object, *current->slot) ||
+                  helpWithTemplate(evaluator, builder, name, *current->object,
+                                   *current->slot)))
+    return;
   if (helpWithForeignWord(builder, name) || helpWithHole(builder, name) ||
       helpWithImported(evaluator, builder, name, env) ||
       helpWithWord(builder, name) || helpWithSection(builder, name, env))
@@ -335,16 +325,19 @@ void Lookup::reportUnknownName(const ast::Name& name, const Env& env) {
     helpWithType(evaluator, builder, {},
                  *evaluator.objects.typeOf(*current->object, *current->slot),
                  name.range);
-  else if (current && helpWithSchemas(evaluator, builder, *current->object,
-                                      *current->slot, name))
+  else if (current &&
+           (helpWithArgumentAlone(evaluator, builder, name, *current->object,
+                                  *current->slot) ||
+            helpWithSchemas(evaluator, builder, name, *current->object,
+                            *current->slot)))
     return;
   else if (evaluator.sources.text(name.range.source)
                .substr(name.range.end, 1) == "(")
     builder.help("declare it, `fun " + name.text +
                  "(x: int): int = ...`, or import the file that does");
   else
-    builder.help("declare it, `let " + name.text +
-                 " = ...`, or import the file that does");
+    builder.help("declare it, `" + declarationFor(*env.file, name) +
+                 "`, or import the file that does");
 }
 
 /// Helps with a bare word that is the whole value of a field: a literal of the
@@ -450,9 +443,13 @@ bool Lookup::helpWithSection(diag::Builder& builder, const ast::Name& name,
           Type::Kind::schema;
   if (isRecordDue)
     return false;
+  // `global = batch_size`: another tool's name for the field that is set here.
+  if (known && current &&
+      known->path == evaluator.pathOf(*current->object, current->slot->name))
+    return false;
   if (known && known->path.empty() && current &&
-      helpWithSchemas(evaluator, builder, *current->object, *current->slot,
-                      name))
+      helpWithSchemas(evaluator, builder, name, *current->object,
+                      *current->slot))
     return true;
   // `[bf16, fp32]`, the flags of other tools, as the values of an axis.
   const std::string quoted = "\"" + name.text + "\"";

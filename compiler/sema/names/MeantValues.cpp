@@ -390,8 +390,41 @@ std::vector<const Member*> keysOfOneField(Evaluator& evaluator,
     isNumber &= known->path == headOf(own->path) &&
                 (known->values.empty() || !takesReal(type));
   }
+  // `learning_rate = 2e-4` beside `lr = "cosine"`, the name of a record.
+  if (isRecord && isNumber && keys.size() == 1)
+    for (const Member& each : layer.members) {
+      std::string text;
+      const bool isHead = each.path.size() == 1 &&
+                          each.path[0].text == head->declaration->name.text;
+      const Value value =
+          isHead ? constantOf(evaluator, layer, each, text) : poison();
+      const std::string* name = value.get<std::string>();
+      if (name && schemaCalled(evaluator, type, *name))
+        isNumber = false;
+    }
   const bool isOne = keys.size() > 1 || (isRecord && !isNumber);
   return isOne ? keys : std::vector<const Member*>();
+}
+
+bool isSetByKeys(Evaluator& evaluator, const Object& object,
+                 std::string_view field) {
+  if (!object.schema || !object.hasUnknownKey)
+    return false;
+  for (const Layer* layer : object.layers)
+    for (const Member& member : layer->members) {
+      if (layer->isArguments || object.schema->find(member.path[0].text))
+        continue;
+      const auto known =
+          fieldKnownAs(evaluator, *object.schema, member.path[0].text);
+      if (!known || headOf(known->path) != field)
+        continue;
+      const auto keys =
+          keysOfOneField(evaluator, *object.schema, *layer, member);
+      if (!keys.empty() &&
+          !settingOfAll(evaluator, *object.schema, *layer, keys).empty())
+        return true;
+    }
+  return false;
 }
 
 std::string settingOfAll(Evaluator& evaluator, const Schema& schema,

@@ -46,6 +46,10 @@ std::vector<const Member*> keysOfOneField(Evaluator& evaluator,
                                           const Layer& layer,
                                           const Member& member);
 
+/// Whether such keys are reported as one setting of `field`.
+bool isSetByKeys(Evaluator& evaluator, const Object& object,
+                 std::string_view field);
+
 /// The one setting that several such keys are: `betas = [0.9, 0.98]`,
 /// `lr = cosine(peak = 1e-4, warmup = 0.03)`. Empty where that is not clear.
 std::string settingOfAll(Evaluator& evaluator, const Schema& schema,

@@ -18,18 +18,17 @@ constexpr int deepest = 3;
 
 /// Names that mean something else in another record.
 constexpr std::string_view genericNames[] = {
-    "answer", "assistant", "base",        "context",  "cooldown",
-    "data",   "decay",     "dev",         "dim",      "directory",
-    "eval",   "file",      "files",       "folder",   "frequency",
-    "input",  "inputs",    "instruction", "interval", "keep",
-    "label",  "length",    "limit",       "load",     "loop",
-    "mode",   "modules",   "np",          "offload",  "out",
-    "output", "path",      "paths",       "query",    "question",
-    "repeat", "response",  "restore",     "run",      "save",
-    "scale",  "scaling",   "schedule",    "seq",      "size",
-    "source", "sources",   "stage",       "step",     "steps",
-    "target", "template",  "test",        "to",       "top_k",
-    "total",  "training",  "user",        "val",      "validate",
+    "answer",   "assistant", "base",        "context",   "cooldown", "data",
+    "decay",    "dev",       "dim",         "directory", "eval",     "file",
+    "files",    "folder",    "frequency",   "expert",    "pipeline", "tensor",
+    "input",    "inputs",    "instruction", "interval",  "keep",     "label",
+    "length",   "limit",     "load",        "loop",      "mode",     "modules",
+    "np",       "offload",   "out",         "output",    "path",     "paths",
+    "query",    "question",  "repeat",      "response",  "restore",  "run",
+    "save",     "scale",     "scaling",     "schedule",  "seq",      "size",
+    "source",   "sources",   "stage",       "step",      "steps",    "target",
+    "template", "test",      "to",          "top_k",     "total",    "training",
+    "user",     "val",       "validate",
 };
 
 bool isGeneric(std::string_view name) {

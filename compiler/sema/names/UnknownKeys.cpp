@@ -5,6 +5,7 @@
 
 #include "compiler/sema/Evaluator.h"
 #include "compiler/sema/names/AbsentFields.h"
+#include "compiler/sema/names/HubNames.h"
 #include "compiler/sema/names/MeantValues.h"
 #include "compiler/sema/names/OtherNames.h"
 #include "compiler/sema/names/Sections.h"
@@ -190,6 +191,13 @@ void helpWithOwnField(Evaluator& evaluator, diag::Builder& builder,
                  "`: write, for example, `" + setting + "`");
     return;
   }
+  // `zero = "gradients"`: the remark is about other values.
+  if (value.kind == MeantValue::Kind::asWritten && !own.isFixed &&
+      !own.values.empty()) {
+    builder.help("that is `" + own.path + "` here: write `" + setting + "`")
+        .fixIt(name.range, own.path, applicabilityOf(own));
+    return;
+  }
   builder.help(helpFor(own));
   if (!own.isFixed && own.values.empty())
     builder.fixIt(name.range, own.path, applicabilityOf(own));
@@ -212,13 +220,18 @@ void helpWithFieldElsewhere(Evaluator& evaluator, diag::Builder& builder,
     set = leaveOut(evaluator, *evaluator.root, other.path, member.path.front());
   const bool isFile =
       evaluator.sources.kind(member.range.source) == SourceKind::file;
-  if (!set.empty() || other.isFixed || !other.values.empty() || !isFile ||
-      !other.owner || member.path.size() != 1) {
+  const MeantValue value = set.empty() && !other.isFixed && isFile &&
+                                   other.owner && member.path.size() == 1
+                               ? meantValue(evaluator, other, layer, member)
+                               : MeantValue();
+  const bool isFit = value.kind == MeantValue::Kind::asWritten ||
+                     value.kind == MeantValue::Kind::mended;
+  if (!set.empty() || other.isFixed || (!other.values.empty() && !isFit) ||
+      !isFile || !other.owner || member.path.size() != 1) {
     builder.help(set.empty() ? helpFor(other)
                              : "that is `" + other.path + "` here" + set);
     return;
   }
-  const MeantValue value = meantValue(evaluator, other, layer, member);
   const size_t dot = other.path.find('.');
   const std::string setting = settingOf(
       evaluator, other,
@@ -227,7 +240,7 @@ void helpWithFieldElsewhere(Evaluator& evaluator, diag::Builder& builder,
                        value.kind != MeantValue::Kind::unknown &&
                        value.kind != MeantValue::Kind::settings;
   builder.help(
-      helpFor(other) +
+      (isFit ? "that is `" + other.path + "` here" : helpFor(other)) +
       (isKnown ? ": write `" + inSection(other.path, setting) + "`"
        : value.kind == MeantValue::Kind::unfit
            ? ": write, for example, `" + inSection(other.path, setting) + "`"
@@ -280,7 +293,8 @@ bool helpWithNearName(Evaluator& evaluator, diag::Builder& builder,
                       const Object& object, const ast::Name& name) {
   const Schema* const recipes = evaluator.recipes.loadedSchema();
   for (const Schema* schema : {object.schema, recipes}) {
-    if (!schema)
+    // A field of a model is none of the recipe's sections.
+    if (!schema || (schema == recipes && object.schema->isModel))
       continue;
     auto near = nearestOtherName(evaluator, *schema, name.text);
     auto known = near ? fieldKnownAs(evaluator, *schema, *near) : std::nullopt;
@@ -489,9 +503,16 @@ void reportUnknownKey(Evaluator& evaluator, const Object& object,
       "`" + std::string(schema.name) + "` has no field `" + name.text + "`");
   if (!isHelped)
     return;
+  // `lr` is a field of one section before it is another tool's name.
+  const bool isOfSection =
+      &schema == evaluator.recipes.loadedSchema() && !layer.isArguments &&
+      sectionsWith(evaluator, schema, name.text).size() == 1;
   if (helpWithArgument(evaluator, builder, object, member) ||
       helpWithOtherPath(evaluator, builder, object, member) ||
-      helpWithOtherName(evaluator, builder, object, layer, member))
+      (!isOfSection &&
+       helpWithOtherName(evaluator, builder, object, layer, member)))
+    return;
+  if (helpWithHubName(evaluator, builder, schema, name))
     return;
   std::vector<std::string> names;
   for (const Field& field : schema.fields)

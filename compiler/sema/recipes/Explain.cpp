@@ -5,6 +5,7 @@
 #include "compiler/recipe/Format.h"
 #include "compiler/sema/Evaluator.h"
 #include "compiler/sema/names/OtherNames.h"
+#include "compiler/sema/names/Sections.h"
 #include "compiler/sema/recipes/History.h"
 #include "compiler/sema/recipes/Sweep.h"
 #include "compiler/sema/records/Operands.h"
@@ -108,7 +109,12 @@ bool Explainer::takeName(Target& target, const std::string& name,
                                  "`" + owner + "` has no field `" + name + "`");
     auto known = object->schema ? fieldKnownAs(evaluator, *object->schema, name)
                                 : std::nullopt;
-    if (known)
+    const std::vector<std::string> sections =
+        object->schema ? sectionsWith(evaluator, *object->schema, name)
+                       : std::vector<std::string>();
+    if (!sections.empty())
+      builder.help("did you mean `" + sections.front() + "." + name + "`?");
+    else if (known)
       builder.help(helpFor(*known));
     else
       builder.suggestOrList(range, name, names, "its fields are ");

@@ -96,8 +96,14 @@ void helpWithGiven(diag::Builder& builder, const std::vector<Operand>& operands,
         rule.find(operand.text + " != none") != rule.npos;
     const std::string example =
         isAskedFor ? exampleFor(*operand.object, *operand.slot) : std::string();
-    if (example.empty() || operand.object->key.empty())
+    if (example.empty())
       continue;
+    const std::string setting =
+        std::string(operand.slot->name) + " = " + example;
+    if (operand.object->key.empty()) {
+      builder.propose({"add ", {{"`" + setting + "`", {setting}}}, ""});
+      continue;
+    }
     builder.help("add `" + std::string(operand.object->key) + " { " +
                  std::string(operand.slot->name) + " = " + example + " }`");
   }
@@ -144,6 +150,22 @@ const Operand* primaryOf(const std::vector<const Operand*>& candidates,
   return first;
 }
 
+/// Whether all operands that a message names are `none` because nobody set
+/// them.
+bool namesMissingAlone(const std::vector<Operand>& operands,
+                       const std::string& message) {
+  bool isAny = false;
+  for (const Operand& operand : operands) {
+    if (message.find("`" + operand.text + "`") == message.npos)
+      continue;
+    if (!operand.value.is<recipe::None>() ||
+        operand.value.origin.kind != recipe::Origin::Kind::defaultValue)
+      return false;
+    isAny = true;
+  }
+  return isAny;
+}
+
 void reportFailed(Evaluator& evaluator, Object& object, size_t layerIndex,
                   const ast::Require& require, SourceRange range,
                   const Env& env) {
@@ -153,6 +175,10 @@ void reportFailed(Evaluator& evaluator, Object& object, size_t layerIndex,
   std::string message = requireMessage(evaluator, require, env);
   const std::string remedy = cutRemedy(message);
   const Operand* primary = primaryOf(candidates, operands, message);
+  // What is missing has no place: the recipe's is nearer than another field's.
+  if (primary && !isNumeric(primary->value) && !primary->let &&
+      namesMissingAlone(operands, message))
+    primary = nullptr;
   const Trial trial{object, layerIndex, require, operands};
   Remedies remedies(evaluator, trial);
   std::vector<diag::Proposal> proposals =

@@ -75,14 +75,8 @@ const Layer* Layers::ofArguments(const Env& env, const Schema& schema,
       while (next < schema.fields.size() &&
              schema.fields[next].declaration->isFixed)
         ++next;
-      if (next == schema.fields.size()) {
-        evaluator.messages
-            .report(diag::Kind::UnknownArgument, valueRange,
-                    "`" + std::string(schema.name) + "` takes " +
-                        std::to_string(given.size()) + " arguments at most")
-            .help("remove what is too much");
+      if (next == schema.fields.size()) // SchemaCalls.cpp reports it
         continue;
-      }
       name = &schema.fields[next++].declaration->name;
     }
     auto [first, isNew] = given.emplace(name->text, valueRange);

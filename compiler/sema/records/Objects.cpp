@@ -436,7 +436,19 @@ void Objects::reportMissing(Object& object, Slot& slot) {
   if (type->kind == Type::Kind::schema)
     for (const std::string& name : evaluator.library.recordsOf(*type->schema))
       choices += (choices.empty() ? ", say `" : ", `") + name + "`";
-  if (isSection)
+  // The braces of a model that a `let` names stand elsewhere.
+  const std::string_view written = evaluator.sources.text(object.range);
+  const size_t brace = written.find('{');
+  const bool isElsewhere = isSection && object.schema->isModel &&
+                           brace != written.npos &&
+                           !written.starts_with(object.key);
+  if (isElsewhere)
+    builder.help("add `" + std::string(slot.name) +
+                 " = ...` between the braces of `" +
+                 std::string(written.substr(
+                     0, written.find_last_not_of(" \n", brace - 1) + 1)) +
+                 " { ... }`");
+  else if (isSection)
     builder.help("add `" + std::string(object.key) + " { " +
                  std::string(slot.name) + " = ... }`" + choices);
   else

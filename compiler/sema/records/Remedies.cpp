@@ -12,6 +12,7 @@
 #include "compiler/sema/Evaluator.h"
 #include "compiler/sema/records/Conditions.h"
 #include "compiler/sema/types/Convert.h"
+#include "compiler/sema/types/Examples.h"
 #include "compiler/sema/values/Lower.h"
 
 #include <algorithm>
@@ -182,11 +183,36 @@ std::vector<Value> Remedies::nearestValues(const Operand& operand,
   return values;
 }
 
+/// The number that the comment of the operand's field has as an example, where
+/// the condition holds with it.
+std::vector<Value> Remedies::documentedValue(const Operand& operand) {
+  const std::string example = exampleFor(*operand.object, *operand.slot);
+  char* end = nullptr;
+  const double number = std::strtod(example.c_str(), &end);
+  if (example.empty() || *end != '\0' || !holdsWith(operand, {number, {}}))
+    return {};
+  return {{number, {}}};
+}
+
+std::string_view Remedies::ruleText() const {
+  const Layer& layer = trial.layerIndex == checkOwnSchema
+                           ? trial.object.schema->layer
+                           : *trial.object.layers[trial.layerIndex];
+  return evaluator.sources.text(
+      (*layer.env->file)[trial.require.condition].range);
+}
+
 /// For a `float` operand, the nearest bound that makes the condition hold. The
-/// bounds are 0, 1 and the other `float` operands.
+/// bounds are 0, 1 and the other `float` operands. A rule `rate > 0` says
+/// nothing of 1.
 std::vector<Value> Remedies::nearestBound(const Operand& operand,
                                           double current) {
-  std::vector<double> bounds = {0, 1};
+  const std::string_view rule = ruleText();
+  const bool isStrict =
+      rule.find("> 0") != rule.npos && rule.find('1') == rule.npos;
+  std::vector<double> bounds = {0};
+  if (!isStrict)
+    bounds.push_back(1);
   for (const Operand& other : trial.operands)
     if (const double* number = other.value.get<double>())
       bounds.push_back(*number);
@@ -237,6 +263,30 @@ std::vector<Value> Remedies::doubledValues(const Operand& operand,
       return {{current, {}}};
   }
   return {};
+}
+
+/// A list of numbers some of which lie on the wrong side of 0: without their
+/// signs.
+std::vector<Value> Remedies::withoutSigns(const Operand& operand) {
+  const ListValue* const* list = operand.value.get<const ListValue*>();
+  if (!list)
+    return {};
+  ListValue& positive = evaluator.store.make<ListValue>(**list);
+  bool hasChanged = false;
+  for (Value& element : positive.elements) {
+    const double* real = element.get<double>();
+    const int64_t* whole = element.get<int64_t>();
+    if (real && *real < 0)
+      element = {-*real, {}};
+    else if (whole && *whole < 0)
+      element = {-*whole, {}};
+    else
+      continue;
+    hasChanged = true;
+  }
+  if (!hasChanged || !holdsWith(operand, {&std::as_const(positive), {}}))
+    return {};
+  return {{&std::as_const(positive), {}}};
 }
 
 /// Lists of whole numbers that are as even as may be, the larger ones first: as
@@ -361,7 +411,7 @@ std::vector<Value> Remedies::helpfulValues(const Operand& operand) {
   std::vector<Value> values;
   if (whole || dim)
     values = nearestValues(operand, whole ? *whole : dim->size);
-  else
+  else if (values = withoutSigns(operand); values.empty())
     values = evenLists(operand);
   for (Value& value : otherValues(operand))
     if (!evaluator.operators.isEqual(value, operand.value) &&
@@ -377,6 +427,8 @@ std::vector<Value> Remedies::helpfulValues(const Operand& operand) {
   isScaled = !hasOthers && !values.empty();
   if (values.empty())
     values = beginningOf(operand);
+  if (values.empty() && number)
+    values = documentedValue(operand);
   if (values.empty())
     values = defaultValue(operand);
   // A default with a unit is no suggestion for a number without one.

@@ -40,6 +40,8 @@ private:
   std::vector<Value> helpfulValues(const Operand& operand);
   std::vector<Value> nearestValues(const Operand& operand, int64_t current);
   std::vector<Value> nearestBound(const Operand& operand, double current);
+  std::vector<Value> documentedValue(const Operand& operand);
+  std::vector<Value> withoutSigns(const Operand& operand);
   std::vector<Value> otherValues(const Operand& operand);
   std::vector<Value> scaledValues(const Operand& operand, double current);
   std::vector<Value> doubledValues(const Operand& operand,
@@ -52,6 +54,7 @@ private:
 
   bool canBeTried(const Operand& operand) const;
   bool standsAlone(const Operand& operand) const;
+  std::string_view ruleText() const;
   bool holds(const ast::Require& require, const Env& env);
   bool holdsWith(const Operand& operand, const Value& value);
 

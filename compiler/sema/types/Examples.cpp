@@ -9,6 +9,7 @@
 #include "compiler/sema/values/Comments.h"
 
 #include <algorithm>
+#include <cctype>
 #include <iterator>
 
 namespace recipec::sema {
@@ -194,6 +195,26 @@ std::string exampleOf(Evaluator& evaluator, const Type& type) {
   default:
     return {};
   }
+}
+
+bool helpWithDocumented(Evaluator& evaluator, diag::Builder& builder,
+                        const Value& value, const Type& type) {
+  const auto [object, slot] = evaluator.typing;
+  if (!object || !object->schema || !slot || value.isPoison())
+    return false;
+  const std::string example = exampleFor(*object, *slot);
+  std::string summary = summaryOf(*object->schema, slot->name);
+  summary = summary.substr(0, summary.find(", say `"));
+  if (example.empty() || summary.empty())
+    return false;
+  summary[0] = char(std::tolower(static_cast<unsigned char>(summary[0])));
+  const bool takesNone = std::any_of(
+      type.members.begin(), type.members.end(),
+      [](const Type* each) { return each->kind == Type::Kind::none; });
+  builder.help("`" + std::string(slot->name) + "`: " + summary +
+               "; write, for example, `" + example + "`" +
+               (takesNone ? " or `none`" : ""));
+  return true;
 }
 
 void helpWithUnit(Evaluator& evaluator, diag::Builder& builder,

@@ -38,6 +38,11 @@ std::vector<std::string> formsOf(const Schema& schema);
 std::string madeOfNumber(Evaluator& evaluator, const Value& value,
                          const Type& type, SourceRange range);
 
+/// Adds what the comment of the field that is being set says that it is, with
+/// the comment's example; false where it has none.
+bool helpWithDocumented(Evaluator& evaluator, diag::Builder& builder,
+                        const Value& value, const Type& type);
+
 /// Adds the help for a size or a time that was written as a plain number at
 /// `range`: `8G` gets the letter that is missing, `30` may be of several units.
 void helpWithUnit(Evaluator& evaluator, diag::Builder& builder,

@@ -6,6 +6,7 @@
 #include "compiler/recipe/Units.h"
 #include "compiler/sema/Evaluator.h"
 #include "compiler/sema/types/Convert.h"
+#include "compiler/sema/types/Counts.h"
 #include "compiler/sema/types/Examples.h"
 #include "compiler/sema/types/Mismatch.h"
 #include "compiler/sema/values/Comments.h"
@@ -178,9 +179,12 @@ bool helpWithoutAuto(Evaluator& evaluator, diag::Builder& builder,
     return true;
   }
   const std::string summary = summaryOf(*object->schema, slot->name);
-  builder.help("`" + name +
-               "` is not derived and has no default: write a value" +
-               (summary.empty() ? "" : " (" + summary + ")"));
+  const std::string start =
+      "`" + name + "` is not derived and has no default: write a value";
+  const std::string what = summary.empty() ? "" : " (" + summary + ")";
+  if (!proposeNumbers(evaluator, builder, start + what + ", say ",
+                      start + what))
+    builder.help(start + what);
   return true;
 }
 

@@ -10,7 +10,9 @@
 #include "compiler/recipe/Units.h"
 #include "compiler/sema/Evaluator.h"
 #include "compiler/sema/modules/DataText.h"
+#include "compiler/sema/names/MeantValues.h"
 #include "compiler/sema/types/Convert.h"
+#include "compiler/sema/types/Counts.h"
 #include "compiler/sema/types/Examples.h"
 #include "compiler/sema/types/Intent.h"
 #include "compiler/sema/types/OpArguments.h"
@@ -83,8 +85,6 @@ private:
   bool reportText();
 
   bool helpWithSibling(diag::Builder& builder);
-  bool helpWithOtherCount(diag::Builder& builder,
-                          const recipe::Quantity& given);
   bool helpWithSteps(diag::Builder& builder, const recipe::Quantity& given);
 
   Evaluator& evaluator;
@@ -149,7 +149,8 @@ bool Mismatch::reportUnit() {
     if (!quantity && isCount) {
       std::string plain = describe(evaluator, value);
       plain.resize(plain.find(' '));
-      if (!helpWithSibling(builder) && !helpWithOtherCount(builder, *given))
+      if (!helpWithSibling(builder) &&
+          !helpWithSequences(evaluator, builder, *given))
         builder.help("write `" + plain + "`, without a unit")
             .fixIt(range, plain, diag::Applicability::safe);
     } else if (!quantity) {
@@ -230,6 +231,14 @@ bool Mismatch::reportLiteral() {
   for (const Type* member : alternatives(type))
     if (member->kind == Type::Kind::literal)
       texts.push_back(member->literal);
+  // A choice or a text: `resume = 100`.
+  const bool takesText = findAlternative(
+      type, [](const Type& each) { return each.kind == Type::Kind::string; });
+  const auto [object, slot] = evaluator.typing;
+  if (takesText && object && slot)
+    if (const std::string example = exampleFor(*object, *slot);
+        !example.empty())
+      names.push_back(example);
   bool isSuggested = text && builder.suggest(range, *text, texts, "\"");
   if (!isSuggested && names.size() <= listedAlternatives)
     builder.help("write " + joinAlternatives(names));
@@ -349,22 +358,6 @@ bool Mismatch::helpWithSibling(diag::Builder& builder) {
   return false;
 }
 
-/// `global = 4M tokens`, where the comment of the field says that it counts
-/// something else: sequences.
-bool Mismatch::helpWithOtherCount(diag::Builder& builder,
-                                  const recipe::Quantity& given) {
-  auto [object, slot] = evaluator.typing;
-  if (given.unit != recipe::Unit::tokens || !object || !object->schema || !slot)
-    return false;
-  std::string summary = summaryOf(*object->schema, slot->name);
-  if (summary.empty() || summary.starts_with("Tokens"))
-    return false;
-  summary[0] = char(std::tolower(static_cast<unsigned char>(summary[0])));
-  builder.help("`" + std::string(slot->name) + "` counts " + summary +
-               ": write their number, say `32`");
-  return true;
-}
-
 /// Explains how to convert epochs, tokens or time to steps.
 bool Mismatch::helpWithSteps(diag::Builder& builder,
                              const recipe::Quantity& given) {
@@ -397,6 +390,11 @@ bool Mismatch::helpWithSteps(diag::Builder& builder,
 }
 
 void Mismatch::report() {
+  // `lr = "linear"` beside `warmup_ratio`: the report of that key has both.
+  const auto [object, slot] = evaluator.typing;
+  if (object && slot && value.is<std::string>() &&
+      isSetByKeys(evaluator, *object, slot->name))
+    return;
   if (reportText() || reportElement() || reportNumber() || reportUnit() ||
       reportLiteral())
     return;
@@ -493,8 +491,19 @@ void helpWithType(Evaluator& evaluator, diag::Builder& builder,
     std::string summary = summaryOf(*object->schema, slot->name);
     if (!summary.empty()) {
       summary[0] = char(std::tolower(static_cast<unsigned char>(summary[0])));
-      builder.help("`" + std::string(slot->name) + "` is a `" + nameOf(type) +
-                   "`: " + summary);
+      const ast::ExprId fallback = slot->field
+                                       ? slot->field->declaration->defaultValue
+                                       : ast::ExprId::none;
+      const std::string own =
+          fallback == ast::ExprId::none
+              ? std::string()
+              : std::string(evaluator.sources.text(
+                    (*object->schema->layer.env->file)[fallback].range));
+      builder.help("`" + std::string(slot->name) + "` is of type `" +
+                   nameOf(type) + "`: " + summary +
+                   (own.empty() || own.find('\n') != own.npos
+                        ? ""
+                        : "; leave it out for its default, `" + own + "`"));
       return;
     }
   }
@@ -521,7 +530,10 @@ void helpWithType(Evaluator& evaluator, diag::Builder& builder,
     return;
   }
   if (helpWithoutAuto(evaluator, builder, value) ||
+      helpWithSeveralFiles(evaluator, builder, value, type, range) ||
       helpWithSweep(evaluator, builder, value, type, range))
+    return;
+  if (helpWithDocumented(evaluator, builder, value, type))
     return;
   std::vector<std::string> examples;
   if (type.kind == Type::Kind::schema)
@@ -546,6 +558,10 @@ void helpWithType(Evaluator& evaluator, diag::Builder& builder,
       made.push_back(std::move(text));
   if (!made.empty())
     builder.help("write " + joinAlternatives(made));
+  else if (type.kind == Type::Kind::integer && examples.size() == 1 &&
+           proposeNumbers(evaluator, builder, "write a number, say ",
+                          "write, for example, `" + examples[0] + "`"))
+    return;
   else if (!examples.empty() && examples.size() <= listedAlternatives)
     builder.help("write, for example, " + joinAlternatives(examples));
 }

@@ -135,6 +135,16 @@ std::optional<Suggestion> withoutQuotes(Evaluator& evaluator,
                       list};
   std::string name = *text;
   std::optional<Value> meant = literalIn(name);
+  // `bias = "none"`, `pack = "yes"`, where a `bool` is due
+  static constexpr std::pair<std::string_view, bool> switches[] = {
+      {"none", false}, {"no", false}, {"off", false},   {"disabled", false},
+      {"yes", true},   {"on", true},  {"enabled", true}};
+  if (type.kind == Type::Kind::boolean)
+    for (const auto& [word, isOn] : switches)
+      if (*text == word) {
+        name = isOn ? "true" : "false";
+        return Suggestion{"write `" + name + "`", name};
+      }
   if (!meant)
     meant = namedIn(evaluator, name, range.source);
   if (!meant) { // `"H100"`
@@ -182,6 +192,12 @@ std::optional<Suggestion> inQuotes(Evaluator& evaluator, const Value& value,
   auto isLiteral = [&](const Type* member) {
     return member->kind == Type::Kind::literal && member->literal == text;
   };
+  // `resume = 100`, a choice or a path, is no path.
+  const bool isChoice = std::any_of(
+      type.members.begin(), type.members.end(),
+      [](const Type* member) { return member->kind == Type::Kind::literal; });
+  if (value.isNumber() && isChoice)
+    return std::nullopt;
   if (!value.isNumber() && !isLiteral(&type) &&
       std::none_of(type.members.begin(), type.members.end(), isLiteral))
     return std::nullopt;
@@ -391,7 +407,20 @@ std::optional<Suggestion> withoutNames(Evaluator& evaluator, const Value& value,
       return std::nullopt;
     isOrdered &= last < std::string_view(slot.name);
     last = slot.name;
-    elements += (elements.empty() ? "" : ", ") + describe(evaluator, element);
+    std::string text = describe(evaluator, element);
+    if (element.is<Object*>()) {
+      const Definition* given =
+          slot.chain.empty() || !slot.chain.front().isValue()
+              ? nullptr
+              : &slot.chain.front();
+      if (!given || given->member->given)
+        return std::nullopt;
+      text = evaluator.sources.text(
+          (*given->layer->env->file)[given->member->value].range);
+      if (text.find('\n') != text.npos)
+        return std::nullopt;
+    }
+    elements += (elements.empty() ? "" : ", ") + text;
   }
   elements = "[" + elements + "]";
   // The braces of a section have no `=` before them.

@@ -61,6 +61,54 @@ bool helpWithList(Evaluator& evaluator, diag::Builder& builder,
 
 } // namespace
 
+bool helpWithSeveralFiles(Evaluator& evaluator, diag::Builder& builder,
+                          const Value& value, const Type& type,
+                          SourceRange range) {
+  const ListValue* const* list = value.get<const ListValue*>();
+  const auto [object, slot] = evaluator.typing;
+  if (!list || (*list)->elements.size() < 2 || !object || !object->schema ||
+      !object->container || type.kind != Type::Kind::string)
+    return false;
+  // The schema of the union that holds several of these records.
+  Slot* around = object->container->find(object->key);
+  const Type* choice =
+      around ? evaluator.objects.typeOf(*object->container, *around) : nullptr;
+  const Schema* several = nullptr;
+  for (const Type* member :
+       choice ? choice->members : std::vector<const Type*>()) {
+    if (member->kind != Type::Kind::schema || member->schema->fields.empty())
+      continue;
+    const Type& first = *evaluator.types.resolve(
+        *member->schema->layer.env,
+        member->schema->fields.front().declaration->type);
+    if (first.kind == Type::Kind::list &&
+        hasSchema(*first.element, *object->schema))
+      several = member->schema;
+  }
+  const std::string record(evaluator.sources.text(object->range));
+  const bool isInside = range.source == object->range.source &&
+                        range.begin >= object->range.begin &&
+                        range.end <= object->range.end;
+  if (!several || !isInside || record.find('\n') != record.npos)
+    return false;
+  std::string records;
+  for (const Value& element : (*list)->elements) {
+    const std::string* path = element.get<std::string>();
+    if (!path)
+      return false;
+    std::string each = record;
+    each.replace(range.begin - object->range.begin, range.end - range.begin,
+                 "\"" + *path + "\"");
+    records += (records.empty() ? "" : ", ") + each;
+  }
+  const std::string own = std::string(several->name) + "([" + records + "])";
+  builder
+      .help("a `" + std::string(object->schema->name) +
+            "` names one file: write `" + own + "`")
+      .fixIt(object->range, own);
+  return true;
+}
+
 bool helpWithSources(Evaluator& evaluator, diag::Builder& builder,
                      const Value& value, const Type& type, SourceRange range) {
   if (helpWithList(evaluator, builder, value, type, range))
@@ -86,6 +134,23 @@ bool helpWithSources(Evaluator& evaluator, diag::Builder& builder,
         ways.push_back(std::string(name) + "(" + text + form + ")");
         hasFields |= !form.empty();
       }
+  }
+  // A file of JSON lines each: `["a.jsonl", "b.jsonl"]`.
+  const ListValue* const* list = value.get<const ListValue*>();
+  std::string records;
+  for (const Value& element : list ? (*list)->elements : std::vector<Value>()) {
+    const std::string* path = element.get<std::string>();
+    if (!path || !path->ends_with(".jsonl")) {
+      records.clear();
+      break;
+    }
+    records += (records.empty() ? "" : ", ") + ("jsonl(\"" + *path) +
+               "\", prompt = \"prompt\", completion = \"completion\")";
+  }
+  if (!records.empty()) {
+    builder.help("several sources are a blend: write `blend([" + records +
+                 "])`, with the names of the files' own fields");
+    return true;
   }
   if (ways.size() < 2)
     return false;

@@ -15,6 +15,12 @@ class Evaluator;
 bool helpWithSources(Evaluator& evaluator, diag::Builder& builder,
                      const Value& value, const Type& type, SourceRange range);
 
+/// Helps with a list of paths in a record that names one file, where the field
+/// around it takes several such records as a blend.
+bool helpWithSeveralFiles(Evaluator& evaluator, diag::Builder& builder,
+                          const Value& value, const Type& type,
+                          SourceRange range);
+
 } // namespace recipec::sema
 
 #endif // RECIPEC_SEMA_TYPES_SOURCES_H

@@ -101,12 +101,19 @@ const Type* Types::resolveNamed(const Env& env, const ast::NamedType& node,
     type.schema = *schema;
     return &type;
   }
-  evaluator.messages
-      .report(diag::Kind::WrongType, range,
-              "`" + std::string(evaluator.sources.text(range)) + "` is a `" +
-                  typeNameOf(*value) + "`, not a type")
-      .help("types are `int`, `float`, `bool`, `string`, `[T]` and names of "
-            "schemas");
+  auto builder = evaluator.messages.report(
+      diag::Kind::WrongType, range,
+      "`" + std::string(evaluator.sources.text(range)) + "` is a `" +
+          typeNameOf(*value) + "`, not a type");
+  // `str` is a type of other languages, and a function here.
+  if (const std::string_view own = ownTypeOf(first.text);
+      !own.empty() && node.path.size() == 1)
+    builder.help("write `" + std::string(own) + "`")
+        .fixIt(range, std::string(own), diag::Applicability::safe);
+  else
+    builder.help(
+        "types are `int`, `float`, `bool`, `string`, `[T]` and names of "
+        "schemas");
   return &type;
 }
 

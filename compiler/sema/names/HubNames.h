@@ -1,0 +1,21 @@
+// The names of a checkpoint's `config.json` for the fields of a model.
+
+#ifndef RECIPEC_SEMA_NAMES_HUBNAMES_H
+#define RECIPEC_SEMA_NAMES_HUBNAMES_H
+
+#include "compiler/diag/Diagnostic.h"
+#include "compiler/sema/values/Value.h"
+
+namespace recipec::sema {
+
+class Evaluator;
+
+/// Helps with `tie_word_embeddings` for `tied`: a key of the model's `hf_config`
+/// and the field that it is written from. A key with a constant value is built
+/// into the model. False for other names.
+bool helpWithHubName(Evaluator& evaluator, diag::Builder& builder,
+                     const Schema& schema, const ast::Name& name);
+
+} // namespace recipec::sema
+
+#endif // RECIPEC_SEMA_NAMES_HUBNAMES_H

@@ -1,0 +1,38 @@
+// What was meant by a call of an unknown name, and by a string that reads one.
+
+#ifndef RECIPEC_SEMA_NAMES_UNKNOWNCALLS_H
+#define RECIPEC_SEMA_NAMES_UNKNOWNCALLS_H
+
+#include "compiler/diag/Diagnostic.h"
+#include "compiler/sema/values/Value.h"
+
+namespace recipec::sema {
+
+class Evaluator;
+
+// Each adds a help for an unknown name in the value of a field; false where it
+// has none.
+
+/// `batch = dict(global = 16)`, where the field holds a record of a schema that
+/// has these fields: its braces.
+bool helpWithSectionCall(Evaluator& evaluator, diag::Builder& builder,
+                         const ast::Name& name, const Object& object,
+                         const Slot& slot);
+/// `warmup = fraction(10%)`, where the field takes the argument itself.
+bool helpWithArgumentAlone(Evaluator& evaluator, diag::Builder& builder,
+                           const ast::Name& name, const Object& object,
+                           const Slot& slot);
+/// `chat = "<s>{role}"`, where the field holds a record whose first field is a
+/// string: the record with the string, its braces escaped.
+bool helpWithTemplate(Evaluator& evaluator, diag::Builder& builder,
+                      const ast::Name& name, const Object& object,
+                      const Slot& slot);
+
+/// `lamb { ... }`, where the field takes records of certain schemas: which.
+bool helpWithSchemas(Evaluator& evaluator, diag::Builder& builder,
+                     const ast::Name& name, const Object& object,
+                     const Slot& slot);
+
+} // namespace recipec::sema
+
+#endif // RECIPEC_SEMA_NAMES_UNKNOWNCALLS_H

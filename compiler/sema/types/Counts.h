@@ -1,0 +1,27 @@
+// Helps for a count of tokens where another one is due.
+
+#ifndef RECIPEC_SEMA_TYPES_COUNTS_H
+#define RECIPEC_SEMA_TYPES_COUNTS_H
+
+#include "compiler/diag/Diagnostic.h"
+#include "compiler/recipe/Recipe.h"
+
+namespace recipec::sema {
+
+class Evaluator;
+
+/// `global = 4M tokens`, where the comment of the field that is being set says
+/// that it counts something else: proposes how many sequences these are. False
+/// for other fields and units.
+bool helpWithSequences(Evaluator& evaluator, diag::Builder& builder,
+                       const recipe::Quantity& given);
+
+/// Proposes numbers for the field of a recipe that is being set, behind
+/// `before`; `otherwise` is the help where none of them leaves no error. False
+/// for fields of other records.
+bool proposeNumbers(Evaluator& evaluator, diag::Builder& builder,
+                    const std::string& before, const std::string& otherwise);
+
+} // namespace recipec::sema
+
+#endif // RECIPEC_SEMA_TYPES_COUNTS_H
