@@ -439,7 +439,7 @@ TEST(Scheduler, AnswersRandomLoadsAsEachPromptAlone) {
 TEST(Scheduler, RandomLoadsMeetTheHardCases) {
   SchedulerStatistics sum;
   int64_t evictions = 0;
-  for (uint32_t seed = 0; seed < 200; ++seed) {
+  for (uint32_t seed = 0; seed < 400; ++seed) {
     const Load load = Drawer(seed).load();
     Server server(load.limits, load.patience);
     for (const Arrival& arrival : load.arrivals)
