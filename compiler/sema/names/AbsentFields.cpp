@@ -270,8 +270,7 @@ constexpr AbsentField absentFields[] = {
      "profile_step_start",
      "leave it out: it is an option of the run, `reciperun train PLAN "
      "--profile FIRST:LAST:RANKS`"},
-    {"",
-     "temperature top_p top_k do_sample num_beams",
+    {"", "temperature top_p top_k do_sample num_beams",
      "leave it out: it is an option of each answer, `reciperun generate DIR "
      "--prompt TEXT --temperature T`"},
     {"",
