@@ -131,12 +131,13 @@ void ServingFit::report(diag::Engine& engine) const {
                                                 : reportRoom(engine);
   const double fraction = recipe.real("serve.memory_fraction");
   if (!hasCacheBytes())
-    builder.note("`serve.memory_fraction` = " +
-                 recipe::formatValue(recipe.at("serve.memory_fraction"), {}) +
-                 " of " + formatBytes(memory.capacity) + " is " +
-                 formatBytes(int64_t(fraction * double(memory.capacity))) +
-                 ", and " + formatBytes(memory.total - cache.bytes) +
-                 " are taken by " + largestCategories(memory, {"cache"}));
+    builder.note(
+        "`serve.memory_fraction` = " +
+        recipe::formatValue(recipe.at("serve.memory_fraction"), {}) + " of " +
+        formatBytes(memory.capacity) + " is " +
+        formatBytes(int64_t(fraction * double(memory.capacity))) + ", and " +
+        formatBytes(memory.total - cache.bytes) +
+        " are taken otherwise: " + largestCategories(memory, {"cache"}));
   else
     builder.note("the largest parts are " + largestCategories(memory, {}));
   propose(builder);

@@ -516,11 +516,12 @@ Status validate(const Plan& plan) {
     return damaged("it has " + std::to_string(plan.stages.size()) +
                    " stages for " + std::to_string(axisSize(plan.mesh, "pp")) +
                    " along `pp`");
+  RECIPERUN_TRY(validateServingLimits(plan));
   for (const Stage& stage : plan.stages)
     RECIPERUN_TRY(Validation(plan, stage).run());
   RECIPERUN_TRY(validateTransfers(plan));
   RECIPERUN_TRY(validateConnections(plan));
-  RECIPERUN_TRY(validateServing(plan));
+  RECIPERUN_TRY(validateBuckets(plan));
   return validateSettings(plan);
 }
 

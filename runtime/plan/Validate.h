@@ -25,9 +25,13 @@ Status validateTransfers(const Plan& plan);
 /// serves all collectives and transfers. The stages have been validated.
 Status validateConnections(const Plan& plan);
 
-/// Checks the limits of serving, and the function and buffers of each bucket.
-/// The stages have been validated. Ok for a plan that does not serve.
-Status validateServing(const Plan& plan);
+/// Checks that the limits of serving agree with one another. Ok for a plan that
+/// does not serve.
+Status validateServingLimits(const Plan& plan);
+
+/// Checks the function and the buffers of each bucket of a plan that serves.
+/// The limits and the stages have been validated.
+Status validateBuckets(const Plan& plan);
 
 /// Checks batch sizes, data sources, steps, learning rate and checkpoints of a
 /// training plan.

@@ -22,15 +22,32 @@ public:
   ServingValidation(const Plan& plan, const Serving& serving)
       : plan(plan), serving(serving), stage(plan.stages[0]) {}
 
-  Status run() const {
+  Status ofLimits() const {
     if (!isServingTask(plan.task))
       return damaged("it serves, and its task is " + quoted(plan.task));
     if (plan.stages.size() != 1)
       return damaged("it serves in " + std::to_string(plan.stages.size()) +
                      " stages, not in one");
     RECIPERUN_TRY(limits());
-    RECIPERUN_TRY(cache());
-    return buckets();
+    return cache();
+  }
+
+  Status buckets() const {
+    if (serving.buckets.empty())
+      return damaged("it serves and has no buckets");
+    int64_t before = 0;
+    for (const Bucket& each : serving.buckets) {
+      if (each.tokens <= before)
+        return damaged("a bucket of " + std::to_string(each.tokens) +
+                       " tokens follows one of " + std::to_string(before));
+      before = each.tokens;
+      RECIPERUN_TRY(bucket(each));
+    }
+    if (before != serving.tokenBudget)
+      return damaged("its widest bucket is of " + std::to_string(before) +
+                     " tokens, and its `token_budget` is " +
+                     std::to_string(serving.tokenBudget));
+    return Status::ok();
   }
 
 private:
@@ -70,24 +87,6 @@ private:
                      std::to_string(needed));
     if (!product(serving.maxBatch, needed))
       return damaged("its sequences have more than 2^63 pages");
-    return Status::ok();
-  }
-
-  Status buckets() const {
-    if (serving.buckets.empty())
-      return damaged("it serves and has no buckets");
-    int64_t before = 0;
-    for (const Bucket& each : serving.buckets) {
-      if (each.tokens <= before)
-        return damaged("a bucket of " + std::to_string(each.tokens) +
-                       " tokens follows one of " + std::to_string(before));
-      before = each.tokens;
-      RECIPERUN_TRY(bucket(each));
-    }
-    if (before != serving.tokenBudget)
-      return damaged("its widest bucket is of " + std::to_string(before) +
-                     " tokens, and its `token_budget` is " +
-                     std::to_string(serving.tokenBudget));
     return Status::ok();
   }
 
@@ -165,8 +164,13 @@ private:
 
 } // namespace
 
-Status validateServing(const Plan& plan) {
-  return plan.serving ? ServingValidation(plan, *plan.serving).run()
+Status validateServingLimits(const Plan& plan) {
+  return plan.serving ? ServingValidation(plan, *plan.serving).ofLimits()
+                      : Status::ok();
+}
+
+Status validateBuckets(const Plan& plan) {
+  return plan.serving ? ServingValidation(plan, *plan.serving).buckets()
                       : Status::ok();
 }
 

@@ -220,12 +220,8 @@ TEST(ValidateServing, refusesPagesOfAnotherShape) {
     expectRefused([&](Plan& p) { shapeOf(p, pagesOf(p, 1))[dimension] -= 1; },
                   dimension == 2 ? "dimension below 1"
                                  : "(attention_paged) wants");
-  expectRefused(
-      [&](Plan& p) {
-        p.serving->page = p.serving->pages = 0;
-        p.serving->hasStates = false;
-      },
-      "needs pages, and the plan has none");
+  expectRefused([&](Plan& p) { p.serving->page = p.serving->pages = 0; },
+                "needs pages, and the plan has none");
 }
 
 TEST(ValidateServing, refusesStatesOfAnotherShape) {
