@@ -132,7 +132,8 @@ int runConvert(const ConvertArguments& line) {
   }
   std::printf("converted `%s` to `%s`\n", line.source().c_str(),
               line.target().c_str());
-  noteMissingPlan(line.target());
+  if (!line.weights)
+    noteMissingPlan(line.target());
   return 0;
 }
 

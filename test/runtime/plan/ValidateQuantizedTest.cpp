@@ -98,6 +98,11 @@ const Call ofMx = {
 const Call sum = {OpKind::ScaledMatmulAdd,
                   5,
                   {q, {F, {30, 20}}, one, one, {T, {150, 30}}, {T, {150, 30}}}};
+const Call ofInt4 = {
+    OpKind::QuantizedLinear,
+    4,
+    {x, {DType::u8, {30, 10}}, {DType::f32, {30, 1}}, none, {T, {150, 30}}},
+    {{"scales", std::string("groups")}}};
 const Call swiglu = {
     OpKind::SwigluQuantize, 3, {x, x, none, q, one, qt, none, none}};
 const Call slopes = {
@@ -114,8 +119,8 @@ const Call mostOfPart = {OpKind::ShardAmax, 1, {part, maxima}, lastRun};
 const Call castPart = {
     OpKind::QuantizeShard, 2, {part, maxima, narrowPart, one}, lastRun};
 /// Every size of these calls follows from the other operands.
-const Call all[] = {whole, rows, squares, mx,     product,  ofBlocks,
-                    ofMx,  sum,  swiglu,  slopes, transpose};
+const Call all[] = {whole, rows, squares, mx,     product, ofBlocks,
+                    ofMx,  sum,  ofInt4,  swiglu, slopes,  transpose};
 
 TEST(ValidateQuantized, takesWhatFits) {
   for (const Call& call : all)
@@ -212,6 +217,10 @@ TEST(ValidateQuantized, attributesThatKernelsKnow) {
   other.operands[3] = {DType::f32, {1, 30}};
   other.attributes["b_blocks"] = std::string("rows");
   EXPECT_NE(refusal(other).find("one side alone"), std::string::npos);
+  other = ofInt4;
+  other.attributes = {{"scales", std::string("columns")}};
+  EXPECT_PRED2(says, refusal(other),
+               "has `scales` = `columns`, which is not known");
   other = rows;
   other.operands[1] = other.operands[6] = history;
   other.keepsAmaxHistory = true;

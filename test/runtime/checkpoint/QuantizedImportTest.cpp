@@ -1,0 +1,211 @@
+// Loading weights into quantized parameters: from plain tensors, from tensors
+// that are quantized in other ways, and on two ranks.
+
+#include "runtime/checkpoint/HuggingFaceImport.h"
+#include "runtime/checkpoint/quantized/QuantizeDirectory.h"
+#include "runtime/plan/Mesh.h"
+#include "runtime/quantize/QuantizationError.h"
+#include "runtime/quantize/Quantizers.h"
+
+#include "TestFolder.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <map>
+#include <optional>
+#include <random>
+#include <utility>
+
+namespace reciperun::checkpoint {
+namespace {
+
+using sizes::WeightFormat;
+
+constexpr int64_t rows = 64, columns = 512;
+const char* const matrix = "up.weight";
+
+/// Buffers that grow as they are written.
+class Memory : public ParameterAccess {
+public:
+  Status write(int parameter, Content content, int64_t offset,
+               std::span<const std::byte> data) override {
+    std::vector<std::byte>& bytes = buffers[{parameter, content}];
+    bytes.resize(std::max(bytes.size(), size_t(offset) + data.size()));
+    std::memcpy(bytes.data() + offset, data.data(), data.size());
+    return Status::ok();
+  }
+  Status read(int, Content, int64_t, std::span<std::byte>) const override {
+    return Status::error("not read");
+  }
+
+  template <class T> std::vector<T> numbers(Content content) {
+    const std::vector<std::byte>& bytes = buffers[{0, content}];
+    std::vector<T> values(bytes.size() / sizeof(T));
+    std::memcpy(values.data(), bytes.data(), bytes.size());
+    return values;
+  }
+
+private:
+  std::map<std::pair<int, Content>, std::vector<std::byte>> buffers;
+};
+
+/// A plan of one matrix, whose columns `ranks` ranks split; quantized if there
+/// is a format.
+plan::Plan planOf(std::optional<WeightFormat> format, int ranks) {
+  plan::Plan plan;
+  plan.compute = plan::DType::f32;
+  plan.mesh.axes = {{"tp", ranks}};
+  plan.mesh.ranks = ranks;
+  plan.stages.resize(1);
+  plan.exchange.config = R"({"hidden_size": 512})";
+  plan::Parameter parameter;
+  parameter.name = parameter.hfName = matrix;
+  parameter.globalShape = parameter.hfShape = {rows, columns};
+  parameter.shardAxes = {"", "tp"};
+  parameter.trainable = false;
+  parameter.stages = {0};
+  plan::Buffer value;
+  value.dtype = plan::DType::f32;
+  value.shape = {rows, columns / ranks};
+  plan::Holding holding;
+  holding.parameter = holding.value = 0;
+  if (format) {
+    const quantize::Scheme scheme = quantize::usualScheme(*format);
+    parameter.quantization =
+        plan::WeightQuantization{sizes::weightFormatName(scheme.format),
+                                 sizes::weightScalesName(scheme.scales)};
+    value.dtype = sizes::storedType(*format);
+    value.shape[1] = sizes::storedWidth(*format, value.shape[1]);
+    holding.scale = 1;
+  }
+  plan.parameters = {parameter};
+  plan.stages[0].buffers = {value, plan::Buffer()};
+  plan.stages[0].holdings = {holding};
+  return plan;
+}
+
+std::vector<float> someWeights() {
+  std::mt19937 random(2);
+  std::normal_distribution<float> normal;
+  std::vector<float> values(size_t(rows * columns));
+  for (float& value : values)
+    value = normal(random);
+  return values;
+}
+
+void writeSource(const TestFolder& folder, const std::vector<float>& values) {
+  folder.write("source/config.json", R"({"hidden_size": 512})");
+  folder.write("source/model.safetensors",
+               safetensorsBytes(R"({"up.weight":{"dtype":"F32","shape":[64,512],
+               "data_offsets":[0,131072]}})",
+                                bytesOf(values)));
+}
+
+/// The values that a rank's buffers stand for.
+std::vector<float> valuesOf(Memory& memory, WeightFormat format,
+                            int64_t width) {
+  quantize::QuantizedMatrix loaded;
+  loaded.scheme = quantize::usualScheme(format);
+  loaded.rows = rows;
+  loaded.columns = width;
+  loaded.data = memory.numbers<uint8_t>(Content::value);
+  loaded.scales = memory.numbers<float>(Content::scale);
+  return quantize::dequantizeMatrix(loaded, 1);
+}
+
+constexpr WeightFormat formats[] = {WeightFormat::fp8, WeightFormat::int8,
+                                    WeightFormat::int4};
+
+TEST(QuantizedImport, QuantizesEachRanksShard) {
+  TestFolder folder;
+  const std::vector<float> values = someWeights();
+  writeSource(folder, values);
+  for (WeightFormat format : formats)
+    for (int ranks : {1, 2})
+      for (int rank = 0; rank < ranks; ++rank) {
+        Memory memory;
+        const plan::Plan plan = planOf(format, ranks);
+        const Status status =
+            loadHuggingFace(plan, rank, folder / "source", memory);
+        ASSERT_TRUE(status.isOk()) << status.message();
+        const int64_t width = columns / ranks;
+        std::vector<float> own;
+        for (int64_t i = 0; i < rows; ++i)
+          own.insert(own.end(), values.begin() + i * columns + rank * width,
+                     values.begin() + i * columns + (rank + 1) * width);
+        auto made = quantize::quantizeMatrix(quantize::usualScheme(format), own,
+                                             width, 1);
+        ASSERT_TRUE(made);
+        EXPECT_EQ(memory.numbers<uint8_t>(Content::value), made->data);
+        EXPECT_EQ(memory.numbers<float>(Content::scale), made->scales);
+      }
+}
+
+TEST(QuantizedImport, TakesQuantizedTensors) {
+  TestFolder folder;
+  const std::vector<float> values = someWeights();
+  writeSource(folder, values);
+  for (WeightFormat stored : formats) {
+    QuantizeOptions options;
+    options.format = stored;
+    ASSERT_TRUE(
+        quantizeHuggingFace(folder / "source", folder / "stored", options)
+            .isOk());
+    auto once = quantize::quantizeMatrix(quantize::usualScheme(stored), values,
+                                         columns, 1);
+    ASSERT_TRUE(once);
+    const std::vector<float> meant = quantize::dequantizeMatrix(*once, 1);
+    Memory plain; // dequantized into a parameter in the compute type
+    ASSERT_TRUE(
+        loadHuggingFace(planOf({}, 1), 0, folder / "stored", plain).isOk());
+    EXPECT_EQ(plain.numbers<float>(Content::value), meant);
+    for (WeightFormat format : formats) {
+      Memory memory;
+      const Status status =
+          loadHuggingFace(planOf(format, 1), 0, folder / "stored", memory);
+      ASSERT_TRUE(status.isOk()) << status.message();
+      auto twice = quantize::quantizeMatrix(quantize::usualScheme(format),
+                                            meant, columns, 1);
+      ASSERT_TRUE(twice);
+      EXPECT_EQ(valuesOf(memory, format, columns),
+                quantize::dequantizeMatrix(*twice, 1));
+    }
+  }
+}
+
+// A step of normal numbers is 1 / 16 of a value in fp8, max / 127 in int8 and
+// about 2.7 / 7 in int4. The relative error is the step over the root of 12:
+// 0.026 (fp8's steps are finer above a power of two), 0.007 and 0.11.
+TEST(QuantizedImport, LosesLittle) {
+  TestFolder folder;
+  const std::vector<float> values = someWeights();
+  writeSource(folder, values);
+  const double most[] = {0.03, 0.01, 0.12};
+  for (WeightFormat format : formats) {
+    Memory memory;
+    ASSERT_TRUE(loadHuggingFace(planOf(format, 1), 0, folder / "source", memory)
+                    .isOk());
+    EXPECT_LT(
+        quantize::compare(values, valuesOf(memory, format, columns)).relative(),
+        most[size_t(format)]);
+  }
+}
+
+TEST(QuantizedImport, NamesAWeightThatIsNotFinite) {
+  TestFolder folder;
+  std::vector<float> values = someWeights();
+  values[100] = std::numeric_limits<float>::infinity();
+  writeSource(folder, values);
+  Memory memory;
+  const Status status = loadHuggingFace(planOf(WeightFormat::int8, 1), 0,
+                                        folder / "source", memory);
+  ASSERT_FALSE(status.isOk());
+  EXPECT_NE(status.message().find(matrix), std::string::npos)
+      << status.message();
+}
+
+} // namespace
+} // namespace reciperun::checkpoint
