@@ -14,6 +14,7 @@
 #include "compiler/sema/records/Objects.h"
 
 #include "compiler/sema/Evaluator.h"
+#include "compiler/sema/names/MeantValues.h"
 #include "compiler/sema/names/UnknownKeys.h"
 #include "compiler/sema/records/Conditions.h"
 #include "compiler/sema/records/FixedFields.h"
@@ -336,6 +337,10 @@ Value Objects::typedSlot(Object& object, Slot& slot, Value value,
   const Type* type = typeOf(object, slot);
   if (!type || value.isPoison())
     return value;
+  // `lr = "linear"` beside `warmup_ratio`: the report of that key has both.
+  if (value.is<std::string>() && isSetByKeys(evaluator, object, slot.name) &&
+      !fits(evaluator, value, *type))
+    return poison();
   recipe::Origin origin = value.origin;
   std::string what = "`" + evaluator.pathOf(object, slot.name) + "`";
   auto outer = std::exchange(evaluator.typing, {&object, &slot});

@@ -10,7 +10,6 @@
 #include "compiler/recipe/Units.h"
 #include "compiler/sema/Evaluator.h"
 #include "compiler/sema/modules/DataText.h"
-#include "compiler/sema/names/MeantValues.h"
 #include "compiler/sema/types/Convert.h"
 #include "compiler/sema/types/Counts.h"
 #include "compiler/sema/types/Examples.h"
@@ -390,11 +389,6 @@ bool Mismatch::helpWithSteps(diag::Builder& builder,
 }
 
 void Mismatch::report() {
-  // `lr = "linear"` beside `warmup_ratio`: the report of that key has both.
-  const auto [object, slot] = evaluator.typing;
-  if (object && slot && value.is<std::string>() &&
-      isSetByKeys(evaluator, *object, slot->name))
-    return;
   if (reportText() || reportElement() || reportNumber() || reportUnit() ||
       reportLiteral())
     return;
