@@ -115,7 +115,10 @@ private:
     std::optional<int64_t> most = least;
     if (cursor.take(",")) {
       const int64_t bound = cursor.decimal();
-      most = bound < 0 ? std::nullopt : std::optional(bound);
+      if (bound < 0)
+        most.reset();
+      else
+        most = bound;
     }
     if (!cursor.take("}") || (least < 0 && !most)) {
       cursor.moveTo(begin);
