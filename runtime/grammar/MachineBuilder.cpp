@@ -344,14 +344,14 @@ Status MachineBuilder::addSeparated(const Separated& list, int32_t from,
   RECIPERUN_TRY(none);
   addEmpty(from, *none);
   bool mayBeEmpty = list.mayBeEmpty;
-  std::optional<int32_t> first = *none; // where no item has been read
-  std::optional<int32_t> later;         // where one has been
+  bool isFirst = true;          // no item has been required
+  std::optional<int32_t> later; // where one has been
   for (const Separated::Item& item : list.items) {
     Expected<int32_t> before = addState(), after = addState();
     RECIPERUN_TRY(before);
     RECIPERUN_TRY(after);
-    if (first)
-      addEmpty(*first, *before);
+    if (isFirst)
+      addEmpty(*none, *before);
     if (later)
       RECIPERUN_TRY(add(list.separator, *later, *before));
     RECIPERUN_TRY(add(item.part, *before, *after));
@@ -361,14 +361,14 @@ Status MachineBuilder::addSeparated(const Separated& list, int32_t from,
       addEmpty(*later, *after);
     later = *after;
     if (!item.isOptional) {
-      first.reset();
+      isFirst = false;
       mayBeEmpty = false;
     }
   }
   if (later)
     addEmpty(*later, to);
-  if (first && mayBeEmpty)
-    addEmpty(*first, to);
+  if (isFirst && mayBeEmpty)
+    addEmpty(*none, to);
   return {};
 }
 

@@ -90,12 +90,13 @@ private:
     Expected<std::optional<Repeat>> more = quantifier();
     if (!more || *more)
       return cursor.failure(next, "a quantifier follows another");
-    const auto [none, least, most] = **counts;
-    if (most && *most < least)
+    const Repeat& count = **counts;
+    if (count.most && *count.most < count.least)
       return cursor.failure(place, "the repetition takes at least " +
-                                       std::to_string(least) + " and at most " +
-                                       std::to_string(*most));
-    return repeat(std::move(*part), least, most);
+                                       std::to_string(count.least) +
+                                       " and at most " +
+                                       std::to_string(*count.most));
+    return repeat(std::move(*part), count.least, count.most);
   }
 
   /// The counts of a quantifier that stands here. A brace that is none is a
@@ -114,7 +115,10 @@ private:
     std::optional<int64_t> most = least;
     if (cursor.take(",")) {
       const int64_t bound = cursor.decimal();
-      most = bound < 0 ? std::nullopt : std::optional(bound);
+      if (bound < 0)
+        most.reset();
+      else
+        most = bound;
     }
     if (!cursor.take("}") || (least < 0 && !most)) {
       cursor.moveTo(begin);
