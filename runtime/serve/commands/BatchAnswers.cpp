@@ -4,14 +4,17 @@
 #include "runtime/serve/commands/BatchAnswers.h"
 
 #include "runtime/base/StopSignal.h"
+#include "runtime/serve/structured/GrammarConstraint.h"
 
 #include <utility>
 
 namespace reciperun::serve {
 
 BatchAnswers::BatchAnswers(Engine& engine, const ModelFolder& folder,
-                           const PromptTokens& tokens)
-    : engine(engine), folder(folder), tokens(tokens), now(std::time(nullptr)) {}
+                           const PromptTokens& tokens,
+                           std::shared_ptr<grammar::MaskTable> grammar)
+    : engine(engine), folder(folder), tokens(tokens), masks(std::move(grammar)),
+      now(std::time(nullptr)) {}
 
 Status BatchAnswers::run(std::span<const Prompt> prompts,
                          const std::function<bool(size_t prompt)>& isWanted,
@@ -55,7 +58,11 @@ Expected<RequestId> BatchAnswers::trySubmit(const Prompt& prompt,
       prompt.sampling, folder.path, *folder.tokenizer, engine.vocab());
   RECIPERUN_TRY(made);
   options = *std::move(made);
-  return engine.submit({.prompt = *std::move(ids), .sampling = options});
+  Request request{.prompt = *std::move(ids), .sampling = options};
+  if (masks)
+    request.constraint =
+        std::make_shared<GrammarConstraint>(masks, folder.endTokens);
+  return engine.submit(std::move(request));
 }
 
 Status BatchAnswers::step(AnswerSink& sink) {

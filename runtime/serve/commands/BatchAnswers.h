@@ -4,6 +4,7 @@
 #define RECIPERUN_SERVE_COMMANDS_BATCHANSWERS_H
 
 #include "runtime/base/Status.h"
+#include "runtime/grammar/MaskTable.h"
 #include "runtime/serve/engine/Engine.h"
 #include "runtime/serve/engine/ModelFolder.h"
 #include "runtime/serve/prompts/PromptFile.h"
@@ -15,6 +16,7 @@
 #include <ctime>
 #include <functional>
 #include <map>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -47,8 +49,10 @@ public:
 class BatchAnswers {
 public:
   /// The references must outlive the object. The folder has a tokenizer.
+  /// `grammar` is that of all answers, or null.
   BatchAnswers(Engine& engine, const ModelFolder& folder,
-               const PromptTokens& tokens);
+               const PromptTokens& tokens,
+               std::shared_ptr<grammar::MaskTable> grammar = {});
 
   /// Answers the prompts for which `isWanted` is true and passes the answers to
   /// `sink`, in any but a reproducible order. A prompt that cannot be answered
@@ -77,7 +81,8 @@ private:
   Engine& engine;
   const ModelFolder& folder;
   const PromptTokens& tokens;
-  std::time_t now; // the same for all prompts
+  std::shared_ptr<grammar::MaskTable> masks; // null without a grammar
+  std::time_t now;                           // the same for all prompts
   std::map<RequestId, Open> open;
 };
 

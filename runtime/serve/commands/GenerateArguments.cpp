@@ -99,7 +99,7 @@ cli::Check checkTogether(const GenerateArguments& arguments) {
   if (!arguments.output.empty() && !arguments.logitsPath.empty())
     return cli::UsageError{"`--output` takes answers; `--logits` has its own "
                            "file"};
-  return std::nullopt;
+  return checkGrammar(arguments.grammar);
 }
 
 } // namespace
@@ -107,6 +107,8 @@ cli::Check checkTogether(const GenerateArguments& arguments) {
 cli::Command describeGenerate(GenerateArguments& arguments) {
   std::vector<cli::Option> options = optionsOf(arguments);
   for (cli::Option& each : describeSampling(arguments.sampling))
+    options.push_back(std::move(each));
+  for (cli::Option& each : describeGrammar(arguments.grammar))
     options.push_back(std::move(each));
   for (cli::Option& each : comparisonOptions(arguments))
     options.push_back(std::move(each));

@@ -6,6 +6,7 @@
 #include "runtime/cli/Command.h"
 #include "runtime/serve/prompts/PromptFile.h"
 #include "runtime/serve/sampling/SamplingArguments.h"
+#include "runtime/serve/structured/GrammarArguments.h"
 
 #include <cstdint>
 #include <string>
@@ -17,10 +18,11 @@ struct GenerateArguments {
   std::vector<std::string> directories; // exactly one
   std::vector<PromptSource> prompts;    // in the order of answers
   SamplingArguments sampling;
-  bool json = false;   // one object per line instead of text
-  std::string output;  // a file of answers instead of stdout
-  bool resume = false; // answer only the prompts that `output` lacks
-  int threads = 0;     // of the CPU; 0: OMP_NUM_THREADS or all cores
+  GrammarArguments grammar; // that all answers have
+  bool json = false;        // one object per line instead of text
+  std::string output;       // a file of answers instead of stdout
+  bool resume = false;      // answer only the prompts that `output` lacks
+  int threads = 0;          // of the CPU; 0: OMP_NUM_THREADS or all cores
   /// For comparison with other programs: ids instead of a prompt, and the
   /// output file of their logits.
   std::vector<int32_t> tokenIds;

@@ -10,6 +10,7 @@
 #include "runtime/serve/commands/AnswerSinks.h"
 #include "runtime/serve/commands/GenerateArguments.h"
 #include "runtime/serve/engine/PromptLogits.h"
+#include "runtime/serve/structured/GrammarConstraint.h"
 
 #include <cstdio>
 #include <filesystem>
@@ -52,13 +53,17 @@ struct Outcome {
   size_t answers = 0; // in the file
 };
 
+using Grammar = std::shared_ptr<const grammar::Automaton>; // or null
+
 /// The engine of a folder, and what encodes prompts for it.
 struct Opened {
   PromptTokens tokens;
   std::unique_ptr<Engine> engine;
+  std::shared_ptr<grammar::MaskTable> masks; // null without a grammar
 };
 
-Expected<Opened> openAll(const ModelFolder& folder, int threads) {
+Expected<Opened> openAll(const ModelFolder& folder, const Grammar& grammar,
+                         int threads) {
   if (!folder.tokenizer)
     return Status::error("the model's folder holds no `tokenizer.json`");
   Expected<PromptTokens> tokens =
@@ -66,17 +71,21 @@ Expected<Opened> openAll(const ModelFolder& folder, int threads) {
   RECIPERUN_TRY(tokens);
   Expected<std::unique_ptr<Engine>> engine = openEngine(folder, threads);
   RECIPERUN_TRY(engine);
-  return Opened{*std::move(tokens), *std::move(engine)};
+  Opened opened{*std::move(tokens), *std::move(engine), {}};
+  if (grammar)
+    opened.masks = std::make_shared<grammar::MaskTable>(
+        grammar, vocabularyOf(*folder.tokenizer, opened.engine->vocab()));
+  return opened;
 }
 
 Expected<Outcome> answerToStdout(const ModelFolder& folder,
                                  const std::vector<Prompt>& prompts,
-                                 int threads,
+                                 const Grammar& grammar, int threads,
                                  const GenerateArguments& arguments) {
-  Expected<Opened> opened = openAll(folder, threads);
+  Expected<Opened> opened = openAll(folder, grammar, threads);
   RECIPERUN_TRY(opened);
   watchStopSignals();
-  BatchAnswers batch(*opened->engine, folder, opened->tokens);
+  BatchAnswers batch(*opened->engine, folder, opened->tokens, opened->masks);
   StdoutSink sink(prompts, opened->engine->limits(), arguments.json);
   const Status done = batch.run(
       prompts, [](size_t) { return true; }, sink);
@@ -86,7 +95,8 @@ Expected<Outcome> answerToStdout(const ModelFolder& folder,
 }
 
 Expected<Outcome> answerToFile(const ModelFolder& folder,
-                               const std::vector<Prompt>& prompts, int threads,
+                               const std::vector<Prompt>& prompts,
+                               const Grammar& grammar, int threads,
                                const GenerateArguments& arguments) {
   using Existing = AnswerFile::Existing;
   // Opened before the model, so that a mistake is reported at once.
@@ -99,10 +109,10 @@ Expected<Outcome> answerToFile(const ModelFolder& folder,
   RECIPERUN_TRY(file);
   if (file->answers() == prompts.size())
     return Outcome{0, prompts.size()};
-  Expected<Opened> opened = openAll(folder, threads);
+  Expected<Opened> opened = openAll(folder, grammar, threads);
   RECIPERUN_TRY(opened);
   watchStopSignals();
-  BatchAnswers batch(*opened->engine, folder, opened->tokens);
+  BatchAnswers batch(*opened->engine, folder, opened->tokens, opened->masks);
   FileSink sink(prompts, *file);
   const Status done = batch.run(
       prompts, [&](size_t i) { return !file->has(i); }, sink);
@@ -128,6 +138,8 @@ Expected<int> generate(const GenerateArguments& arguments) {
   Expected<std::vector<Prompt>> prompts =
       readPrompts(arguments.prompts, arguments.sampling);
   RECIPERUN_TRY(prompts);
+  Expected<Grammar> grammar = compileGrammar(arguments.grammar);
+  RECIPERUN_TRY(grammar);
   const bool wantsLogits = !arguments.logitsPath.empty();
   if (wantsLogits && !arguments.force)
     RECIPERUN_TRY(checkLogitsPath(arguments.logitsPath));
@@ -144,8 +156,8 @@ Expected<int> generate(const GenerateArguments& arguments) {
   }
   Expected<Outcome> outcome =
       arguments.output.empty()
-          ? answerToStdout(*folder, *prompts, *threads, arguments)
-          : answerToFile(*folder, *prompts, *threads, arguments);
+          ? answerToStdout(*folder, *prompts, *grammar, *threads, arguments)
+          : answerToFile(*folder, *prompts, *grammar, *threads, arguments);
   RECIPERUN_TRY(outcome);
   if (stopSignal() != 0) {
     reportStop(*outcome, prompts->size(), arguments);
