@@ -1,7 +1,7 @@
 // y = alpha x w^T and its gradients on a GPU. Our own kernels run matmuls in
-// which one of the three matrices is much wider than the others; the context's
-// matmuls run the others. The sizes follow from the operands' elements, see
-// Linear.cpp.
+// which one of the three matrices is much wider than the others, and those of
+// few rows; the context's matmuls run the others. The sizes follow from the
+// operands' elements, see Linear.cpp.
 
 #include "runtime/device/cuda/CudaContext.h"
 #include "runtime/device/cuda/CudaError.h"
@@ -10,6 +10,7 @@
 #include "runtime/kernels/dense/JointMatmuls.h"
 #include "runtime/kernels/dense/LinearMatmuls.h"
 #include "runtime/kernels/dense/LinearSizes.h"
+#include "runtime/kernels/dense/NarrowMatmuls.h"
 #include "runtime/kernels/dense/SkinnyMatmuls.h"
 #include "runtime/ops/DenseOps.h"
 #include "runtime/ops/OpKind.h"
@@ -218,8 +219,11 @@ Status run(const CudaKernelArgs& args) {
   }
   const float alpha = float(ops::LinearAttributes(args.op.attributes).alpha);
   for (const Matmul& product : matmulsOf(args))
-    RECIPERUN_TRY(
-        args.context.products().run(product.shape, alpha, product.operands));
+    RECIPERUN_TRY(isNarrow(product.shape, product.operands)
+                      ? runNarrow(product.shape, alpha, product.operands,
+                                  args.context.stream())
+                      : args.context.products().run(product.shape, alpha,
+                                                    product.operands));
   return Status::ok();
 }
 
@@ -289,6 +293,8 @@ Status prepareMatmul(const CudaKernelArgs& args) {
         .withContext("op `" + args.op.name + "`");
   }
   for (const Matmul& product : matmulsOf(args)) {
+    if (isNarrow(product.shape, product.operands))
+      continue;
     for (const Tensor& operand : {product.a, product.b})
       RECIPERUN_TRY(fillWithNoise(operand, args.context.stream()));
     RECIPERUN_TRY(args.context.products()

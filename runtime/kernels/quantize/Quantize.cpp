@@ -36,7 +36,7 @@ struct Block {
 // The source of the values, by element: a stored tensor, or the result of
 // another op, computed from its operands and rounded to T.
 
-template <class T> struct Stored {
+template <class T> struct StoredValues {
   const T* x;
   float operator[](int64_t i) const { return float(x[i]); }
 };
@@ -258,7 +258,7 @@ Status quantizeKernel(const KernelArgs& args) {
   assert(operands.rows * operands.columns == operands.x.elements() &&
          "a matrix in 8 bits has the size of what it is made of");
   return withInputType(args, [&]<class T> {
-    quantize(args, operands, Stored<T>{operands.x.as<T>()});
+    quantize(args, operands, StoredValues<T>{operands.x.as<T>()});
   });
 }
 

@@ -3,6 +3,7 @@
 
 #include "runtime/serve/engine/Engine.h"
 
+#include "runtime/device/cpu/Parallel.h"
 #include "runtime/serve/engine/PromptLogits.h"
 
 #include <algorithm>
@@ -34,7 +35,7 @@ Engine::Engine(std::unique_ptr<StepModel> model, const plan::Serving& limits,
                std::set<int32_t> endTokens)
     : model(std::move(model)), bounds(limits), endTokens(std::move(endTokens)),
       scheduler(limits) {
-  logits.resize(size_t(this->model->vocab()));
+  logits.resize(size_t(limits.buckets.back().rows * this->model->vocab()));
   countState();
 }
 
@@ -78,22 +79,48 @@ Expected<std::vector<Progress>> Engine::step() {
 
 Status Engine::runStep(const StepPlan& step, std::vector<Progress>& all) {
   RECIPERUN_TRY(model->run(step));
+  if (step.rows > 0)
+    RECIPERUN_TRY(model->readRows(step.rows, logits));
   std::vector<StepOutcome> outcomes;
-  int64_t row = 0;
-  for (const StepPart& part : step.parts) {
-    if (part.rows == 0)
-      continue;
-    row += part.rows;
-    RECIPERUN_TRY(model->readRow(row - 1, logits));
-    all.push_back({.request = part.request});
-    outcomes.push_back(choose(part, all.back()));
+  for (Choice& choice : chooseTokens(step)) {
+    all.push_back({.request = choice.part->request});
+    outcomes.push_back(take(std::move(choice), all.back()));
   }
   scheduler.finish(outcomes);
   return Status::ok();
 }
 
-/// Chooses the token that follows a part from `logits`.
-StepOutcome Engine::choose(const StepPart& part, Progress& progress) {
+/// Chooses the tokens that follow the parts, one thread for each at a time: an
+/// answer's sampler and constraint depend on no other answer.
+std::vector<Engine::Choice> Engine::chooseTokens(const StepPlan& step) {
+  const int64_t vocab = model->vocab();
+  std::vector<Choice> choices;
+  int64_t row = 0;
+  for (const StepPart& part : step.parts) {
+    row += part.rows;
+    if (part.rows > 0)
+      choices.push_back({.part = &part,
+                         .logits = std::span(logits).subspan(
+                             size_t((row - 1) * vocab), size_t(vocab))});
+  }
+  auto choose = [&](int64_t index, int) {
+    Choice& choice = choices[size_t(index)];
+    choice.finite = checkFinite(choice.logits);
+    if (!choice.finite.isOk())
+      return;
+    Answer& answer = answers.at(choice.part->request);
+    choice.token.emplace(
+        answer.sampler.next(choice.logits, answer.constraint.get()));
+  };
+  const int64_t count = int64_t(choices.size());
+  device::parallelItems(int(std::clamp<int64_t>(count, 1, model->threads())),
+                        count, choose);
+  return choices;
+}
+
+/// Adds the chosen token to its answer.
+StepOutcome Engine::take(Choice choice, Progress& progress) {
+  const StepPart& part = *choice.part;
   Answer& answer = answers.at(part.request);
   StepOutcome outcome{.request = part.request};
   auto fail = [&](const Status& failure) {
@@ -104,12 +131,11 @@ StepOutcome Engine::choose(const StepPart& part, Progress& progress) {
     outcome.ends = true;
     return outcome;
   };
-  if (Status finite = checkFinite(logits); !finite.isOk()) {
+  if (!choice.finite.isOk()) {
     outcome.isInvalid = true;
-    return fail(finite);
+    return fail(choice.finite);
   }
-  Expected<SampledToken> next =
-      answer.sampler.next(logits, answer.constraint.get());
+  Expected<SampledToken>& next = *choice.token;
   if (!next)
     return fail(next.status());
   const int32_t token = next->id;

@@ -104,8 +104,17 @@ private:
     std::shared_ptr<TokenConstraint> constraint;
   };
 
+  /// The token that follows a part, or why there is none.
+  struct Choice {
+    const StepPart* part = nullptr;
+    std::span<float> logits; // of its last row
+    Status finite = {};
+    std::optional<Expected<SampledToken>> token = {}; // when they are finite
+  };
+
   Status runStep(const StepPlan& step, std::vector<Progress>& all);
-  StepOutcome choose(const StepPart& part, Progress& progress);
+  std::vector<Choice> chooseTokens(const StepPlan& step);
+  StepOutcome take(Choice choice, Progress& progress);
   std::optional<FinishReason> reasonFor(const Answer& answer, RequestId request,
                                         int32_t token) const;
   void countState();
@@ -116,8 +125,8 @@ private:
   Scheduler scheduler;
   std::unordered_map<RequestId, Answer> answers;
   std::vector<Progress> ended; // since the last step
-  std::vector<float> logits;
-  Status broken; // by a step
+  std::vector<float> logits;   // [rows, vocab]
+  Status broken;               // by a step
   EngineStatistics counts;
 };
 

@@ -46,13 +46,14 @@ Expected<Logits> promptLogits(StepModel& model, const plan::Serving& limits,
                         /*rows=*/count};
     RECIPERUN_TRY(model.run(
         {bucketFor(limits.buckets, count, count), count, count, {part}}));
-    for (int64_t row = 0; row < count; ++row, ++all.tokens) {
-      const auto out =
-          std::span(all.values)
-              .subspan(size_t(all.tokens * all.vocab), size_t(all.vocab));
-      RECIPERUN_TRY(model.readRow(row, out));
-      RECIPERUN_TRY(checkFinite(out));
-    }
+    const auto out =
+        std::span(all.values)
+            .subspan(size_t(all.tokens * all.vocab), size_t(count * all.vocab));
+    RECIPERUN_TRY(model.readRows(count, out));
+    for (int64_t row = 0; row < count; ++row)
+      RECIPERUN_TRY(
+          checkFinite(out.subspan(size_t(row * all.vocab), size_t(all.vocab))));
+    all.tokens += count;
   }
   return all;
 }

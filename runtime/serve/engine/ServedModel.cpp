@@ -7,6 +7,7 @@
 #include "runtime/checkpoint/HuggingFaceImport.h"
 #include "runtime/comm/LocalCommunicator.h"
 #include "runtime/device/HostCopy.h"
+#include "runtime/device/cpu/Parallel.h"
 #include "runtime/exec/Devices.h"
 #include "runtime/exec/Weights.h"
 
@@ -17,13 +18,19 @@ namespace reciperun::serve {
 namespace {
 
 /// Converts logits in host memory from any compute type to floats.
-void logitsToFloats(const exec::Tensor& logits, float* out) {
+void convertLogits(const exec::Tensor& logits, float* out, int threads) {
+  constexpr int64_t grain = 1 << 15;
   auto type =
       checkpoint::findElementType(checkpoint::safetensorsName(logits.type));
   assert(type && "logits are of a floating-point type");
-  checkpoint::convertElements(
-      *type, logits.as<const std::byte>(), plan::DType::f32,
-      reinterpret_cast<std::byte*>(out), logits.elements());
+  const int64_t size = plan::byteSize(logits.type);
+  device::parallelFor(
+      threads, logits.elements(), grain, [&](int64_t begin, int64_t end) {
+        checkpoint::convertElements(
+            *type, logits.as<const std::byte>() + begin * size,
+            plan::DType::f32, reinterpret_cast<std::byte*>(out + begin),
+            end - begin);
+      });
 }
 
 } // namespace
@@ -38,6 +45,7 @@ ServedModel::open(const std::filesystem::path& weights, plan::Plan plan,
 }
 
 Status ServedModel::load(const std::filesystem::path& weights, int threads) {
+  cpuThreads = threads;
   const plan::Stage& stage = program.stages.front();
   auto opened = exec::openDevice(program, stage, /*place=*/0, threads);
   RECIPERUN_TRY(opened);
@@ -141,18 +149,16 @@ Status ServedModel::writePages(const plan::Bucket& bucket,
   return Status::ok();
 }
 
-Status ServedModel::readRow(int64_t row, std::span<float> out) {
+Status ServedModel::readRows(int64_t count, std::span<float> out) {
   const exec::Tensor logits =
       executor->tensor(limits().buckets[size_t(lastBucket)].logits);
-  const int64_t shape[] = {int64_t(out.size())};
-  const exec::Tensor from{logits.as<std::byte>() +
-                              row * shape[0] * plan::byteSize(logits.type),
-                          logits.type, shape};
-  return device::readPieces(*device, from,
-                            [&](const exec::Tensor& piece, int64_t first) {
-                              logitsToFloats(piece, out.data() + first);
-                              return Status::ok();
-                            });
+  const int64_t shape[] = {count, vocab()};
+  const exec::Tensor rows{logits.data, logits.type, shape};
+  return device::readPieces(
+      *device, rows, [&](const exec::Tensor& piece, int64_t first) {
+        convertLogits(piece, out.data() + first, cpuThreads);
+        return Status::ok();
+      });
 }
 
 } // namespace reciperun::serve

@@ -39,7 +39,8 @@ public:
 
   int64_t vocab() const override;
   Status run(const StepPlan& step) override;
-  Status readRow(int64_t row, std::span<float> out) override;
+  Status readRows(int64_t count, std::span<float> out) override;
+  int threads() const override { return cpuThreads; }
 
 private:
   explicit ServedModel(plan::Plan plan) : program(std::move(plan)) {}
@@ -58,6 +59,7 @@ private:
   /// What each buffer of pages has, so that only changed rows are copied to it.
   std::map<int, std::vector<int32_t>> pageTables;
   int lastBucket = 0;
+  int cpuThreads = 1;
 };
 
 } // namespace reciperun::serve

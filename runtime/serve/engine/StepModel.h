@@ -18,8 +18,10 @@ public:
   virtual int64_t vocab() const = 0;
   /// Computes a step. Fails when the device does.
   virtual Status run(const StepPlan& step) = 0;
-  /// Reads a row of the last step's logits, [vocab].
-  virtual Status readRow(int64_t row, std::span<float> out) = 0;
+  /// Reads the first rows of the last step's logits, [count, vocab].
+  virtual Status readRows(int64_t count, std::span<float> out) = 0;
+  /// The threads of the CPU that choose tokens.
+  virtual int threads() const { return 1; }
 };
 
 /// Fails when logits are not finite, since they are then no distribution.

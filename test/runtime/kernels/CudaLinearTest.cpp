@@ -109,5 +109,12 @@ TEST_F(CudaLinear, AgreesWithTheCpu) {
   }
 }
 
+// The kernel for few rows: of one, two and four outputs a warp.
+TEST_F(CudaLinear, MultipliesFewRows) {
+  checkLinear({1, 1001, 512}, DType::bf16);
+  checkLinear({3, 4500, 264, 0.5, true}, DType::bf16);
+  checkLinear({8, 9001, 1032, -1.5, false}, DType::bf16);
+}
+
 } // namespace
 } // namespace reciperun::kernels

@@ -22,7 +22,7 @@ public:
     return {};
   }
   /// `$` is the end token, `!` makes the logits NaN.
-  Status readRow(int64_t, std::span<float> out) override {
+  Status readRows(int64_t, std::span<float> out) override {
     std::fill(out.begin(), out.end(), 0.0f);
     const char next = script[at++ % script.size()];
     if (next == '!')

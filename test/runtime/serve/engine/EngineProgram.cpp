@@ -56,9 +56,10 @@ public:
   explicit BorrowedModel(ServedModel& model) : model(model) {}
   int64_t vocab() const override { return model.vocab(); }
   Status run(const StepPlan& step) override { return model.run(step); }
-  Status readRow(int64_t row, std::span<float> out) override {
-    return model.readRow(row, out);
+  Status readRows(int64_t count, std::span<float> out) override {
+    return model.readRows(count, out);
   }
+  int threads() const override { return model.threads(); }
 
 private:
   ServedModel& model;

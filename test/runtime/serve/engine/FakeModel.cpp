@@ -162,11 +162,14 @@ std::vector<uint64_t> FakeModel::cellsOf(const StepPart& part, int64_t end) {
   return cells;
 }
 
-Status FakeModel::readRow(int64_t row, std::span<float> out) {
+Status FakeModel::readRows(int64_t count, std::span<float> out) {
   std::fill(out.begin(), out.end(), 0.f);
-  out[size_t(next[size_t(row)])] = 1;
-  if (poisoned.contains(row))
-    out[3] = std::numeric_limits<float>::quiet_NaN();
+  for (int64_t row = 0; row < count; ++row) {
+    const auto logits = out.subspan(size_t(row * vocab()), size_t(vocab()));
+    logits[size_t(next[size_t(row)])] = 1;
+    if (poisoned.contains(row))
+      logits[3] = std::numeric_limits<float>::quiet_NaN();
+  }
   return Status::ok();
 }
 

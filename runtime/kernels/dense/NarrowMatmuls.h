@@ -1,0 +1,27 @@
+// Matmuls of few tokens, whose time is that of reading the weight. A decoding
+// server runs them.
+
+#ifndef RECIPERUN_KERNELS_DENSE_NARROWMATMULS_H
+#define RECIPERUN_KERNELS_DENSE_NARROWMATMULS_H
+
+#include "runtime/base/Status.h"
+#include "runtime/device/cuda/Matmuls.h"
+
+#include <cuda_runtime.h>
+
+namespace reciperun::kernels {
+
+/// Whether the kernel supports the matmul: y [m,n] = x [m,k] w [n,k]^T in bf16
+/// with m up to 8, and rows of whole, aligned vectors of 16 bytes.
+bool isNarrow(const device::Matmuls::Shape& shape,
+              const device::Matmuls::Operands& operands);
+
+/// Enqueues y = alpha x w^T (+ base). Accumulates in f32. A row of y does not
+/// depend on the number of rows.
+Status runNarrow(const device::Matmuls::Shape& shape, float alpha,
+                 const device::Matmuls::Operands& operands,
+                 cudaStream_t stream);
+
+} // namespace reciperun::kernels
+
+#endif // RECIPERUN_KERNELS_DENSE_NARROWMATMULS_H
