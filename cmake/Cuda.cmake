@@ -65,4 +65,6 @@ function(recipec_cuda_library folder)
       "$<$<COMPILE_LANGUAGE:CUDA>:--expt-relaxed-constexpr;-lineinfo;-Xcompiler=-Wall,-Wextra,-Werror=return-type,-Wno-unknown-pragmas>"
   )
   target_link_libraries(${target} PUBLIC ${links} CUDA::cudart_static)
+  # cuDNN's and cuBLAS's headers share names that sources cannot be joined with.
+  set_target_properties(${target} PROPERTIES UNITY_BUILD OFF)
 endfunction()
