@@ -13,6 +13,7 @@
 #include "compiler/recipe/Task.h"
 
 #include <algorithm>
+#include <map>
 
 namespace recipec::driver {
 namespace {
@@ -73,15 +74,25 @@ void TrialCompiler::edit(const Change& change, Session& trial,
 /// `places`.
 void TrialCompiler::rename(const Session& trial, const Texts& texts,
                            Findings& findings) const {
-  auto toSession = [&](SourceRange& range) {
+  // Long texts are compared once, not for each of many diagnostics.
+  std::map<SourceId, SourceId> known; // sources of the trial, in the session
+  auto find = [&](SourceId trialSource) {
     for (const auto& [source, text] : texts)
-      if (range.isValid() &&
-          trial.sources.name(range.source) == session.sources.name(source) &&
-          trial.sources.text(range.source) == text) {
-        range.source = source;
-        return;
-      }
-    range = {};
+      if (trial.sources.name(trialSource) == session.sources.name(source) &&
+          trial.sources.text(trialSource) == text)
+        return source;
+    return SourceId::none;
+  };
+  auto toSession = [&](SourceRange& range) {
+    if (!range.isValid())
+      return;
+    auto [found, isNew] = known.try_emplace(range.source, SourceId::none);
+    if (isNew)
+      found->second = find(range.source);
+    if (found->second == SourceId::none)
+      range = {};
+    else
+      range.source = found->second;
   };
   for (Diagnostic& each : findings.diagnostics) {
     const SourceRange before = each.range;
