@@ -18,13 +18,27 @@ namespace reciperun::kernels::cuda {
 
 inline constexpr int singleThreads = 128;
 
-/// The results of pieces: the maximum of the scores in units of log 2, the sum
+/// The results of up to `count` pieces: the maximum of the scores in units of log 2, the sum
 /// of their powers of 2, and the weighted sum of values, [tokens, heads,
 /// count]. With one piece the kernel writes the output itself.
 struct SinglePieces {
   int count;
   float* limits; // [.., 2]
   float* sums;   // [.., width]
+};
+
+/// The positions that the token at a position sees, cut into pieces. Short
+/// pieces would cost more to merge than they save.
+struct PieceRange {
+  int first, length, count;
+
+  __device__ PieceRange(const PagedStep& step, int position, int mostPieces) {
+    constexpr int shortest = 128;
+    first = step.firstSeen(position);
+    const int seen = position + 1 - first;
+    length = max(shortest, (seen + mostPieces - 1) / mostPieces);
+    count = (seen + length - 1) / length;
+  }
 };
 
 /// The single tokens: those of a division, or all tokens of the step.
@@ -78,10 +92,11 @@ public:
   __device__ void run(const T* q, const SinglePieces& pieces, float* shared,
                       T* out) {
     const int position = step.tokens.positions[token];
-    const int seen = step.firstSeen(position);
-    const int length = pieceLength(position + 1 - seen, pieces.count);
-    const int first = seen + int(blockIdx.x) * length;
-    const int end = min(first + length, position + 1);
+    const PieceRange range(step, position, pieces.count);
+    if (int(blockIdx.x) >= range.count)
+      return;
+    const int first = range.first + int(blockIdx.x) * range.length;
+    const int end = min(first + range.length, position + 1);
     loadQueries(q);
     for (int base = first; base < end; base += Layout::groups * atOnce)
       attend(base + group, end);
@@ -89,11 +104,6 @@ public:
   }
 
 private:
-  __device__ static int pieceLength(int positions, int pieces) {
-    constexpr int shortest = 128;
-    return max(shortest, (positions + pieces - 1) / pieces);
-  }
-
   /// The first element of a lane's part of a head.
   __device__ int elementOf(int part) const {
     return (part * Layout::lanes + lane) * n;
@@ -255,14 +265,16 @@ __global__ void mergeSingles(const __grid_constant__ PagedStep step,
   const int heads = step.shape.heads, width = step.shape.width;
   const int64_t row = int64_t(blockIdx.y) * heads + blockIdx.x;
   const float* const limits = pieces.limits + row * pieces.count * 2;
+  const int count =
+      PieceRange(step, step.tokens.positions[token], pieces.count).count;
   float most = nothingSeenYet, total = 0;
-  for (int i = 0; i < pieces.count; ++i)
+  for (int i = 0; i < count; ++i)
     most = fmaxf(most, limits[2 * i]);
-  for (int i = 0; i < pieces.count; ++i)
+  for (int i = 0; i < count; ++i)
     total += limits[2 * i + 1] * powerOf2(limits[2 * i] - most);
   for (int d = int(threadIdx.x); d < width; d += int(blockDim.x)) {
     float sum = 0;
-    for (int i = 0; i < pieces.count; ++i)
+    for (int i = 0; i < count; ++i)
       sum += pieces.sums[(row * pieces.count + i) * width + d] *
              powerOf2(limits[2 * i] - most);
     out[(int64_t(token) * heads + blockIdx.x) * width + d] =

@@ -1,48 +1,24 @@
 // y [m,n] = alpha x [m,k] w [n,k]^T (+ base) for few rows.
 //
-// A warp computes some outputs of all rows. Its lanes read the weight's rows in
-// vectors of 16 bytes, the next ones while they multiply the current ones, and
-// x from the L1 cache, which the weight bypasses. Narrow weights have fewer
-// outputs per warp, so that all multiprocessors read.
+// Up to four rows multiply without tensor cores: the warps of a block
+// compute the same outputs and divide the columns among them. Their lanes read
+// the weight in vectors of 16 bytes, and x from the L1 cache, which the weight
+// bypasses. More rows are those of NarrowTiles.cuh.
 
 #include "runtime/kernels/dense/NarrowMatmuls.h"
 
 #include "runtime/device/cuda/CudaError.h"
-
-#include <algorithm>
-#include <cstdint>
-
-#include <cuda_bf16.h>
+#include "runtime/kernels/dense/NarrowTiles.cuh"
 
 namespace reciperun::kernels {
 namespace {
 
 using device::Matmuls;
-using Bf16 = __nv_bfloat16;
+using narrow::Bf16;
+using narrow::Operands;
 
-constexpr int narrowWarp = 32, narrowThreads = 128;
-constexpr int narrowWarps = narrowThreads / narrowWarp;
-constexpr int64_t narrowVector = sizeof(uint4) / sizeof(Bf16);
-constexpr int64_t mostNarrowRows = 8;
-
-struct NarrowOperands {
-  const uint4* x;
-  const uint4* w;
-  Bf16* y;
-  const Bf16* base; // or null
-  int64_t n;
-  int vectors; // of a row of k elements
-  float alpha;
-};
-
-/// A vector that is read once.
-__device__ uint4 readOnce(const uint4* from) {
-  uint4 value;
-  asm volatile("ld.global.nc.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
-               : "=r"(value.x), "=r"(value.y), "=r"(value.z), "=r"(value.w)
-               : "l"(from));
-  return value;
-}
+constexpr int64_t mostRows = 16;
+constexpr int warpLanes = 32;
 
 /// The two numbers of a word: bf16 is the upper half of a float.
 __device__ float2 widened(uint32_t word) {
@@ -54,127 +30,131 @@ __device__ float addProducts(float sum, uint32_t a, uint32_t b) {
   return fmaf(x.y, y.y, fmaf(x.x, y.x, sum));
 }
 
-template <int rows, int outputs>
-__global__ void __launch_bounds__(narrowThreads)
-    narrowMatmul(NarrowOperands operands) {
-  const int lane = threadIdx.x % narrowWarp;
-  const int64_t first =
-      (int64_t(blockIdx.x) * narrowWarps + threadIdx.x / narrowWarp) * outputs;
-  if (first >= operands.n)
-    return;
+__device__ float addProducts(float sum, const uint4& a, const uint4& b) {
+  sum = addProducts(sum, a.x, b.x);
+  sum = addProducts(sum, a.y, b.y);
+  sum = addProducts(sum, a.z, b.z);
+  return addProducts(sum, a.w, b.w);
+}
+
+/// Block i computes outputs 4 i to 4 i + 3 of all rows.
+template <int rows>
+__global__ void __launch_bounds__(4 * warpLanes)
+    multiplyDirectly(const __grid_constant__ Operands of) {
+  constexpr int outputs = 4, depth = 2, warps = 4;
+  constexpr int threads = warps * warpLanes;
+  const int lane = int(threadIdx.x) % warpLanes;
+  const int vectors = int(of.k / narrow::StoredBf16::elements);
+  const int64_t first = int64_t(blockIdx.x) * outputs;
+  const auto* x = reinterpret_cast<const uint4*>(of.x);
   const uint4* weights[outputs];
+#pragma unroll
   for (int i = 0; i < outputs; ++i)
-    weights[i] = operands.w + min(first + i, operands.n - 1) * operands.vectors;
+    weights[i] = reinterpret_cast<const uint4*>(of.w) +
+                 min(first + i, of.n - 1) * vectors;
   float sums[outputs][rows] = {};
-  uint4 next[outputs];
-  if (lane < operands.vectors)
-    for (int i = 0; i < outputs; ++i)
-      next[i] = readOnce(weights[i] + lane);
-  for (int at = lane; at < operands.vectors; at += narrowWarp) {
-    uint4 current[outputs];
-    const int later = at + narrowWarp;
+  for (int begin = int(threadIdx.x); begin < vectors;
+       begin += threads * depth) {
+    uint4 stored[depth][outputs];
 #pragma unroll
-    for (int i = 0; i < outputs; ++i) {
-      current[i] = next[i];
-      if (later < operands.vectors)
-        next[i] = readOnce(weights[i] + later);
-    }
+    for (int d = 0; d < depth; ++d)
 #pragma unroll
-    for (int row = 0; row < rows; ++row) {
-      const uint4 x = __ldg(operands.x + int64_t(row) * operands.vectors + at);
+      for (int i = 0; i < outputs; ++i)
+        if (const int at = begin + d * threads; at < vectors)
+          stored[d][i] = narrow::readOnce(weights[i] + at);
 #pragma unroll
-      for (int i = 0; i < outputs; ++i) {
-        float sum = sums[i][row];
-        sum = addProducts(sum, x.x, current[i].x);
-        sum = addProducts(sum, x.y, current[i].y);
-        sum = addProducts(sum, x.z, current[i].z);
-        sums[i][row] = addProducts(sum, x.w, current[i].w);
+    for (int d = 0; d < depth; ++d) {
+      const int at = begin + d * threads;
+      if (at >= vectors)
+        continue;
+#pragma unroll
+      for (int row = 0; row < rows; ++row) {
+        const uint4 columns = __ldg(x + int64_t(row) * vectors + at);
+#pragma unroll
+        for (int i = 0; i < outputs; ++i)
+          sums[i][row] = addProducts(sums[i][row], columns, stored[d][i]);
       }
     }
   }
+  __shared__ float parts[warps][outputs * rows];
 #pragma unroll
   for (int i = 0; i < outputs; ++i)
 #pragma unroll
     for (int row = 0; row < rows; ++row) {
       float sum = sums[i][row];
-      for (int offset = narrowWarp / 2; offset > 0; offset /= 2)
+      for (int offset = warpLanes / 2; offset > 0; offset /= 2)
         sum += __shfl_xor_sync(0xffffffffu, sum, offset);
-      const int64_t output = first + i;
-      if (lane == 0 && output < operands.n) {
-        const int64_t index = row * operands.n + output;
-        const float base = operands.base ? float(operands.base[index]) : 0.f;
-        operands.y[index] = Bf16(fmaf(operands.alpha, sum, base));
-      }
+      if (lane == 0)
+        parts[threadIdx.x / warpLanes][row * outputs + i] = sum;
     }
-}
-
-template <int rows, int outputs>
-void launchOutputs(const NarrowOperands& operands, cudaStream_t stream) {
-  constexpr int64_t ofBlock = int64_t(narrowWarps) * outputs;
-  const auto blocks = unsigned((operands.n + ofBlock - 1) / ofBlock);
-  narrowMatmul<rows, outputs><<<blocks, narrowThreads, 0, stream>>>(operands);
+  __syncthreads();
+  const int at = int(threadIdx.x);
+  const int64_t output = first + at % outputs;
+  if (at >= outputs * rows || output >= of.n)
+    return;
+  float sum = 0;
+#pragma unroll
+  for (int i = 0; i < warps; ++i)
+    sum += parts[i][at];
+  const int64_t index = at / outputs * of.n + output;
+  const float base = of.base ? float(of.base[index]) : 0.f;
+  of.y[index] = Bf16(fmaf(of.alpha, sum, base));
 }
 
 template <int rows>
-void launchRows(const NarrowOperands& operands, cudaStream_t stream) {
-  // Enough warps for every multiprocessor of an H100 or H200.
-  constexpr int64_t enough = 132 * 16;
-  if (operands.n >= 4 * enough)
-    launchOutputs<rows, 4>(operands, stream);
-  else if (operands.n >= 2 * enough)
-    launchOutputs<rows, 2>(operands, stream);
-  else
-    launchOutputs<rows, 1>(operands, stream);
+void launchDirectly(const Operands& of, cudaStream_t stream) {
+  const auto blocks = unsigned((of.n + 3) / 4);
+  multiplyDirectly<rows><<<blocks, 4 * warpLanes, 0, stream>>>(of);
 }
 
-bool isVector(const void* address) {
-  return reinterpret_cast<uintptr_t>(address) % sizeof(uint4) == 0;
+Operands operandsOf(const Matmuls::Shape& shape, float alpha,
+                    const Matmuls::Operands& operands) {
+  const void* base =
+      shape.accumulate ? (operands.base ? operands.base : operands.c) : nullptr;
+  Operands of = {};
+  of.x = static_cast<const Bf16*>(operands.a);
+  of.w = static_cast<const uint8_t*>(operands.b);
+  of.base = static_cast<const Bf16*>(base);
+  of.y = static_cast<Bf16*>(operands.c);
+  of.rows = shape.m;
+  of.n = shape.n;
+  of.k = shape.k;
+  of.alpha = alpha;
+  return of;
 }
 
 } // namespace
 
 bool isNarrow(const Matmuls::Shape& shape, const Matmuls::Operands& operands) {
-  return shape.m <= mostNarrowRows && !shape.transposeA && shape.transposeB &&
+  return shape.m <= mostRows && !shape.transposeA && shape.transposeB &&
          shape.input == plan::DType::bf16 && !shape.inputB &&
-         shape.output == plan::DType::bf16 && shape.k % narrowVector == 0 &&
-         isVector(operands.a) && isVector(operands.b);
+         shape.output == plan::DType::bf16 &&
+         narrow::isWhole<narrow::StoredBf16>(
+             operandsOf(shape, /*alpha=*/1, operands));
 }
 
 Status runNarrow(const Matmuls::Shape& shape, float alpha,
                  const Matmuls::Operands& operands, cudaStream_t stream) {
-  const void* base =
-      shape.accumulate ? (operands.base ? operands.base : operands.c) : nullptr;
-  const NarrowOperands all{static_cast<const uint4*>(operands.a),
-                           static_cast<const uint4*>(operands.b),
-                           static_cast<Bf16*>(operands.c),
-                           static_cast<const Bf16*>(base),
-                           shape.n,
-                           int(shape.k / narrowVector),
-                           alpha};
+  const Operands of = operandsOf(shape, alpha, operands);
+  constexpr int warps = 16;
   switch (shape.m) {
   case 1:
-    launchRows<1>(all, stream);
+    launchDirectly<1>(of, stream);
     break;
   case 2:
-    launchRows<2>(all, stream);
+    launchDirectly<2>(of, stream);
     break;
   case 3:
-    launchRows<3>(all, stream);
+    launchDirectly<3>(of, stream);
     break;
   case 4:
-    launchRows<4>(all, stream);
-    break;
-  case 5:
-    launchRows<5>(all, stream);
-    break;
-  case 6:
-    launchRows<6>(all, stream);
-    break;
-  case 7:
-    launchRows<7>(all, stream);
+    launchDirectly<4>(of, stream);
     break;
   default:
-    launchRows<8>(all, stream);
+    if (shape.m <= 8)
+      narrow::launchTiles<narrow::StoredBf16, 1, warps, false>(of, stream);
+    else
+      narrow::launchTiles<narrow::StoredBf16, 2, warps, false>(of, stream);
   }
   return device::launchStatus();
 }

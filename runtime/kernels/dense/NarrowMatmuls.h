@@ -12,12 +12,12 @@
 namespace reciperun::kernels {
 
 /// Whether the kernel supports the matmul: y [m,n] = x [m,k] w [n,k]^T in bf16
-/// with m up to 8, and rows of whole, aligned vectors of 16 bytes.
+/// with m up to 16, and aligned rows of whole groups of 32 columns.
 bool isNarrow(const device::Matmuls::Shape& shape,
               const device::Matmuls::Operands& operands);
 
 /// Enqueues y = alpha x w^T (+ base). Accumulates in f32. A row of y does not
-/// depend on the number of rows.
+/// depend on the other rows, but on their number.
 Status runNarrow(const device::Matmuls::Shape& shape, float alpha,
                  const device::Matmuls::Operands& operands,
                  cudaStream_t stream);

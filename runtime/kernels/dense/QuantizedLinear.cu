@@ -1,13 +1,18 @@
 // y = alpha (x in_scale) w^T with a weight in 8 or 4 bits on a GPU.
 //
-// A warp computes one output for up to 8 rows of x. It reads the weight's row
-// once, 16 bytes a lane, dequantizes in registers and accumulates in f32. The
-// elements of a lane's 16 bytes share a scale. The order of a row's sum does
-// not depend on the other rows. More than 8 rows read the weight again, from L2
-// if it is there: the kernel is made for decoding.
+// In bf16, whole and aligned rows of the weight are multiplied by the tensor
+// cores, see NarrowTiles.cuh. More rows of x than a block has read the weight
+// again, from L2 if it is there: the kernels are made for decoding.
+//
+// In f32, and for other rows, a warp computes one output for up to 8 rows of x.
+// It reads the weight's row once, 16 bytes a lane, dequantizes in registers and
+// accumulates in f32. The elements of a lane's 16 bytes share a scale.
+//
+// The order of a row's sum does not depend on the other rows.
 
 #include "runtime/kernels/common/CudaKernels.h"
 #include "runtime/kernels/common/CudaTypes.cuh"
+#include "runtime/kernels/dense/NarrowTiles.cuh"
 #include "runtime/ops/QuantizationOps.h"
 #include "runtime/sizes/WeightScales.h"
 
@@ -146,6 +151,52 @@ void launchFormat(const CudaKernelArgs& args, const QuantizedOperands& of) {
     launchRows<T, format, mostRows>(args, of);
 }
 
+/// Runs on tensor cores; returns false if the operands do not allow it.
+template <class Stored>
+bool launchedTiles(const QuantizedOperands& all, cudaStream_t stream) {
+  narrow::Operands of = {};
+  of.x = static_cast<const narrow::Bf16*>(all.x);
+  of.w = all.w;
+  of.scales = all.scales;
+  of.inScale = all.inScale;
+  of.y = static_cast<narrow::Bf16*>(all.y);
+  of.rows = all.rows;
+  of.n = all.n;
+  of.k = all.k;
+  of.scaleRows = all.scaleRows;
+  of.scaleStride = all.scaleStride;
+  of.alpha = all.alpha;
+  if (!narrow::isWhole<Stored>(of))
+    return false;
+  auto launch = [&](auto tiles) {
+    constexpr int count = decltype(tiles)::value, warps = 8;
+    if (all.isGrouped)
+      narrow::launchTiles<Stored, count, warps, true>(of, stream);
+    else
+      narrow::launchTiles<Stored, count, warps, false>(of, stream);
+  };
+  if (of.rows <= 8)
+    launch(std::integral_constant<int, 1>());
+  else if (of.rows <= 16)
+    launch(std::integral_constant<int, 2>());
+  else
+    launch(std::integral_constant<int, 4>());
+  return true;
+}
+
+bool launchedTiles(const QuantizedOperands& of, WeightFormat format,
+                   cudaStream_t stream) {
+  switch (format) {
+  case WeightFormat::fp8:
+    return launchedTiles<narrow::StoredFp8>(of, stream);
+  case WeightFormat::int8:
+    return launchedTiles<narrow::StoredInt8>(of, stream);
+  case WeightFormat::int4:
+    return launchedTiles<narrow::StoredInt4>(of, stream);
+  }
+  return false;
+}
+
 QuantizedOperands operandsOf(const CudaKernelArgs& args, WeightFormat format) {
   const ops::QuantizedLinearAttributes attributes(args.op.attributes);
   const Tensor &x = args.inputs[0], &w = args.inputs[1];
@@ -176,6 +227,9 @@ Status quantizedLinearCudaKernel(const CudaKernelArgs& args) {
   const QuantizedOperands of = operandsOf(args, *format);
   if (of.rows == 0 || of.n == 0)
     return Status::ok();
+  if (args.inputs[0].type == plan::DType::bf16 &&
+      launchedTiles(of, *format, args.context.stream()))
+    return device::launchStatus();
   return withDeviceType(args, args.inputs[0].type, [&](auto type) {
     using T = typename decltype(type)::Element;
     switch (*format) {

@@ -109,11 +109,12 @@ TEST_F(CudaLinear, AgreesWithTheCpu) {
   }
 }
 
-// The kernel for few rows: of one, two and four outputs a warp.
+// The kernels for few rows: up to four, and one and two tiles of tensor cores.
 TEST_F(CudaLinear, MultipliesFewRows) {
-  checkLinear({1, 1001, 512}, DType::bf16);
-  checkLinear({3, 4500, 264, 0.5, true}, DType::bf16);
-  checkLinear({8, 9001, 1032, -1.5, false}, DType::bf16);
+  for (int64_t rows : {1, 2, 3, 4, 5, 8, 9, 16, 17}) {
+    checkLinear({rows, 1001, 512}, DType::bf16);
+    checkLinear({rows, 50, 1056, 0.5, true}, DType::bf16);
+  }
 }
 
 } // namespace

@@ -58,7 +58,7 @@ TEST_F(CudaQuantizedLinear, OfEachFormat) {
          {WeightFormat::fp8, WeightFormat::int8, WeightFormat::int4})
       for (WeightScales scales : {WeightScales::tensor, WeightScales::rows,
                                   WeightScales::groups, WeightScales::squares})
-        for (int64_t rows : {1, 3, 8, 50})
+        for (int64_t rows : {1, 8, 12, 50})
           check(type, format, scales, {rows, 150, 640});
 }
 
@@ -66,6 +66,7 @@ TEST_F(CudaQuantizedLinear, OfOddSizes) {
   for (WeightFormat format :
        {WeightFormat::fp8, WeightFormat::int8, WeightFormat::int4}) {
     check(DType::bf16, format, WeightScales::groups, {2, 33, 390, true});
+    check(DType::bf16, format, WeightScales::groups, {9, 33, 384, true});
     check(DType::f32, format, WeightScales::squares, {5, 257, 256, true, 1});
   }
 }
