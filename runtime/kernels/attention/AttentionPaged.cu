@@ -73,7 +73,6 @@ Status withLayout(const PagedStep& step, bool isAligned, Body body) {
 /// more than the scratch holds.
 SinglePieces takePieces(const CudaKernelArgs& args, const PagedStep& step,
                         int64_t count, Scratch& room) {
-  constexpr int64_t mostPieces = 128;
   const AttentionShape& shape = step.shape;
   const int64_t blocks = count * shape.keyHeads;
   const int64_t wanted =
@@ -82,8 +81,8 @@ SinglePieces takePieces(const CudaKernelArgs& args, const PagedStep& step,
       count * shape.heads * (shape.width + 2) * int64_t(sizeof(float));
   const int64_t fitting = (room.leftBytes() - 1024) / bytes;
   SinglePieces pieces{};
-  pieces.count =
-      int(std::max<int64_t>(1, std::min({wanted, fitting, mostPieces})));
+  pieces.count = int(
+      std::max<int64_t>(1, std::min({wanted, fitting, int64_t(mostPieces)})));
   if (pieces.count == 1)
     return pieces;
   const int64_t rows = count * shape.heads * pieces.count;

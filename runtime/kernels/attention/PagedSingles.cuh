@@ -17,10 +17,12 @@
 namespace reciperun::kernels::cuda {
 
 inline constexpr int singleThreads = 128;
+/// The most pieces of a token.
+inline constexpr int mostPieces = 64;
 
-/// The results of up to `count` pieces: the maximum of the scores in units of log 2, the sum
-/// of their powers of 2, and the weighted sum of values, [tokens, heads,
-/// count]. With one piece the kernel writes the output itself.
+/// The results of up to `count` pieces: the maximum of the scores in units of
+/// log 2, the sum of their powers of 2, and the weighted sum of values,
+/// [tokens, heads, count]. With one piece the kernel writes the output itself.
 struct SinglePieces {
   int count;
   float* limits; // [.., 2]
@@ -32,11 +34,11 @@ struct SinglePieces {
 struct PieceRange {
   int first, length, count;
 
-  __device__ PieceRange(const PagedStep& step, int position, int mostPieces) {
-    constexpr int shortest = 128;
+  __device__ PieceRange(const PagedStep& step, int position, int most) {
+    constexpr int shortest = 64;
     first = step.firstSeen(position);
     const int seen = position + 1 - first;
-    length = max(shortest, (seen + mostPieces - 1) / mostPieces);
+    length = max(shortest, (seen + most - 1) / most);
     count = (seen + length - 1) / length;
   }
 };
@@ -259,6 +261,7 @@ template <class T>
 __global__ void mergeSingles(const __grid_constant__ PagedStep step,
                              SingleTokens singles, SinglePieces pieces,
                              T* out) {
+  __shared__ float factors[mostPieces], totals[mostPieces];
   const int token = singles.at(int(blockIdx.y), step.tokens);
   if (token < 0)
     return;
@@ -267,16 +270,27 @@ __global__ void mergeSingles(const __grid_constant__ PagedStep step,
   const float* const limits = pieces.limits + row * pieces.count * 2;
   const int count =
       PieceRange(step, step.tokens.positions[token], pieces.count).count;
+  const int thread = int(threadIdx.x), threads = int(blockDim.x);
+  for (int i = thread; i < count; i += threads)
+    factors[i] = limits[2 * i];
+  __syncthreads();
   float most = nothingSeenYet, total = 0;
   for (int i = 0; i < count; ++i)
-    most = fmaxf(most, limits[2 * i]);
+    most = fmaxf(most, factors[i]);
+  __syncthreads();
+  for (int i = thread; i < count; i += threads) {
+    factors[i] = powerOf2(factors[i] - most);
+    totals[i] = limits[2 * i + 1] * factors[i];
+  }
+  __syncthreads();
   for (int i = 0; i < count; ++i)
-    total += limits[2 * i + 1] * powerOf2(limits[2 * i] - most);
-  for (int d = int(threadIdx.x); d < width; d += int(blockDim.x)) {
+    total += totals[i];
+  const float* const sums = pieces.sums + row * pieces.count * width;
+  for (int d = thread; d < width; d += threads) {
     float sum = 0;
+#pragma unroll 8
     for (int i = 0; i < count; ++i)
-      sum += pieces.sums[(row * pieces.count + i) * width + d] *
-             powerOf2(limits[2 * i] - most);
+      sum += sums[int64_t(i) * width + d] * factors[i];
     out[(int64_t(token) * heads + blockIdx.x) * width + d] =
         rounded<T>(sum / total);
   }
