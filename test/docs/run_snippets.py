@@ -30,14 +30,16 @@ import os
 import pathlib
 import re
 import shutil
+import signal
 import subprocess
 import sys
+import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BLOCK = re.compile(r"^```(\w+)([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 NUMBER = r"[-+]?\d[\d.]*(?:e[-+]?\d+)?"
 SIZE = NUMBER + r" (?:B|KiB|MiB|GiB)"
-LIMIT_SECONDS = 120
+LIMIT_SECONDS = 300
 
 # Depends on the speed, the memory or the clock of the machine: anything of the
 # same form is accepted. The first group of each is what may differ.
@@ -157,6 +159,17 @@ def agrees_in_order(shown, printed, tolerance):
         for text, number in zip(match.groups(), numbers))
 
 
+def end_session(process):
+    """Ends a shell with all programs that it has started, also those of mpirun,
+    which mpirun ends."""
+    os.killpg(process.pid, signal.SIGTERM)
+    time.sleep(5)
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+
+
 class Page:
     def __init__(self, path, folder, tolerance):
         self.tolerance = tolerance
@@ -184,12 +197,19 @@ class Page:
         self.failures.append(f"{self.path.relative_to(ROOT)}:{line}: {message}")
 
     def run(self, command):
-        done = subprocess.run(command, shell=True, cwd=self.place, text=True,
-                              stdin=subprocess.DEVNULL, env=self.environment,
-                              stdout=subprocess.PIPE, timeout=LIMIT_SECONDS,
-                              stderr=subprocess.STDOUT)
-        printed = done.stdout
-        return done.returncode, printed + "\n" * (printed[-1:] not in "\n")
+        process = subprocess.Popen(command, shell=True, cwd=self.place,
+                                   text=True, stdin=subprocess.DEVNULL,
+                                   env=self.environment,
+                                   stdout=subprocess.PIPE,
+                                   stderr=subprocess.STDOUT,
+                                   start_new_session=True)
+        try:
+            printed = process.communicate(timeout=LIMIT_SECONDS)[0]
+        except subprocess.TimeoutExpired:
+            end_session(process)
+            printed = (process.communicate()[0] +
+                       f"(no end after {LIMIT_SECONDS} s)")
+        return process.returncode, printed + "\n" * (printed[-1:] not in "\n")
 
     def console(self, line, text):
         """Runs the commands of a block; returns it with what they print."""
