@@ -172,9 +172,11 @@ Status attentionPagedCudaKernel(const CudaKernelArgs& args) {
     return Status::ok();
   RECIPERUN_TRY(checkAttention(step.shape));
   return withDeviceType(args, in[0].type, [&]<class T>(DeviceType<T>) {
-    writePages<<<unsigned(step.tokens.count), 128, 0, args.context.stream()>>>(
-        step, in[1].as<T>(), in[2].as<T>(), out[1].as<T>(), out[2].as<T>(),
-        out[0].as<T>());
+    constexpr unsigned threads = 512;
+    writePages<<<unsigned(step.tokens.count), threads, 0,
+                 args.context.stream()>>>(step, in[1].as<T>(), in[2].as<T>(),
+                                          out[1].as<T>(), out[2].as<T>(),
+                                          out[0].as<T>());
     RECIPERUN_TRY(device::launchStatus());
     if constexpr (std::is_same_v<T, Bf16>)
       if (step.tokens.count >= PagedDivision::shortestTiled)

@@ -35,7 +35,7 @@ struct PieceRange {
   int first, length, count;
 
   __device__ PieceRange(const PagedStep& step, int position, int most) {
-    constexpr int shortest = 64;
+    constexpr int shortest = 32;
     first = step.firstSeen(position);
     const int seen = position + 1 - first;
     length = max(shortest, (seen + most - 1) / most);

@@ -124,7 +124,8 @@ void launch(const CudaKernelArgs& args, const Rotation& by, int64_t tokens) {
 
 template <class T, int n>
 void launch(const CudaKernelArgs& args, const Rotation& by, int64_t tokens) {
-  if (by.heads >= mostHeads)
+  constexpr int64_t fewTokens = 64; // which would not fill the GPU
+  if (by.heads >= mostHeads && tokens > fewTokens)
     launch<T, n, mostHeads>(args, by, tokens);
   else
     launch<T, n, 1>(args, by, tokens);
