@@ -19,6 +19,9 @@ constexpr std::string_view resumes =
 constexpr std::string_view isCompiled =
     "the settings of a plan are fixed: `recipec run FILE --set PATH=VALUE` "
     "compiles the recipe with others";
+constexpr std::string_view isMpirun =
+    "mpirun starts the ranks, as many as the plan has: write `mpirun -np N` "
+    "before `reciperun`";
 constexpr std::string_view downloads =
     "nothing is downloaded: `huggingface-cli download NAME --local-dir DIR` "
     "gets a model of the Hugging Face Hub";
@@ -65,7 +68,11 @@ constexpr ForeignOption foreignOptions[] = {
      resumes},
     {"train", "--set --config --lr --steps --max-steps --epochs --batch-size",
      isCompiled},
-    {"eval", "--set", isCompiled},
+    {"train eval",
+     "--nproc-per-node --nproc --np -np -n --gpus --num-gpus --nnodes",
+     isMpirun},
+    {"eval", "--set --batch-size --micro-batch-size --config --max-length",
+     isCompiled},
     {"eval", "--ckpt --load --model --weights", "--checkpoint"},
 
     {answering, "--model --model-path --model-dir -m", isFirst},
@@ -107,7 +114,7 @@ constexpr ForeignOption foreignOptions[] = {
      "a `--temperature` above 0 draws tokens: leave it out"},
     {prompting, "--greedy", "that is `--temperature=0`, the default"},
     {prompting,
-     "--num-beams --beam-width --use-beam-search --best-of "
+     "--num-beams --beam-width --use-beam-search --best-of --n "
      "--num-return-sequences",
      "there is no beam search: a prompt has one answer; give it again with "
      "another `--seed` for another one"},
@@ -247,7 +254,7 @@ constexpr PlanSetting planSettings[] = {
      "--max-model-len --max-seq-len --max-sequence-length --ctx-size "
      "--context-length --n-ctx --ctx -c"},
     {"'precision.compute=\"bf16\"'", "--dtype --torch-dtype --precision"},
-    {"'serve.weights=\"int4\"'",
+    {"'serve.weights=\"FORMAT\"'",
      "--quantization --quantize --weights --load-in-4bit --load-in-8bit -q"},
 };
 
@@ -361,6 +368,9 @@ std::string adviseCommand(const std::string& word) {
   if (word.find(".recipe") != word.npos)
     return "a recipe is compiled and carried out with `recipec run " + word +
            "`";
+  if (word.find('/') != word.npos)
+    return "a command comes first: `reciperun chat " + word +
+           "`, or another of `reciperun --help`";
   return {};
 }
 
