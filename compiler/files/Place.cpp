@@ -2,10 +2,10 @@
 
 #include "compiler/files/Place.h"
 
+#include "runtime/checkpoint/HubName.h"
 #include "runtime/plan/Paths.h"
 
 #include <algorithm>
-#include <cctype>
 #include <cstdlib>
 #include <filesystem>
 #include <system_error>
@@ -119,33 +119,22 @@ void tellHome(diag::Builder& builder, const Place& place) {
                (fs::exists(whole, code) ? "" : ", which does not exist yet"));
 }
 
-/// Whether the path looks like `organisation/model`, a name on the Hugging Face
-/// Hub, and no folder `organisation` exists.
+/// Whether the path looks like a name on the Hugging Face Hub. Only models have
+/// names of a single word there.
 bool isHubName(const Place& place) {
-  const std::string& name = place.written;
-  size_t slash = name.find('/');
-  bool isPlain = std::all_of(name.begin(), name.end(), [](unsigned char c) {
-    return std::isalnum(c) || c == '-' || c == '_' || c == '.' || c == '/';
-  });
-  // Names without an organisation are those of the oldest models.
-  if (isPlain && slash == name.npos && name.find('.') == name.npos)
-    return place.setting == "tokenizer" || place.setting == "weights";
-  if (!isPlain || slash == name.npos || slash == 0 ||
-      slash + 1 == name.size() || name.find('/', slash + 1) != name.npos ||
-      name.starts_with(".") || name.ends_with(".json"))
-    return false;
-  std::error_code code;
-  return !fs::exists(fs::path(place.resolved).parent_path(), code);
+  const bool isModel =
+      place.setting == "tokenizer" || place.setting == "weights";
+  return (isModel || place.written.find('/') != std::string::npos) &&
+         reciperun::checkpoint::isHubName(place.written, place.resolved);
 }
 
 /// Adds a help with a download command to the path in the recipe, so that the
 /// recipe need not change.
 void tellHub(diag::Builder& builder, const Place& place) {
   bool isTokenizer = place.setting == "tokenizer";
-  std::string target = absolute(place.resolved);
-  std::string get = "huggingface-cli download " + place.written +
-                    (isTokenizer ? " tokenizer.json" : "") + " --local-dir " +
-                    target;
+  std::string get = reciperun::checkpoint::downloadCommand(
+      place.written, absolute(place.resolved),
+      isTokenizer ? tokenizerName : "");
   builder.help("`" + place.setting + "` is a " +
                (isTokenizer ? "file `tokenizer.json`" : "folder") +
                " on this machine, and nothing is downloaded: get a model of "

@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <cctype>
 #include <new>
 #include <string>
 #include <vector>
@@ -175,6 +176,56 @@ char byteBefore(std::string_view text, size_t at) {
   return at > 0 ? text[at - 1] : '\0';
 }
 
+/// Whether the byte at `at` lies in a string.
+bool isInString(std::string_view text, size_t at) {
+  bool isString = false;
+  for (size_t i = 0; i < at; ++i)
+    if (text[i] == '\\' && isString)
+      ++i;
+    else if (text[i] == '"')
+      isString = !isString;
+  return isString;
+}
+
+bool isWordByte(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '$' ||
+         c == '-' || c == '.';
+}
+
+/// The longest word without quotation marks that a message quotes.
+constexpr size_t longestWord = 40;
+
+/// The word without quotation marks that the byte at `at` belongs to, a name or
+/// a text of YAML or JavaScript, as a part of `text`. Empty when there is none,
+/// and where the word is the first of the text, which is then no JSON at all.
+std::string_view bareWord(std::string_view text, size_t at) {
+  size_t begin = at, end = at;
+  while (begin > 0 && isWordByte(text[begin - 1]))
+    --begin;
+  while (end < text.size() && isWordByte(text[end]))
+    ++end;
+  const char before = byteBefore(text, begin);
+  const bool isValue =
+      before == '{' || before == '[' || before == ':' || before == ',';
+  const bool isWord = isValue && begin < end && end - begin <= longestWord &&
+                      std::isalpha(static_cast<unsigned char>(text[begin])) &&
+                      !isInString(text, begin);
+  return isWord ? text.substr(begin, end - begin) : std::string_view();
+}
+
+/// Describes a word without quotation marks. In an object a name follows `{` or
+/// a comma.
+std::string describeWord(std::string_view text, std::string_view word) {
+  const size_t begin = size_t(word.data() - text.data());
+  const std::string_view rest = text.substr(begin + word.size());
+  const size_t next = rest.find_first_not_of(" \t\r\n");
+  const bool isName = byteBefore(text, begin) == '{' ||
+                      (next != rest.npos && rest[next] == ':');
+  const std::string name(word);
+  return std::string(isName ? "a name" : "a text") +
+         " stands in quotation marks: `\"" + name + "\"`, not `" + name + "`";
+}
+
 /// Describes the invalid bytes at `at`; empty when no known mistake matches.
 std::string describeBytes(std::string_view text, size_t at) {
   std::string_view rest = text.substr(at);
@@ -183,6 +234,10 @@ std::string describeBytes(std::string_view text, size_t at) {
       return each.what;
   if ((rest[0] == '}' || rest[0] == ']') && byteBefore(text, at) == ',')
     return "a comma stands before `" + std::string(1, rest[0]) + "`";
+  const bool isPrinted = rest[0] > 0x20 && rest[0] < 0x7f;
+  if (isPrinted && at > 0 && text[at - 1] == '\\' && isInString(text, at))
+    return "JSON has no escape `\\" + std::string(1, rest[0]) +
+           "`; a backslash is written `\\\\`";
   if (isInUtf8Sequence(text, at))
     return "the bytes here are not UTF-8";
   if (static_cast<unsigned char>(rest[0]) < 0x20)
@@ -216,6 +271,16 @@ std::string_view numberBefore(std::string_view text, size_t at) {
   return text.substr(begin, end - begin);
 }
 
+/// The bracket that a list or an object of several lines begins with; empty
+/// when the line has anything else.
+std::string_view loneBracket(std::string_view line) {
+  const size_t first = line.find_first_not_of(" \t\r\n");
+  const bool isLone = first != line.npos &&
+                      first == line.find_last_not_of(" \t\r\n") &&
+                      (line[first] == '[' || line[first] == '{');
+  return isLone ? line.substr(first, 1) : std::string_view();
+}
+
 /// Why parsing stopped at `at`.
 std::string describe(std::string_view text, size_t at, const Fault& fault,
                      std::string_view noun) {
@@ -225,6 +290,11 @@ std::string describe(std::string_view text, size_t at, const Fault& fault,
   if (fault.isOutOfRange)
     return "the number `" + std::string(numberBefore(text, at)) +
            "` is out of range";
+  if (at >= text.size() && noun == "line")
+    if (const std::string_view lone = loneBracket(text); !lone.empty())
+      return "the line has nothing but `" + std::string(lone) +
+             "`, and a line holds a whole value: `jq -c " +
+             (lone == "[" ? "'.[]'" : ".") + " FILE` writes the file so";
   if (at >= text.size())
     return subject + " ends inside a value";
   std::string what = describeBytes(text, at);
@@ -277,6 +347,11 @@ Expected<Json> parse(std::string_view text, const JsonRules& rules) {
   const size_t taken = builder.fault.what.empty() ? builder.fault.taken
                                                   : size_t(read - text.data());
   const size_t at = taken == 0 ? 0 : taken - 1;
+  const bool isOwn = !builder.fault.what.empty() || builder.fault.isOutOfRange;
+  const std::string_view word =
+      isOwn || at >= text.size() ? std::string_view() : bareWord(text, at);
+  if (!word.empty() && describeBytes(text, at).empty())
+    return failure(size_t(word.data() - text.data()), describeWord(text, word));
   return failure(std::min(at, text.size()),
                  describe(text, at, builder.fault, rules.noun));
 }

@@ -9,14 +9,18 @@
 #define RECIPERUN_CHECKPOINT_CONVERT_H
 
 #include "runtime/base/Status.h"
+#include "runtime/checkpoint/ExportDirectory.h"
 
 #include <filesystem>
 #include <functional>
 
 namespace reciperun::checkpoint {
 
-/// Called before each piece; a failure cancels the conversion.
-using GoesOn = std::function<Status()>;
+struct ConvertOptions {
+  /// Called before each piece; a failure cancels the conversion.
+  std::function<Status()> goesOn = {};
+  Existing existing = Existing::replace;
+};
 
 enum class Form { checkpoint, huggingFace, adapter };
 
@@ -24,11 +28,16 @@ enum class Form { checkpoint, huggingFace, adapter };
 /// Hugging Face directory.
 Expected<Form> formOf(const std::filesystem::path& path);
 
+/// Checks that writing `target` leaves `source` as it is: neither is the other
+/// or lies in it, and no file of `source` is a link into `target`.
+Status checkApart(const std::filesystem::path& source,
+                  const std::filesystem::path& target);
+
 /// Writes a checkpoint's weights, in the compute type of its run, as a Hugging
 /// Face directory. An adapter is merged, and also written to `adapter/`.
 Status checkpointToHuggingFace(const std::filesystem::path& checkpoint,
                                const std::filesystem::path& directory,
-                               const GoesOn& goesOn = {});
+                               const ConvertOptions& options = {});
 
 /// Whether a checkpoint is of a run that trained an adapter.
 Expected<bool> hasAdapter(const std::filesystem::path& checkpoint);
@@ -36,14 +45,14 @@ Expected<bool> hasAdapter(const std::filesystem::path& checkpoint);
 /// Writes the adapter of a checkpoint in peft's layout.
 Status checkpointToAdapter(const std::filesystem::path& checkpoint,
                            const std::filesystem::path& directory,
-                           const GoesOn& goesOn = {});
+                           const ConvertOptions& options = {});
 
 /// Writes the weights of a Hugging Face directory, in their stored types, as a
 /// checkpoint that runs can start from (`weights`). Its parameters have the
 /// names of the directory; it has no moments.
 Status huggingFaceToCheckpoint(const std::filesystem::path& directory,
                                const std::filesystem::path& checkpoint,
-                               const GoesOn& goesOn = {});
+                               const ConvertOptions& options = {});
 
 } // namespace reciperun::checkpoint
 

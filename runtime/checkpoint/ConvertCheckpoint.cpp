@@ -91,7 +91,7 @@ Status checkNames(const plan::Plan& plan) {
 
 Status checkpointToHuggingFace(const fs::path& checkpoint,
                                const fs::path& directory,
-                               const GoesOn& goesOn) {
+                               const ConvertOptions& options) {
   Expected<StateReader> reader = StateReader::open(checkpoint);
   RECIPERUN_TRY(reader);
   std::string place = "`" + checkpoint.string() + "`";
@@ -102,7 +102,9 @@ Status checkpointToHuggingFace(const fs::path& checkpoint,
                                  "which makes a Hugging Face directory");
   CheckpointParameters access(*reader, plan);
   comm::LocalCommunicator alone;
-  return exportHuggingFace(plan, access, alone, directory, {.goesOn = goesOn});
+  return exportHuggingFace(
+      plan, access, alone, directory,
+      {.goesOn = options.goesOn, .existing = options.existing});
 }
 
 Expected<bool> hasAdapter(const fs::path& checkpoint) {
@@ -113,14 +115,17 @@ Expected<bool> hasAdapter(const fs::path& checkpoint) {
 }
 
 Status checkpointToAdapter(const fs::path& checkpoint,
-                           const fs::path& directory, const GoesOn& goesOn) {
+                           const fs::path& directory,
+                           const ConvertOptions& options) {
   Expected<StateReader> reader = StateReader::open(checkpoint);
   RECIPERUN_TRY(reader);
   plan::Plan plan = planOf(*reader);
   RECIPERUN_TRY(checkNames(plan).withContext("`" + checkpoint.string() + "`"));
   CheckpointParameters access(*reader, plan);
   comm::LocalCommunicator alone;
-  return exportAdapter(plan, access, alone, directory, {.goesOn = goesOn});
+  return exportAdapter(
+      plan, access, alone, directory,
+      {.goesOn = options.goesOn, .existing = options.existing});
 }
 
 } // namespace reciperun::checkpoint

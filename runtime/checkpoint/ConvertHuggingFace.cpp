@@ -5,8 +5,10 @@
 #include "runtime/checkpoint/Convert.h"
 
 #include "runtime/checkpoint/ExportDirectory.h"
+#include "runtime/checkpoint/Files.h"
 #include "runtime/checkpoint/FiniteCheck.h"
 #include "runtime/checkpoint/FolderKind.h"
+#include "runtime/checkpoint/HubName.h"
 #include "runtime/checkpoint/HuggingFaceCheck.h"
 #include "runtime/checkpoint/Manifest.h"
 #include "runtime/checkpoint/ModelConfig.h"
@@ -76,8 +78,8 @@ void setTypes(Manifest& manifest) {
 
 class Conversion {
 public:
-  Conversion(ModelFiles model, const GoesOn& goesOn)
-      : model(std::move(model)), goesOn(goesOn) {}
+  Conversion(ModelFiles model, const ConvertOptions& options)
+      : model(std::move(model)), options(options) {}
 
   Status describe();
   Status write(const fs::path& folder);
@@ -88,7 +90,7 @@ private:
   Status stream(SafetensorsWriter& writer, const ModelFiles::Place& place);
 
   ModelFiles model;
-  const GoesOn& goesOn;
+  const ConvertOptions& options;
   Manifest manifest;
   std::vector<TensorSpec> specs;
   HeaderNotes notes;
@@ -180,7 +182,7 @@ Status Conversion::stream(SafetensorsWriter& writer,
   for (int64_t done = 0; done < bytes; done += pieceBytes) {
     auto next =
         std::span(piece).first(size_t(std::min(pieceBytes, bytes - done)));
-    RECIPERUN_TRY(goesOn ? goesOn() : Status::ok());
+    RECIPERUN_TRY(options.goesOn ? options.goesOn() : Status::ok());
     RECIPERUN_TRY(place.file->read(*place.tensor, done, next));
     finite.look(type, next, done / byteSize(type));
     RECIPERUN_TRY(writer.append(next));
@@ -205,6 +207,19 @@ Status Conversion::write(const fs::path& folder) {
   return writeTextFile(folder / manifestName, toJson(manifest));
 }
 
+/// Whether a path, with links resolved, lies in a folder. The path need not
+/// exist.
+bool isBelow(const fs::path& path, const fs::path& folder) {
+  std::error_code code;
+  fs::path above = fs::weakly_canonical(fs::absolute(path, code), code);
+  while (above.has_relative_path()) {
+    above = above.parent_path();
+    if (fs::equivalent(above, folder, code))
+      return true;
+  }
+  return false;
+}
+
 } // namespace
 
 Expected<Form> formOf(const fs::path& path) {
@@ -215,6 +230,8 @@ Expected<Form> formOf(const fs::path& path) {
     if (fs::exists(path / name, code))
       return Form::huggingFace;
   const Folder folder = lookAt(path);
+  if (folder.kind == FolderKind::missing)
+    return Status::error(describeMissingModel(path));
   std::string message = describe(path, folder);
   if (folder.kind == FolderKind::adapter)
     message += ": convert the model that the export wrote beside it";
@@ -222,21 +239,46 @@ Expected<Form> formOf(const fs::path& path) {
     message += ", which has no `model.safetensors` and no index of such files";
   else if (!folder.newest.empty())
     message += ": convert that";
-  else if (folder.kind != FolderKind::missing)
+  else if (folder.kind == FolderKind::run)
+    message += ": " + howToSave();
+  else
     message += ": name a checkpoint, which has a `manifest.json`, or a Hugging "
                "Face directory, which has a `model.safetensors` or its index";
   return Status::error(message);
 }
 
+Status checkApart(const fs::path& source, const fs::path& target) {
+  const std::string to = "`" + target.string() + "`",
+                    from = "`" + source.string() + "`";
+  const std::string remedy = "; name another folder to write to";
+  std::error_code code;
+  if (fs::equivalent(source, target, code))
+    return Status::error("the target " + to + " is the source itself" + remedy);
+  if (isBelow(target, source))
+    return Status::error("the target " + to + " lies in the source " + from +
+                         remedy);
+  if (isBelow(source, target))
+    return Status::error("the source " + from + " lies in the target " + to +
+                         remedy);
+  Expected<std::vector<fs::path>> entries = entriesOf(source);
+  RECIPERUN_TRY(entries);
+  for (const fs::path& entry : *entries)
+    if (isBelow(entry, target))
+      return Status::error("`" + entry.string() +
+                           "` of the source is a link into the target " + to +
+                           remedy);
+  return Status::ok();
+}
+
 Status huggingFaceToCheckpoint(const fs::path& directory,
                                const fs::path& checkpoint,
-                               const GoesOn& goesOn) {
+                               const ConvertOptions& options) {
   Expected<ModelFiles> model = ModelFiles::open(directory);
   RECIPERUN_TRY(model);
-  Conversion conversion(*std::move(model), goesOn);
+  Conversion conversion(*std::move(model), options);
   RECIPERUN_TRY(conversion.describe());
-  Expected<ExportDirectory> output =
-      ExportDirectory::create(checkpoint, Contents::checkpoint);
+  Expected<ExportDirectory> output = ExportDirectory::create(
+      checkpoint, Contents::checkpoint, options.existing);
   RECIPERUN_TRY(output);
   RECIPERUN_TRY(conversion.write(output->path()));
   return output->commit();

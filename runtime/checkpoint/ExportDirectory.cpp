@@ -106,8 +106,10 @@ void removeLeftovers(const fs::path& place) {
     fs::remove_all(leftover, code); // a leftover does no harm
 }
 
-/// Checks that the path is absent, an empty folder or an earlier export.
-Status checkReplaceable(const fs::path& place, Contents contents) {
+/// Checks that the path is absent, an empty folder, or an earlier export that
+/// may be replaced.
+Status checkReplaceable(const fs::path& place, Contents contents,
+                        Existing existing) {
   std::error_code code;
   fs::file_status found = fs::status(place, code);
   if (found.type() == fs::file_type::not_found)
@@ -117,14 +119,32 @@ Status checkReplaceable(const fs::path& place, Contents contents) {
   fs::directory_iterator entries(place, code);
   if (code)
     return systemError("read", place, code.value());
-  for (const fs::directory_entry& entry : entries)
+  bool isEmpty = true;
+  for (const fs::directory_entry& entry : entries) {
+    isEmpty = false;
     if (std::string name = entry.path().filename().string();
         !isOf(contents, name))
       return Status::error("an export to `" + place.string() +
                            "` would delete its `" + name +
                            "`; choose another folder or move "
                            "that file");
-  return Status::ok();
+  }
+  if (isEmpty || existing == Existing::replace)
+    return Status::ok();
+  return Status::error(
+      "`" + place.string() + "` already holds a " +
+      (fs::exists(place / manifestName, code) ? "checkpoint" : "model") +
+      "; choose another folder, or replace it by `--force`");
+}
+
+/// The folders above a path that do not exist, innermost first.
+std::vector<fs::path> missingParents(const fs::path& place) {
+  std::vector<fs::path> missing;
+  std::error_code code;
+  for (fs::path above = place.parent_path();
+       !above.empty() && !fs::exists(above, code); above = above.parent_path())
+    missing.push_back(above);
+  return missing;
 }
 
 } // namespace
@@ -136,43 +156,53 @@ Status checkWritable(const fs::path& directory) {
 }
 
 Expected<ExportDirectory> ExportDirectory::create(const fs::path& directory,
-                                                  Contents contents) {
+                                                  Contents contents,
+                                                  Existing existing) {
   Expected<fs::path> found = placeOf(directory);
   RECIPERUN_TRY(found);
   const fs::path& place = *found;
-  RECIPERUN_TRY(checkReplaceable(place, contents));
+  RECIPERUN_TRY(checkReplaceable(place, contents, existing));
   removeLeftovers(place);
+  ExportDirectory made;
+  made.contents = contents;
+  made.existing = existing;
+  made.target = place;
+  made.parents = missingParents(place);
+  made.staging = place;
+  made.staging += stagingInfix() + std::to_string(getpid());
   std::error_code code;
   fs::create_directories(place.parent_path(), code);
   if (code)
     return systemError("make", place.parent_path(), code.value());
-  fs::path staging = place;
-  staging += stagingInfix() + std::to_string(getpid());
-  fs::create_directory(staging, code);
+  fs::create_directory(made.staging, code);
   if (code)
-    return systemError("make", staging, code.value());
-  ExportDirectory made;
-  made.contents = contents;
-  made.target = place;
-  made.staging = staging;
+    return systemError("make", made.staging, code.value());
   return made;
 }
 
 ExportDirectory::ExportDirectory(ExportDirectory&& other) noexcept
-    : contents(other.contents), target(std::move(other.target)),
+    : contents(other.contents), existing(other.existing),
+      parents(std::move(other.parents)), target(std::move(other.target)),
       staging(std::move(other.staging)) {
   other.staging.clear();
 }
 
 ExportDirectory::~ExportDirectory() {
-  std::error_code code;
   if (!staging.empty())
-    fs::remove_all(staging, code);
+    removeStaging();
+}
+
+void ExportDirectory::removeStaging() {
+  std::error_code code;
+  fs::remove_all(staging, code);
+  // A parent that another process has written to is not empty, and stays.
+  for (const fs::path& parent : parents)
+    fs::remove(parent, code);
 }
 
 Status ExportDirectory::commit() {
   // The target may have changed since the export began.
-  RECIPERUN_TRY(checkReplaceable(target, contents));
+  RECIPERUN_TRY(checkReplaceable(target, contents, existing));
   RECIPERUN_TRY(putInPlace(staging, target));
   staging.clear();
   return Status::ok();

@@ -7,6 +7,7 @@
 #include "runtime/base/Status.h"
 
 #include <filesystem>
+#include <vector>
 
 namespace reciperun::checkpoint {
 
@@ -16,6 +17,9 @@ enum class Contents {
   checkpoint, // see Manifest.h
 };
 
+/// Whether an earlier export at the directory may be replaced.
+enum class Existing { replace, refuse };
+
 /// Checks that an export to `directory` can succeed: its parent can be created
 /// and written to, and the export would not destroy other files. It may replace
 /// an earlier export, but not a folder with other files. Called before
@@ -23,13 +27,14 @@ enum class Contents {
 Status checkWritable(const std::filesystem::path& directory);
 
 /// A staging directory, `DIRECTORY.tmp-HOST-PID`. It is removed unless
-/// committed. Leftovers of killed processes are removed by the next export to
-/// the same directory on that host.
+/// committed, and so are the parent folders that it needed. Leftovers of killed
+/// processes are removed by the next export to the same directory on that host.
 class ExportDirectory {
 public:
   static Expected<ExportDirectory>
   create(const std::filesystem::path& directory,
-         Contents contents = Contents::model);
+         Contents contents = Contents::model,
+         Existing existing = Existing::replace);
   ExportDirectory(ExportDirectory&& other) noexcept;
   ExportDirectory& operator=(ExportDirectory&&) = delete;
   ~ExportDirectory();
@@ -43,7 +48,11 @@ public:
 private:
   ExportDirectory() = default;
 
+  void removeStaging();
+
   Contents contents = Contents::model;
+  Existing existing = Existing::replace;
+  std::vector<std::filesystem::path> parents; // made for it, innermost first
   std::filesystem::path target;
   std::filesystem::path staging; // empty when there is nothing to remove
 };

@@ -67,6 +67,17 @@ fs::path newestIn(const fs::path& folder) {
   return newest;
 }
 
+/// What a file is part of: " of the model in `models/a`". Empty for any other
+/// file.
+std::string ownerOf(const fs::path& file) {
+  const fs::path parent = file.parent_path();
+  const FolderKind kind = lookAt(parent).kind;
+  const std::string name = "in `" + parent.string() + "`";
+  return kind == FolderKind::checkpoint ? " of the checkpoint " + name
+         : kind == FolderKind::model    ? " of the model " + name
+                                        : "";
+}
+
 } // namespace
 
 Folder lookAt(const fs::path& path) {
@@ -100,7 +111,7 @@ std::string describe(const fs::path& path, const Folder& folder) {
   case FolderKind::missing:
     return "there is no " + name;
   case FolderKind::file:
-    return name + " is a file";
+    return name + " is a file" + ownerOf(path);
   case FolderKind::checkpoint:
     return name + " is a checkpoint";
   case FolderKind::checkpoints:
@@ -117,6 +128,12 @@ std::string describe(const fs::path& path, const Folder& folder) {
     return name + " is a folder without checkpoints and without a model";
   }
   return name;
+}
+
+std::string howToSave() {
+  return "wait for the first one, or run the recipe again with `--set "
+         "'checkpoint.every=N steps'`, or with `--set 'export.hf=\"DIR\"'` to "
+         "write the trained model to DIR";
 }
 
 } // namespace reciperun::checkpoint

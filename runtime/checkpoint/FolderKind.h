@@ -36,6 +36,10 @@ Folder lookAt(const std::filesystem::path& path);
 /// `runs/a/checkpoints/step-00000002`".
 std::string describe(const std::filesystem::path& path, const Folder& folder);
 
+/// How a run comes to have a checkpoint, for the message about one that has
+/// none: "wait for ...".
+std::string howToSave();
+
 } // namespace reciperun::checkpoint
 
 #endif // RECIPERUN_CHECKPOINT_FOLDERKIND_H

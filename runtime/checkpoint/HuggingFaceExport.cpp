@@ -207,7 +207,8 @@ Status Exporter::onRoot(Status (Exporter::*step)() const) {
 Status Exporter::open(const fs::path& directory) {
   Status opened;
   if (isRoot()) {
-    auto made = ExportDirectory::create(directory);
+    auto made =
+        ExportDirectory::create(directory, Contents::model, options.existing);
     opened = made.status();
     if (made)
       output.emplace(*std::move(made));

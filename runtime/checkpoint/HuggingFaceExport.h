@@ -18,6 +18,7 @@ struct ExportOptions {
   int64_t maxFileBytes = int64_t(5'000'000'000);
   /// Called on rank 0 before each piece; a failure cancels the export.
   std::function<Status()> goesOn = {};
+  Existing existing = Existing::replace;
 };
 
 /// Writes config.json, generation_config.json, the weights in the compute type,

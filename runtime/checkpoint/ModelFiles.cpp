@@ -4,6 +4,7 @@
 
 #include "runtime/base/ParseJson.h"
 #include "runtime/checkpoint/FolderKind.h"
+#include "runtime/checkpoint/HubName.h"
 
 #include <nlohmann/json.hpp>
 
@@ -66,6 +67,8 @@ Status checkIndexed(const SafetensorsFile& file,
 Status noSafetensors(const std::filesystem::path& directory) {
   std::error_code code;
   const Folder folder = lookAt(directory);
+  if (folder.kind == FolderKind::missing)
+    return Status::error(describeMissingModel(directory));
   if (folder.kind != FolderKind::model && folder.kind != FolderKind::other)
     return Status::error(describe(directory, folder));
   std::string message = "`" + directory.string() + "` holds neither `" +

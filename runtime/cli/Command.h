@@ -110,6 +110,11 @@ struct Program {
   std::function<std::string()> version = {};
   /// The remedy for an option that the command lacks; empty when none is known.
   std::function<std::string(const Command&, const UnknownOption&)> advise = {};
+  /// The remedy for a value that an option does not take; empty when none is
+  /// known.
+  std::function<std::string(const Command&, const Option&,
+                            const std::string& value)>
+      adviseValue = {};
   /// The remedy for a word that is no command; empty when none is known.
   std::function<std::string(const std::string& word)> adviseCommand = {};
   /// Why a command cannot take an operand; nullopt when it can.

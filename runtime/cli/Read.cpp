@@ -12,6 +12,8 @@
 #include "runtime/cli/Split.h"
 
 #include <algorithm>
+#include <filesystem>
+#include <system_error>
 
 namespace reciperun::cli {
 namespace {
@@ -38,6 +40,24 @@ const std::vector<Command>& commandsAt(const Program& program,
   return split.command ? split.command->subcommands : program.commands;
 }
 
+/// The remedy for a word that is no subcommand. For a path, `bench DIR`, it
+/// names the whole call: `bench serve DIR`.
+std::string missingSubcommand(const Split& split) {
+  const Command& first = split.command->subcommands.front();
+  const std::string& word = *split.unknown;
+  const std::vector<std::string> names = namesOf(split.command->subcommands);
+  std::error_code code;
+  const bool isPath =
+      word.find('/') != word.npos || std::filesystem::exists(word, code);
+  if (isPath)
+    return "a command comes first, " + quotedList(names, "or") + ": `" +
+           split.path + " " + first.name + " " + word + "`";
+  if (names.size() == 1)
+    return "its one command is `" + split.path + " " + first.name + " " +
+           first.synopsis + "`";
+  return "its commands are " + quotedList(names, "and");
+}
+
 UsageError unknownCommand(const Program& program, const Split& split) {
   const std::string& name = *split.unknown;
   const std::string message =
@@ -51,8 +71,10 @@ UsageError unknownCommand(const Program& program, const Split& split) {
   if (!split.command && program.adviseCommand)
     if (std::string help = program.adviseCommand(name); !help.empty())
       return {message, std::move(help)};
-  const auto near = nearest(name, namesOf(commandsAt(program, split)));
-  return {message, near ? "did you mean `" + *near + "`?" : ""};
+  const std::vector<std::string> names = namesOf(commandsAt(program, split));
+  if (const auto near = nearest(name, names))
+    return {message, "did you mean `" + *near + "`?"};
+  return {message, split.command ? missingSubcommand(split) : ""};
 }
 
 /// The commands that have the option.
@@ -105,8 +127,10 @@ UsageError unknownOption(const Program& program, const Split& split) {
       longer.push_back(each);
   if (!longer.empty())
     return {message, "did you mean " + quotedList(longer, "or") + "?"};
-  const auto near = nearest(name, names);
-  return {message, near ? "did you mean `" + *near + "`?" : ""};
+  if (const auto near = nearest(name, names))
+    return {message, "did you mean `" + *near + "`?"};
+  return {message,
+          split.command ? "" : "a command comes first; " + seeHelp(split.path)};
 }
 
 UsageError unknownArgument(const Program& program, const Split& split) {
@@ -129,7 +153,8 @@ UsageError needsValue(const Option& option) {
           "write `" + option.name + "=" + option.valueName + "`"};
 }
 
-Check storeOption(const std::vector<Item>& items, size_t at) {
+Check storeOption(const Program& program, const Command& command,
+                  const std::vector<Item>& items, size_t at) {
   const auto& [option, value] = items[at];
   const bool isAgain = std::any_of(
       items.begin(), items.begin() + ptrdiff_t(at),
@@ -141,7 +166,12 @@ Check storeOption(const std::vector<Item>& items, size_t at) {
   if (takesValue(*option) && value.empty() && !option->takesEmpty)
     return needsValue(*option);
   const bool hasNext = at + 1 < items.size() && !items[at + 1].option;
-  return option->store({value, hasNext ? items[at + 1].text : ""});
+  Check error = option->store({value, hasNext ? items[at + 1].text : ""});
+  if (error && program.adviseValue)
+    if (std::string help = program.adviseValue(command, *option, value);
+        !help.empty())
+      error->help = std::move(help);
+  return error;
 }
 
 Check storeOperands(const Program& program, const Split& split) {
@@ -178,7 +208,7 @@ Check storeOperands(const Program& program, const Split& split) {
 Check store(const Program& program, const Split& split) {
   for (size_t at = 0; at < split.items.size(); ++at)
     if (split.items[at].option)
-      if (Check error = storeOption(split.items, at))
+      if (Check error = storeOption(program, *split.command, split.items, at))
         return error;
   if (Check error = storeOperands(program, split))
     return error;

@@ -73,6 +73,9 @@ Expected<fs::path> folderOf(const fs::path& path) {
     if (!steps->empty())
       return folder;
   }
+  if (looked.kind == FolderKind::run)
+    return Status::error(checkpoint::describe(path, looked) + ": " +
+                         checkpoint::howToSave());
   if (looked.kind != FolderKind::other)
     return Status::error(checkpoint::describe(path, looked) +
                          ": name the folder of a run or of its checkpoints");

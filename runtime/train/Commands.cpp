@@ -5,15 +5,14 @@
 
 #include "runtime/cli/Help.h"
 #include "runtime/cli/Read.h"
-#include "runtime/cli/Spelling.h"
 #include "runtime/exec/Devices.h"
 #include "runtime/plan/Plan.h"
 #include "runtime/serve/bench/BenchCommand.h"
 #include "runtime/serve/commands/ChatCommand.h"
 #include "runtime/serve/commands/GenerateCommand.h"
 #include "runtime/train/Exceptions.h"
+#include "runtime/train/ForeignUsage.h"
 
-#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -32,133 +31,6 @@ std::string versionText() {
          "\n";
 }
 
-/// An option that other programs have, and what to do here.
-struct ForeignOption {
-  std::string_view command, option, help;
-};
-
-constexpr std::string_view resumes =
-    "the recipe says what a run goes on from: `recipec run FILE --set "
-    "'checkpoint.resume=\"PATH\"'`";
-constexpr std::string_view isCompiled =
-    "the settings of a plan are fixed: `recipec run FILE --set PATH=VALUE` "
-    "compiles the recipe with others";
-
-constexpr ForeignOption foreignOptions[] = {
-    {"train", "--resume", resumes},
-    {"train", "--resume-from-checkpoint", resumes},
-    {"train", "--resume_from_checkpoint", resumes},
-    {"train", "--checkpoint", resumes},
-    {"train", "--ckpt", resumes},
-    {"train", "--load", resumes},
-    {"train", "--set", isCompiled},
-    {"train", "--config", isCompiled},
-    {"train", "--lr", isCompiled},
-    {"train", "--steps", isCompiled},
-    {"train", "--max-steps", isCompiled},
-    {"train", "--epochs", isCompiled},
-    {"train", "--batch-size", isCompiled},
-    {"eval", "--set", isCompiled},
-    {"eval", "--ckpt", "that is `--checkpoint` here"},
-    {"eval", "--load", "that is `--checkpoint` here"},
-    {"eval", "--model", "that is `--checkpoint` here"},
-    {"eval", "--weights", "that is `--checkpoint` here"},
-    {"generate", "--max-length", "that is `--max-tokens` here"},
-    {"generate", "--max-new-tokens", "that is `--max-tokens` here"},
-    {"generate", "--max_new_tokens", "that is `--max-tokens` here"},
-    {"generate", "--input", "that is `--prompt` here"},
-    {"generate", "--model", "the model's folder is the first argument"},
-    {"generate", "--checkpoint",
-     "name the folder of an exported model as the first argument; `reciperun "
-     "convert CHECKPOINT DIR` writes one"},
-    {"chat", "--prompt", "messages come from the terminal, or through a pipe"},
-    {"chat", "--max-length", "that is `--max-tokens` here"},
-    {"chat", "--max-new-tokens", "that is `--max-tokens` here"},
-    {"chat", "--model", "the model's folder is the first argument"},
-    {"chat", "--system-prompt", "that is `--system` here"},
-    {"convert", "--format", "that is `--to` here"},
-    {"convert", "--output", "the target is the second argument"},
-    {"prune", "--keep-best", "that is `--keep-top` here"},
-};
-
-std::string advise(const cli::Command& command,
-                   const cli::UnknownOption& option) {
-  std::string name = option.name;
-  std::replace(name.begin(), name.end(), '_', '-');
-  for (const ForeignOption& each : foreignOptions)
-    if (each.command == command.name &&
-        (each.option == option.name || each.option == name))
-      return std::string(each.help);
-  std::vector<std::string> own;
-  for (const cli::Option& each : command.options)
-    own.push_back(each.name);
-  // What `train` lacks, if it is no slip, is a setting of the recipe.
-  const bool isSetting = command.name == "train" && name.starts_with("--") &&
-                         !cli::nearest(name, own) && name != "--help";
-  return isSetting ? std::string(isCompiled) : std::string();
-}
-
-std::vector<cli::ForeignCommand> foreignCommands() {
-  return {{"run", "recipec run"},
-          {"check", "recipec check"},
-          {"plan", "recipec plan"},
-          {"estimate", "recipec estimate"},
-          {"launch", "mpirun -np N reciperun train PLAN"},
-          {"torchrun", "mpirun -np N reciperun train PLAN"},
-          {"start", "reciperun train"},
-          {"pretrain", "reciperun train"},
-          {"finetune", "reciperun train"},
-          {"sft", "reciperun train"},
-          {"evaluate", "reciperun eval"},
-          {"test", "reciperun eval"},
-          {"validate", "reciperun eval"},
-          {"infer", "reciperun generate"},
-          {"inference", "reciperun generate"},
-          {"predict", "reciperun generate"},
-          {"export", "reciperun convert"},
-          {"merge", "reciperun convert"},
-          {"list", "reciperun checkpoint list"},
-          {"ls", "reciperun checkpoint list"},
-          {"verify", "reciperun checkpoint verify"},
-          {"prune", "reciperun checkpoint prune"},
-          {"diff", "reciperun checkpoint diff"},
-          {"benchmark", "reciperun bench serve"},
-          {"throughput", "reciperun bench serve"},
-          {"version", "reciperun --version"},
-          {"resume", "", std::string(resumes)},
-          {"serve", "",
-           "there is no server: `reciperun generate DIR --prompt TEXT` answers "
-           "prompts"}};
-}
-
-/// The remedy where a plan or a recipe stands in place of the command.
-std::string adviseCommand(const std::string& word) {
-  if (word.ends_with(".json"))
-    return "a plan is carried out with `mpirun -np N reciperun train " + word +
-           "`";
-  if (word.find(".recipe") != word.npos)
-    return "a recipe is compiled and carried out with `recipec run " + word +
-           "`";
-  return {};
-}
-
-/// Refuses `parallel.tp=2` behind a plan.
-cli::Check refuseSetting(const cli::Command& command,
-                         const std::string& operand) {
-  const size_t colon = operand.find(".recipe:");
-  if (colon != operand.npos && command.name == "train")
-    return cli::UsageError{"`" + operand + "` is a recipe, and not a plan",
-                           "run it with `recipec run " + operand + "`"};
-  const size_t equals = operand.find('=');
-  const bool isSetting = equals != operand.npos && equals > 0 &&
-                         operand.find('/') == operand.npos &&
-                         (command.name == "train" || command.name == "eval");
-  if (!isSetting)
-    return std::nullopt;
-  return cli::UsageError{"`" + operand + "` is a setting, not a plan",
-                         std::string(isCompiled)};
-}
-
 cli::Program describeProgram() {
   return {.name = "reciperun",
           .purpose = "Carries out the plans that recipec compiles.",
@@ -169,9 +41,11 @@ cli::Program describeProgram() {
                        convertCommand(), checkpointCommand()},
           .foreignCommands = foreignCommands(),
           .version = versionText,
-          .advise = advise,
+          .advise = adviseOption,
+          .adviseValue = adviseValue,
           .adviseCommand = adviseCommand,
-          .refuseOperand = refuseSetting};
+          .refuseOperand = refuseOperand,
+          .adviseSurplus = adviseSurplus};
 }
 
 int dispatch(const std::vector<std::string>& arguments) {

@@ -25,9 +25,13 @@ struct ConvertArguments {
   std::optional<Form> form;
   std::optional<sizes::WeightFormat> weights;
   std::optional<checkpoint::QuantizedLayout> layout;
+  bool force = false;
 
   const std::string& source() const { return paths[0]; }
   const std::string& target() const { return paths[1]; }
+  checkpoint::Existing existing() const {
+    return force ? checkpoint::Existing::replace : checkpoint::Existing::refuse;
+  }
 };
 
 /// Shows a share on a terminal; elsewhere nothing, as the last line says the
@@ -66,14 +70,35 @@ Status quantize(const ConvertArguments& line, Form from) {
       line.layout.value_or(checkpoint::QuantizedLayout::compressedTensors);
   options.threads = int(std::max(1u, std::thread::hardware_concurrency()));
   options.goesOn = checkStopSignal;
+  options.existing = line.existing();
+  options.note = [](const std::string& note) {
+    std::fprintf(stderr, "note: %s\n", note.c_str());
+  };
   options.progress = [&](int64_t done, int64_t all) { shown.show(done, all); };
   return checkpoint::quantizeHuggingFace(line.source(), line.target(), options);
+}
+
+/// The error for an adapter of a Hugging Face directory.
+Status noAdapter(const std::filesystem::path& source) {
+  const std::filesystem::path adapter = source / "adapter";
+  std::error_code code;
+  const std::string message =
+      "`--to=adapter`: `" + source.string() +
+      "` is a Hugging Face directory, which holds whole weights; ";
+  if (std::filesystem::exists(adapter / "adapter_config.json", code))
+    return Status::error(message + "the adapter merged into them is in `" +
+                         adapter.string() + "`");
+  return Status::error(message +
+                       "convert a checkpoint of the run that trained the "
+                       "adapter: `reciperun convert "
+                       "runs/NAME/checkpoints/step-N TARGET --to=adapter`");
 }
 
 Status convert(const ConvertArguments& line) {
   Expected<Form> from = checkpoint::formOf(line.source());
   if (!from)
     return from.status();
+  RECIPERUN_TRY(checkpoint::checkApart(line.source(), line.target()));
   if (line.weights)
     return quantize(line, *from);
   if (line.layout)
@@ -86,13 +111,13 @@ Status convert(const ConvertArguments& line) {
     return Status::error(
         "`" + line.source() + "` is already " +
         (isCheckpoint ? "a checkpoint" : "a Hugging Face directory"));
+  const checkpoint::ConvertOptions options = {.goesOn = checkStopSignal,
+                                              .existing = line.existing()};
   if (to == Form::checkpoint)
     return checkpoint::huggingFaceToCheckpoint(line.source(), line.target(),
-                                               checkStopSignal);
+                                               options);
   if (!isCheckpoint)
-    return Status::error("`" + line.source() +
-                         "` is a Hugging Face directory, whose weights have no "
-                         "adapter apart");
+    return noAdapter(line.source());
   if (to == Form::adapter) {
     Expected<bool> has = checkpoint::hasAdapter(line.source());
     RECIPERUN_TRY(has);
@@ -104,9 +129,9 @@ Status convert(const ConvertArguments& line) {
   }
   return to == Form::adapter
              ? checkpoint::checkpointToAdapter(line.source(), line.target(),
-                                               checkStopSignal)
+                                               options)
              : checkpoint::checkpointToHuggingFace(line.source(), line.target(),
-                                                   checkStopSignal);
+                                                   options);
 }
 
 /// Prints a note when a Hugging Face directory lacks the plan that `reciperun
@@ -149,7 +174,8 @@ cli::Command convertCommand() {
       .details =
           "Writes the model in SOURCE, a checkpoint or a Hugging Face "
           "directory, to the folder TARGET in another form, or with quantized "
-          "weights. Nothing is changed where it fails.",
+          "weights. TARGET is a new or an empty folder. Nothing is changed "
+          "where it fails.",
       .options =
           {cli::choice("--to", "FORM", "the form of TARGET:",
                        {{"hf", Form::huggingFace,
@@ -179,7 +205,9 @@ cli::Command convertCommand() {
                          "that of compressed-tensors, the default"},
                         {"modelopt", checkpoint::QuantizedLayout::modelOpt,
                          "that of ModelOpt, for fp8 and int4"}},
-                       line->layout)},
+                       line->layout),
+           cli::flag("--force", "replace the model or the checkpoint in TARGET",
+                     line->force)},
       .operands = {2, 2, "the paths of a source and a target", &line->paths},
       .run = [line] { return runConvert(*line); }};
 }

@@ -10,7 +10,6 @@
 #include "runtime/base/InputFile.h"
 #include "runtime/base/ParseJson.h"
 #include "runtime/checkpoint/Elements.h"
-#include "runtime/checkpoint/ExportDirectory.h"
 #include "runtime/checkpoint/Files.h"
 #include "runtime/checkpoint/quantized/StoredWeights.h"
 #include "runtime/quantize/RowStream.h"
@@ -35,6 +34,7 @@ struct Job {
   ModelFiles::Place place;
   const StoredWeight* stored = nullptr; // when the source is quantized
   int64_t rows = 0, columns = 0;
+  bool isLinear = false;    // has the name of a linear layer's matrix
   bool isQuantized = false; // in the target
 
   int64_t bytes() const {
@@ -58,6 +58,32 @@ bool isLinearName(std::string_view name) {
          !name.ends_with(".shared_expert_gate.weight");
 }
 
+/// The first four words, as "a, b or c".
+std::string joined(const std::set<std::string>& words,
+                   const std::string& conjunction) {
+  constexpr size_t most = 4;
+  std::string list;
+  size_t at = 0;
+  for (const std::string& word : words) {
+    if (at == most)
+      return list + ", ...";
+    const bool isLast = ++at == words.size();
+    if (!list.empty())
+      list += isLast ? " " + conjunction + " " : ", ";
+    list += word;
+  }
+  return list;
+}
+
+/// The shapes of matrices: "64 inputs with 64 outputs".
+std::string shapesOf(const std::vector<Job>& jobs) {
+  std::set<std::string> shapes;
+  for (const Job& job : jobs)
+    shapes.insert(std::to_string(job.columns) + " inputs with " +
+                  std::to_string(job.rows) + " outputs");
+  return joined(shapes, "and");
+}
+
 class DirectoryQuantizer {
 public:
   DirectoryQuantizer(const ModelFiles& model, const StoredWeights& stored,
@@ -69,10 +95,8 @@ public:
     choose();
     if (std::none_of(jobs.begin(), jobs.end(),
                      [](const Job& job) { return job.isQuantized; }))
-      return Status::error("`" + model.directory().string() +
-                           "` has no matrices of linear layers that can be "
-                           "quantized to " +
-                           sizes::weightFormatName(options.format));
+      return nothingToQuantize();
+    noteUnfit();
     RECIPERUN_TRY(writeTensors());
     RECIPERUN_TRY(writeConfig());
     return copyFiles();
@@ -105,16 +129,17 @@ private:
         job.rows = shape[0];
         job.columns = shape[1];
       }
-      job.isQuantized = isLinearName(plain) && canQuantize(job);
+      job.isLinear = isLinearName(plain);
+      job.isQuantized = canQuantize(job, options.format);
       total += job.bytes();
       jobs.push_back(std::move(job));
     }
   }
 
-  bool canQuantize(const Job& job) const {
-    if (job.rows < 1 || job.columns < 1)
+  static bool canQuantize(const Job& job, WeightFormat format) {
+    if (!job.isLinear || job.rows < 1 || job.columns < 1)
       return false;
-    switch (options.format) {
+    switch (format) {
     case WeightFormat::fp8:
       return true;
     case WeightFormat::int8:
@@ -123,6 +148,59 @@ private:
       return job.columns % sizes::weightGroup == 0 && job.rows % 2 == 0;
     }
     return false;
+  }
+
+  /// What canQuantize asks of a matrix.
+  static std::string takenShapes(WeightFormat format) {
+    return format == WeightFormat::int4
+               ? "a multiple of " + std::to_string(sizes::weightGroup) +
+                     " inputs and an even number of outputs"
+               : "a multiple of 4 inputs";
+  }
+
+  std::string formatName() const {
+    return sizes::weightFormatName(options.format);
+  }
+
+  /// The matrices of linear layers that the format does not fit.
+  std::vector<Job> unfitJobs() const {
+    std::vector<Job> unfit;
+    for (const Job& job : jobs)
+      if (job.isLinear && job.rows > 0 && !job.isQuantized)
+        unfit.push_back(job);
+    return unfit;
+  }
+
+  /// The error where the format fits no matrix.
+  Status nothingToQuantize() const {
+    const std::string folder = "`" + model.directory().string() + "`";
+    const std::vector<Job> unfit = unfitJobs();
+    if (unfit.empty())
+      return Status::error(folder + " has no matrix of a linear layer: no "
+                                    "tensor `NAME.weight` of two dimensions");
+    std::set<std::string> formats;
+    for (const Job& job : unfit)
+      for (WeightFormat format : {WeightFormat::fp8, WeightFormat::int8})
+        if (canQuantize(job, format))
+          formats.insert(sizes::weightFormatName(format));
+    const std::string message =
+        formatName() + " takes matrices with " + takenShapes(options.format) +
+        ", and the linear layers of " + folder + " have " + shapesOf(unfit);
+    return Status::error(formats.empty() ? message
+                                         : message + "; quantize to " +
+                                               joined(formats, "or"));
+  }
+
+  void noteUnfit() const {
+    const std::vector<Job> unfit = unfitJobs();
+    if (unfit.empty() || !options.note)
+      return;
+    options.note(
+        std::to_string(unfit.size()) + " of " +
+        std::to_string(std::ranges::count(jobs, true, &Job::isLinear)) +
+        " matrices of linear layers stay unquantized: " + formatName() +
+        " takes matrices with " + takenShapes(options.format) +
+        ", and they have " + shapesOf(unfit));
   }
 
   /// The tensors of a job, in the order in which they are written.
@@ -410,7 +488,8 @@ Status quantizeHuggingFace(const fs::path& source, const fs::path& directory,
   RECIPERUN_TRY(model);
   Expected<StoredWeights> stored = StoredWeights::open(*model);
   RECIPERUN_TRY(stored);
-  Expected<ExportDirectory> target = ExportDirectory::create(directory);
+  Expected<ExportDirectory> target =
+      ExportDirectory::create(directory, Contents::model, options.existing);
   RECIPERUN_TRY(target);
   RECIPERUN_TRY(
       DirectoryQuantizer(*model, *stored, target->path(), options).run());

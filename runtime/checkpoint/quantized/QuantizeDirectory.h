@@ -5,11 +5,13 @@
 #define RECIPERUN_CHECKPOINT_QUANTIZED_QUANTIZEDIRECTORY_H
 
 #include "runtime/base/Status.h"
+#include "runtime/checkpoint/ExportDirectory.h"
 #include "runtime/sizes/WeightScales.h"
 
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <string>
 
 namespace reciperun::checkpoint {
 
@@ -27,6 +29,9 @@ struct QuantizeOptions {
   std::function<Status()> goesOn = {};
   /// Called with the bytes of the source that are done, and all of them.
   std::function<void(int64_t, int64_t)> progress = {};
+  /// Called with a note on matrices that the format does not fit.
+  std::function<void(const std::string&)> note = {};
+  Existing existing = Existing::replace;
 };
 
 /// Quantizes the matrices of linear layers, recognised by their names: all

@@ -15,6 +15,7 @@
 #include "runtime/serve/engine/ModelFolder.h"
 
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 
 namespace reciperun::serve {
@@ -59,8 +60,20 @@ Status warmUp(BenchTarget& target, const std::vector<BenchRequest>& requests) {
   return Status::ok();
 }
 
+/// Checks that the report does not replace the requests.
+Status checkReportPath(const BenchArguments& arguments) {
+  std::error_code code;
+  if (!std::filesystem::equivalent(arguments.dataset, arguments.reportPath,
+                                   code))
+    return Status::ok();
+  return Status::error("`" + arguments.reportPath +
+                       "` is the file of the requests; name another file by "
+                       "`--report-json`");
+}
+
 /// Returns the statistics, after they are printed and written.
 Expected<BenchStatistics> bench(const BenchArguments& arguments) {
+  RECIPERUN_TRY(checkReportPath(arguments));
   Expected<int> threads = arguments.threads > 0
                               ? Expected<int>(arguments.threads)
                               : device::threadsOfProcess(/*sharing=*/1);

@@ -100,6 +100,8 @@ Expected<AnswerFile> AnswerFile::open(const std::string& path,
   file.answered.resize(prompts.size());
   std::error_code code;
   const bool exists = fs::exists(fs::symlink_status(path, code));
+  if (fs::is_directory(path, code))
+    return Status::error("`" + path + "` is a folder; name a file in it");
   if (exists && existing == Existing::refuse)
     return Status::error("`" + path +
                          "` is there; go on with its answers by `--resume`, "

@@ -32,6 +32,18 @@ Status checkLogitsPath(const std::string& path) {
                        "or replace it by `--force`");
 }
 
+/// Checks that the answers do not replace the prompts.
+Status checkOutput(const GenerateArguments& arguments) {
+  std::error_code code;
+  for (const PromptSource& source : arguments.prompts)
+    if (source.isFile &&
+        std::filesystem::equivalent(source.value, arguments.output, code))
+      return Status::error("`" + arguments.output +
+                           "` is the file of the prompts; name another file "
+                           "by `--output`");
+  return Status::ok();
+}
+
 Status writeLogits(const ModelFolder& folder, int threads,
                    const GenerateArguments& arguments) {
   auto model = openModel(folder, threads);
@@ -135,6 +147,7 @@ void reportStop(const Outcome& outcome, size_t prompts,
 }
 
 Expected<int> generate(const GenerateArguments& arguments) {
+  RECIPERUN_TRY(checkOutput(arguments));
   Expected<std::vector<Prompt>> prompts =
       readPrompts(arguments.prompts, arguments.sampling);
   RECIPERUN_TRY(prompts);

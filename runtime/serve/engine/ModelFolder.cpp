@@ -4,6 +4,7 @@
 #include "runtime/serve/engine/ModelFolder.h"
 
 #include "runtime/checkpoint/FolderKind.h"
+#include "runtime/checkpoint/HubName.h"
 #include "runtime/data/Documents.h"
 #include "runtime/plan/PlanJson.h"
 #include "runtime/serve/engine/CompilePlan.h"
@@ -34,6 +35,8 @@ Status checkServingPlan(const plan::Plan& plan, const fs::path& path) {
 Status noModel(const fs::path& path) {
   using checkpoint::FolderKind;
   const checkpoint::Folder folder = checkpoint::lookAt(path);
+  if (folder.kind == FolderKind::missing)
+    return Status::error(checkpoint::describeMissingModel(path));
   std::string message = checkpoint::describe(path, folder);
   const fs::path saved =
       folder.kind == FolderKind::checkpoint ? path : folder.newest;
@@ -46,6 +49,8 @@ Status noModel(const fs::path& path) {
               "it is no model; give the folder that `export.hf` names";
   else if (folder.kind == FolderKind::file)
     message += "; give the folder of a model";
+  else if (folder.kind == FolderKind::run && saved.empty())
+    message += ": " + checkpoint::howToSave();
   else if (!saved.empty())
     message += "; write a model of it with `reciperun convert " +
                saved.string() + " DIR`, and give DIR";

@@ -103,6 +103,18 @@ TEST(ParseJson, SaysWhatStandsThere) {
                      "such as a line break; JSON writes `\\n`"},
       {std::string("{}\0{", 4),
        "line 1, column 3: a NUL byte, which no text has"},
+      {"{type: object}", "line 1, column 2: a name stands in quotation marks: "
+                         "`\"type\"`, not `type`"},
+      {"{\"type\": object}", "line 1, column 10: a text stands in quotation "
+                             "marks: `\"object\"`, not `object`"},
+      {"{\"a\": 1,\n b: 2}", "line 2, column 2: a name stands in quotation "
+                             "marks: `\"b\"`, not `b`"},
+      {"[tru, 1]", "line 1, column 2: a text stands in quotation marks: "
+                   "`\"tru\"`, not `tru`"},
+      {"{\"a\": 1 b}", "line 1, column 9: no JSON from here on"},
+      {R"({"pattern": "\d+"})",
+       "line 1, column 15: JSON has no escape `\\d`; a "
+       "backslash is written `\\\\`"},
       {"root:x:0:0:root:/root:/bin/bash\n",
        "line 1, column 1: no JSON from here on"},
   };
@@ -110,6 +122,9 @@ TEST(ParseJson, SaysWhatStandsThere) {
     EXPECT_EQ(refusal(text), message) << text;
   EXPECT_EQ(refusal("{\"a\" 1}", {.noun = "line"}),
             "column 6: no JSON from here on");
+  EXPECT_EQ(refusal("[\r", {.noun = "line"}),
+            "column 3: the line has nothing but `[`, and a line holds a whole "
+            "value: `jq -c '.[]' FILE` writes the file so");
 }
 
 TEST(ParseJson, TakesInfinityWhereAskedTo) {

@@ -48,6 +48,34 @@ TEST(ExportDirectory, AnAbandonedExportChangesNothing) {
   EXPECT_EQ(folder.names(), std::vector<std::string>{"model"});
 }
 
+TEST(ExportDirectory, RefusesAnEarlierExportWhereAskedTo) {
+  TestFolder folder;
+  ASSERT_TRUE(exportOnce(folder / "model", "one").isOk());
+  std::filesystem::create_directories(folder / "empty");
+  auto messageFor = [&](const char* name) {
+    return ExportDirectory::create(folder / name, Contents::model,
+                                   Existing::refuse)
+        .message();
+  };
+  EXPECT_NE(messageFor("model").find("already holds a model"),
+            std::string::npos);
+  EXPECT_EQ(messageFor("empty"), "");
+  EXPECT_EQ(readBytes(folder / "model/config.json"), "one");
+}
+
+TEST(ExportDirectory, AnAbandonedExportLeavesNoParents) {
+  TestFolder folder;
+  ASSERT_TRUE(checkWritable(folder / "deep/er/model").isOk());
+  EXPECT_TRUE(folder.names().empty());
+  {
+    auto output = ExportDirectory::create(folder / "deep/er/model");
+    ASSERT_TRUE(output);
+    folder.write("deep/notes", "of another program");
+  }
+  EXPECT_FALSE(std::filesystem::exists(folder / "deep/er"));
+  EXPECT_EQ(readBytes(folder / "deep/notes"), "of another program");
+}
+
 TEST(ExportDirectory, RefusesAFolderWithOtherFiles) {
   TestFolder folder;
   folder.write("model/thesis.tex", "years of work");

@@ -38,6 +38,11 @@ TEST(FolderKind, NamesTheCheckpointThatWasSavedLast) {
   folder.write("step-00000030.tmp/manifest.json", R"({"serial": 3})");
   const Folder found = lookAt(folder.path());
   EXPECT_EQ(found.newest, folder / "step-00000005");
+  folder.write("model/config.json", "{}");
+  const std::string model = (folder / "model").string();
+  EXPECT_EQ(describe(model + "/config.json", {FolderKind::file, {}}),
+            "`" + model + "/config.json` is a file of the model in `" + model +
+                "`");
   EXPECT_EQ(describe("runs", {FolderKind::run, "runs/checkpoints/step-1"}),
             "`runs` is the folder of a run, whose last checkpoint is "
             "`runs/checkpoints/step-1`");

@@ -236,6 +236,12 @@ TEST(Read, NamesUnknownCommands) {
             "help: did you mean `draw`?\n");
   EXPECT_EQ(tool({"paint", "--help"}), "error: there is no command `paint`\n"
                                        "help: that is `tool draw`\n");
+  EXPECT_EQ(tool({"keep", "runs/a", "--all"}),
+            "error: `tool keep` has no command `runs/a`\n"
+            "help: a command comes first, `list`: `tool keep list runs/a`\n");
+  EXPECT_EQ(tool({"keep", "everything"}),
+            "error: `tool keep` has no command `everything`\n"
+            "help: its one command is `tool keep list DIR`\n");
   EXPECT_EQ(tool({"keep", "lst"}), "error: `tool keep` has no command `lst`\n"
                                    "help: did you mean `list`?\n");
   EXPECT_EQ(tool({"keep"}), "error: `tool keep` needs a command: `list`\n"

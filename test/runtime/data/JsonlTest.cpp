@@ -77,7 +77,8 @@ TEST(Jsonl, readsMessages) {
 
 TEST(Jsonl, failBrokenLines) {
   EXPECT_EQ(errorOf(good + "\n{\"question\": \"\u00e9\", answer: 1}"),
-            "line 2: column 19: no JSON from here on");
+            "line 2: column 19: a name stands in quotation marks: "
+            "`\"answer\"`, not `answer`");
   EXPECT_EQ(errorOf("{\"question\": \"a\""),
             "line 1: column 17: the line ends inside a value");
   EXPECT_EQ(errorOf(good + good),
