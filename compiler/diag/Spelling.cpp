@@ -158,13 +158,27 @@ std::vector<std::string> nearNames(std::string_view name,
   return names;
 }
 
+/// Whether a letter of a short name is replaced, which may be another word:
+/// `gpu` is no slip of `cpu`.
+static bool isOtherWord(std::string_view name, std::string_view meant) {
+  constexpr size_t mostLetters = 3;
+  auto sorted = [](std::string_view text) {
+    std::string letters(text);
+    std::sort(letters.begin(), letters.end());
+    return letters;
+  };
+  return name.size() <= mostLetters && name.size() == meant.size() &&
+         sorted(name) != sorted(meant) && !isSamePlainly(name, meant);
+}
+
 bool isSurelyMeant(std::string_view name, const std::string& meant,
                    const std::vector<std::string>& candidates) {
   constexpr size_t mostLetters = 2;
   auto isClose = [&](const std::string& other) {
     return editDistance(name, other, mostLetters).has_value();
   };
-  if (!isClose(meant) && !isSamePlainly(meant, name))
+  if ((!isClose(meant) && !isSamePlainly(meant, name)) ||
+      isOtherWord(name, meant))
     return false;
   return std::none_of(candidates.begin(), candidates.end(),
                       [&](const std::string& other) {

@@ -31,13 +31,15 @@ std::string anchorOf(const std::string& path) {
   return anchor;
 }
 
-/// Whether the argument is a path: it has a slash, ends in `.recipe`, or
-/// exists.
+/// Whether the argument is a path: it has a slash, ends in `.recipe`, or is a
+/// file. `std.schema.recipe` is an import, and a folder is no file.
 bool isPath(const std::string& argument) {
   std::error_code ignored;
-  return argument.find('/') != std::string::npos ||
-         argument.ends_with(".recipe") ||
-         std::filesystem::exists(argument, ignored);
+  const bool isImport =
+      argument.starts_with("std.") && argument.find('/') == std::string::npos;
+  return std::filesystem::is_regular_file(argument, ignored) ||
+         (!isImport && (argument.find('/') != std::string::npos ||
+                        argument.ends_with(".recipe")));
 }
 
 int unknownName(const std::string& name, const LibraryIndex& index,

@@ -70,6 +70,31 @@ constexpr ForeignOption foreignOptions[] = {
     {"check", "--emit", "that is an option of `recipec plan`"},
 };
 
+/// Options of mpirun that set what a recipe does not say.
+constexpr std::string_view launcherOptions[] = {"--map-by",
+                                                "--mca",
+                                                "--bind-to",
+                                                "--rank-by",
+                                                "--host",
+                                                "--hostfile",
+                                                "--machinefile",
+                                                "--oversubscribe",
+                                                "--use-hwthread-cpus",
+                                                "--allow-run-as-root",
+                                                "--report-bindings",
+                                                "--tag-output",
+                                                "--prefix",
+                                                "--npernode",
+                                                "--ppr",
+                                                "--wdir",
+                                                "--output-filename",
+                                                "-x",
+                                                "-H",
+                                                "-hostfile",
+                                                "-mca",
+                                                "-bind-to",
+                                                "-map-by"};
+
 /// The name of an option as that of a field: `tensor_parallel_size`.
 std::string nameOf(const std::string& option) {
   std::string name =
@@ -186,6 +211,12 @@ std::string adviseOption(const cli::Command& command,
     if (each.option == option.name &&
         (each.command.empty() || each.command == command.name))
       return std::string(each.help);
+  if (command.name == "run" &&
+      std::count(std::begin(launcherOptions), std::end(launcherOptions),
+                 option.name))
+    return "options of mpirun stand behind `--`: `recipec run FILE -- " +
+           option.name + (option.value.empty() ? "" : " " + option.value) +
+           " ...`";
   const auto setting = settingFor(nameOf(option.name), option.value);
   if (!setting)
     return {};

@@ -111,25 +111,6 @@ passes::Extent extentOf(const recipe::Recipe& recipe) {
   return extent;
 }
 
-/// This version serves on one rank only.
-void checkRanks(const recipe::Recipe& recipe, diag::Engine& engine) {
-  int64_t ranks = recipe.integer("cluster.ranks");
-  if (!recipe::serves(recipe) || ranks == 1)
-    return;
-  engine
-      .report(diag::Kind::NotSupported, recipe.at("cluster.ranks").origin.range,
-              "this version answers prompts on one rank, not on " +
-                  std::to_string(ranks))
-      .propose({"set `cluster.ranks` ",
-                {{"to 1", {"cluster.ranks=1"}},
-                 {"and the degrees of `parallel` to 1",
-                  {"cluster.ranks=1", "parallel.dp=1", "parallel.tp=1",
-                   "parallel.cp=1", "parallel.pp=1", "parallel.vp=1",
-                   "parallel.ep=1", "parallel.etp=1"}}},
-                "",
-                1});
-}
-
 /// Stops early after an error.
 std::vector<ir::Module> lowerTraining(ir::Module program,
                                       const recipe::Recipe& recipe,
@@ -277,7 +258,6 @@ std::optional<ir::Module> makeGraph(const recipe::Recipe& recipe,
   passes::checkCounts(recipe, engine);
   passes::checkChunks(recipe, engine);
   passes::checkCalls(recipe, engine);
-  checkRanks(recipe, engine);
   if (!isModelLowered || hasFailed())
     return std::nullopt;
   ir::Module graph = passes::build(recipe, extentOf(recipe), engine);

@@ -15,6 +15,7 @@
 #include "compiler/driver/OutputFile.h"
 #include "compiler/driver/Pipeline.h"
 #include "compiler/driver/ScheduleReport.h"
+#include "compiler/driver/SettingRepair.h"
 #include "compiler/ir/Print.h"
 #include "compiler/recipe/Print.h"
 #include "runtime/cli/Options.h"
@@ -272,6 +273,30 @@ int writeAll(Session& session, const EmitKind& kind,
   return isWritten ? code : exitDiagnostics;
 }
 
+/// Whether the output is named like a file that this command writes.
+bool isNamedAsFile(const std::string& path) {
+  return !isFolder(path) && (path.ends_with(".json") || path.ends_with(".txt"));
+}
+
+/// Several plans, and one file for them.
+int refuseOneFile(const Session& session,
+                  const std::vector<sema::Selection>& selection,
+                  const Invocation& invocation) {
+  const std::string& output = invocation.output;
+  invocation.err << "error: `" << session.target.file << "` has "
+                 << selection.size() << " plans, and `--output=" << output
+                 << "` is one file\n"
+                 << "help: write them into a folder, `--output="
+                 << output.substr(0, output.rfind('.')) << "/`";
+  if (selection.front().point)
+    invocation.err << ", or plan one point, `"
+                   << quotedForShell(session.target.file + ":" +
+                                     selection.front().name)
+                   << "`";
+  invocation.err << '\n';
+  return exitDiagnostics;
+}
+
 /// Emits the stages that need a recipe.
 int planRecipe(Session& session, const EmitKind& kind,
                const Invocation& invocation) {
@@ -282,6 +307,9 @@ int planRecipe(Session& session, const EmitKind& kind,
   if (!selection)
     return finish(session, invocation);
   bool isSweep = selection->front().point && session.target.point.empty();
+  if (hasOutput && isSweep && selection->size() > 1 &&
+      isNamedAsFile(invocation.output))
+    return refuseOneFile(session, *selection, invocation);
   bool isMany = hasOutput && (isSweep || isFolder(invocation.output));
   session.place = isMany ? invocation.output
                          : reciperun::plan::folderOfFile(invocation.output);

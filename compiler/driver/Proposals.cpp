@@ -9,7 +9,7 @@
 //    alternative works if there is no new error and the program fits into
 //    memory.
 // 4. The first proposals of a diagnostic with a working alternative become its
-//    helps.
+//    helps. Where no alternative fits into memory, the help says so.
 // 5. Where a change works but leads to another error with a change of its own,
 //    the two are proposed together: `task: sft` becomes `task = "sft"`, and
 //    `pp` = 1 may need another `micro`.
@@ -331,6 +331,7 @@ private:
   /// A way out that leads to other errors.
   struct NearMiss {
     std::string help;
+    const diag::Proposal* proposal;
     const diag::WayOut* way;
     std::vector<Diagnostic> errors;
   };
@@ -416,7 +417,8 @@ private:
       for (const diag::WayOut& way : proposal.ways) {
         if (texts.size() == proposal.most)
           break;
-        NearMiss miss{proposal.before + way.text + proposal.after, &way, {}};
+        NearMiss miss{
+            proposal.before + way.text + proposal.after, &proposal, &way, {}};
         if (holds(way, {}, diagnostic, subject, known, &miss.errors))
           texts.push_back(way.text);
         else if (!miss.errors.empty())
@@ -435,6 +437,30 @@ private:
     for (size_t i = 0; i < std::min(misses.size(), mostMisses); ++i)
       if (tryTogether(diagnostic, misses[i], subject, known))
         return;
+    proposeTooLarge(diagnostic, misses);
+  }
+
+  /// Where a program fits with no way out, those of the first proposal that
+  /// leave no error but that.
+  static void proposeTooLarge(Diagnostic& diagnostic,
+                              const std::vector<NearMiss>& misses) {
+    const diag::Proposal* first = nullptr;
+    std::vector<std::string> texts;
+    for (const NearMiss& miss : misses) {
+      const bool isTooLarge = std::all_of(
+          miss.errors.begin(), miss.errors.end(), [](const Diagnostic& each) {
+            return each.kind == diag::Kind::OutOfMemory;
+          });
+      if (!isTooLarge || (first && first != miss.proposal) ||
+          (first && texts.size() == first->most))
+        continue;
+      first = miss.proposal;
+      texts.push_back(miss.way->text);
+    }
+    if (first)
+      diagnostic.helps.push_back(first->before + joined(std::move(texts)) +
+                                 first->after +
+                                 ", which then does not fit into memory");
   }
 
   Session& session;

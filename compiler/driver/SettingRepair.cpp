@@ -151,20 +151,37 @@ std::vector<std::string> several(const std::string& argument) {
   return isWhole && settings.size() > 1 ? settings : std::vector<std::string>();
 }
 
+/// Gives a path without a section that of the first one: `pp` of
+/// `parallel.tp=2,pp=2` is `parallel.pp`.
+void addSections(std::vector<std::string>& settings,
+                 const LibraryIndex& index) {
+  const std::string section =
+      settings[0].substr(0, settings[0].find_first_of(".="));
+  for (std::string& each : settings) {
+    const std::string path = trimmed(each.substr(0, each.find('=')));
+    const std::string whole = section + "." + path;
+    if (path.find('.') == path.npos && index.settingOf(path) != path &&
+        index.settingOf(whole) == whole)
+      each = whole + each.substr(each.find('='));
+  }
+}
+
 /// The settings that a wrong argument most likely means, each for a `--set` of
 /// its own. They can be parsed. Empty when nothing is known.
 std::vector<std::string> repairedSettings(const std::string& argument,
                                           FileLoader& loader) {
+  const LibraryIndex index(loader);
   if (std::vector<std::string> settings = several(argument);
       std::all_of(settings.begin(), settings.end(), isParsed) &&
-      !settings.empty())
+      !settings.empty()) {
+    addSections(settings, index);
     return settings;
+  }
   const PathAndValue parts = partsOf(argument);
   const bool isElement = !parts.path.empty() && parts.path.ends_with(']') &&
                          std::isdigit((unsigned char)parts.path.rbegin()[1]);
   if (parts.path.empty() || parts.value.empty() || isElement)
     return {};
-  const LibraryIndex index(loader);
   const std::string path = repairedPath(parts.path, index);
   const std::string meant = repairedValue(parts.value);
   // `optimizer.lr=1e-4,2e-4`: several values of one field are a sweep.

@@ -24,8 +24,8 @@ using diag::FixIt;
 /// Limits on the trials and on the ops of all their models. A model with more
 /// than `mostOpsCompiled` ops compiles only to its Graph.
 constexpr int mostTrials = 48;
-constexpr size_t mostOps = 40'000;
-constexpr size_t mostOpsCompiled = 1'000;
+constexpr size_t mostOps = 80'000;
+constexpr size_t mostOpsCompiled = 3'000;
 /// The recipe bytes that all trials read.
 constexpr size_t mostBytes = size_t(2) << 20;
 /// The number of recipes that are evaluated in a file with syntax errors.

@@ -61,6 +61,8 @@ private:
   void reportVocab(const std::string& setting, SourceRange range,
                    const std::string& use);
   void tokenizer();
+  bool reportSentencePiece(const Place& where);
+  void doubtToken(const std::string& field, int64_t id);
   std::string tokenizerSetting() const;
 
   const recipe::Recipe& recipe;
@@ -103,9 +105,57 @@ void Inputs::tokenizer() {
   auto read = data::Tokenizer::read(where.resolved);
   if (read)
     words = *std::move(read);
-  else
+  else if (!reportSentencePiece(where))
     found.faults.report(diag::Kind::InvalidData, where.range,
                         "`" + setting + "`: " + read.message());
+}
+
+/// Reports a `tokenizer.model`, which begins with the tag of its first token.
+bool Inputs::reportSentencePiece(const Place& where) {
+  auto head = data::readHead(where.resolved, 1);
+  if (!where.written.ends_with(".model") || !head || *head != "\n")
+    return false;
+  const std::filesystem::path own =
+      std::filesystem::path(where.written).parent_path() / "tokenizer.json";
+  std::error_code ignored;
+  const bool isBeside = std::filesystem::is_regular_file(
+      plan::resolvePath(folder, own.string()), ignored);
+  found.faults
+      .report(diag::Kind::InvalidData, where.range,
+              "`" + where.setting + "`: `" + where.written +
+                  "` is a model of SentencePiece, and no `tokenizer.json`")
+      .help(isBeside ? "write `tokenizer = \"" + own.string() +
+                           "\"`, the file beside it"
+                     : "transformers writes one: `AutoTokenizer."
+                       "from_pretrained(FOLDER).save_pretrained(FOLDER)`");
+  return true;
+}
+
+/// A token that ends documents, or begins them, and occurs in texts, too.
+void Inputs::doubtToken(const std::string& field, int64_t id) {
+  const recipe::Value* value = recipe.find("model." + field);
+  if (!words || !value || id < 0 || id >= words->size() ||
+      words->isAdded(int32_t(id)) || words->addedTokens().empty())
+    return;
+  const bool isUsers =
+      value->origin.range.isValid() &&
+      sources.kind(value->origin.range.source) != SourceKind::standardLibrary;
+  auto builder = found.doubts.report(
+      diag::Kind::UnlikelySetting,
+      isUsers ? value->origin.range
+              : rangeOf(recipe, tokenizerSetting(), plan.data.tokenizer),
+      "the model's `" + field + "` = " + std::to_string(id) +
+          " is the ordinary token `" + words->bytesOf(int32_t(id)) +
+          "` of the tokenizer, which texts have, too");
+  constexpr size_t most = 4;
+  std::string there;
+  size_t count = 0;
+  for (const data::AddedToken& each : words->addedTokens())
+    if (each.special && count++ < most)
+      there += (there.empty() ? "`" : ", `") + each.content +
+               "` = " + std::to_string(each.id);
+  if (!there.empty())
+    builder.help("its control tokens are " + there);
 }
 
 /// Reports a pattern given to `jsonl`, which takes one file.
@@ -267,6 +317,8 @@ void Inputs::check() {
     source("data.valid", *plan.data.valid);
   if (words)
     checkChat(recipe, plan.data, *words, found.doubts);
+  doubtToken("bos_token", plan.data.bosToken);
+  doubtToken("eos_token", plan.data.eosToken);
   if (!plan.exchange.weights.empty() && !plan::isRemote(plan.exchange.weights))
     checkWeights(place("weights", plan.exchange.weights), recipe, plan, sources,
                  found);

@@ -50,6 +50,8 @@ private:
   bool proposes(diag::Builder& builder, const Json& config,
                 const std::vector<ConfigDifference>& differences) const;
   bool isDerived(const std::string& field) const;
+  bool helpWithKind(diag::Builder& builder,
+                    const std::vector<ConfigDifference>& differences) const;
 
   const Place& place;
   const recipe::Recipe& recipe;
@@ -121,6 +123,46 @@ bool Comparison::proposes(
   return true;
 }
 
+/// A scaling of positions of a kind that the model cannot be given: the text of
+/// its `hf_config` names the kinds.
+bool Comparison::helpWithKind(
+    diag::Builder& builder,
+    const std::vector<ConfigDifference>& differences) const {
+  for (const ConfigDifference& each : differences) {
+    const recipe::Value* entry = recipe.find("model.hf_config." + each.key);
+    const Json theirs = Json::parse(each.theirs, nullptr, false);
+    if (!entry || !entry->origin.range.isValid() || !theirs.is_object())
+      continue;
+    for (const char* name : {"rope_type", "type"}) {
+      if (!theirs.contains(name) || !theirs[name].is_string())
+        continue;
+      const std::string_view text = sources.text(entry->origin.range);
+      const std::string kind = theirs[name].get<std::string>();
+      if (text.find("\"" + kind + "\"") != text.npos)
+        return false;
+      std::string kinds;
+      const std::string start = "rope_type";
+      for (size_t at = text.find(start); at != text.npos;
+           at = text.find(start, at + 1)) {
+        const size_t begin = text.find('"', at);
+        const size_t end =
+            begin == text.npos ? begin : text.find('"', begin + 1);
+        if (end == text.npos)
+          break;
+        kinds += (kinds.empty() ? "`" : ", `") +
+                 std::string(text.substr(begin + 1, end - begin - 1)) + "`";
+      }
+      builder.help("the recipe's model takes no `" + each.key +
+                   "` of the kind `" + kind + "`" +
+                   (kinds.empty() ? "" : ", only " + kinds) +
+                   ": name other weights, or write a model of your own for "
+                   "these");
+      return true;
+    }
+  }
+  return false;
+}
+
 void Comparison::report(const std::string& file, const Json& config,
                         const std::vector<ConfigDifference>& differences,
                         diag::Engine& engine) const {
@@ -137,7 +179,8 @@ void Comparison::report(const std::string& file, const Json& config,
                                    "` is of another model: " + text);
   for (size_t i = 0; i < count; ++i)
     label(builder, differences[i]);
-  if (!proposes(builder, config, differences))
+  if (!helpWithKind(builder, differences) &&
+      !proposes(builder, config, differences))
     builder.help("name weights of the recipe's model, or write the model that "
                  "these weights are of");
 }

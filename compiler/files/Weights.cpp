@@ -195,10 +195,17 @@ void checkWeights(const Place& place, const recipe::Recipe& recipe,
   else if (!checkConfig(place, recipe, plan, sources, engine))
     return;
   reciperun::Status status = reciperun::checkpoint::checkTensors(plan, *files);
-  if (!status.isOk())
-    reportUnfit(place, engine, status.message(),
-                "name weights of the recipe's model, or write the model that "
-                "these weights are of");
+  if (status.isOk())
+    return;
+  const bool hasConfig = fs::exists(folder / configName, code);
+  reportUnfit(place, engine, status.message(),
+              hasConfig ? "the recipe's model agrees with the `config.json` of "
+                          "`" +
+                              place.written +
+                              "`, and its tensors do not: copy both from one "
+                              "model"
+                        : "name weights of the recipe's model, or write the "
+                          "model that these weights are of");
 }
 
 void checkCheckpoint(const Place& place, const reciperun::plan::Plan& plan,

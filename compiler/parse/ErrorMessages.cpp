@@ -289,6 +289,10 @@ private:
     case Grammar::RuleSelected:
       return "names of a file are chosen with `import path { a, b as c }`";
     case Grammar::RuleConditional:
+      if (expects(TokenType::ELSE))
+        return "a value needs `else`: write `if condition then a else b`; what "
+               "is set only where the condition holds stands in `if condition "
+               "{ ... }`";
       return "a conditional is written `if condition then a else b`";
     case Grammar::RuleParameters:
       if (beginsHere())

@@ -261,9 +261,32 @@ private:
     return token.end < all.size() && all[token.end] == '"';
   }
 
+  /// `"{% for m in messages %}{{ m.content }}{% endfor %}"`: one error for the
+  /// whole template.
+  void reportJinja(const Token& token) {
+    std::string_view all = sources.text(list.source);
+    size_t end = all.find('\n', token.begin);
+    if (all.substr(token.begin).starts_with("\"\"\"")) {
+      const size_t marks = all.find("\"\"\"", token.begin + 3);
+      end = marks == all.npos ? all.size() : marks + 3;
+    }
+    const SourceRange range{list.source, token.begin,
+                            uint32_t(std::min(end, all.size()))};
+    engine
+        .report(diag::Kind::UnclosedString, range,
+                "a recipe takes no Jinja template")
+        .help("write the texts around a message: `chat { before = "
+              "\"<|im_start|>\\{role}\\n\", after = \"<|im_end|>\\n\" }`");
+    list.doubtful.push_back(range);
+  }
+
   /// `"runs/{{name}}"`, as templates write it.
   void reportNestedBrace(const Token& token, std::string_view string,
                          size_t open) {
+    std::string_view all = sources.text(list.source);
+    if (all.substr(token.begin, all.find('\n', token.begin) - token.begin)
+            .find("{%") != all.npos)
+      return reportJinja(token);
     const size_t close = string.find("}}", open);
     const uint32_t begin = token.begin + uint32_t(open);
     if (close == string.npos) {

@@ -200,8 +200,8 @@ private:
       report.help("that is `\"" + *own + "\"` here")
           .fixIt(target.origin.range, "\"" + *own + "\"",
                  diag::Applicability::safe);
-    else
-      report.suggest(target.origin.range, name, candidates, "\"");
+    else if (!report.suggest(target.origin.range, name, candidates, "\""))
+      report.help("write names of these ops in `targets`");
   }
 
   /// The model's name of the linear that a Hugging Face weight belongs to: `q`

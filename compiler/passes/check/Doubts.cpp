@@ -10,6 +10,9 @@
 #include <cmath>
 #include <cstdio>
 #include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace recipec::passes {
 namespace {
@@ -222,12 +225,84 @@ void doubtLayout(const recipe::Recipe& recipe, diag::Engine& engine) {
   }
 }
 
+/// An adapter beside weights that no training has made.
+void doubtAdapter(const recipe::Recipe& recipe, diag::Engine& engine) {
+  const recipe::Value& adapter = recipe.at("adapter");
+  const recipe::Record* train = recordIn(recipe.at("data.train"));
+  const std::string resume = recipe.string("checkpoint.resume");
+  const bool goesOn = resume != "auto" && resume != "never";
+  if (adapter.isNone() || !recipe.at("weights").isNone() || goesOn ||
+      (train && train->schema == "mock"))
+    return;
+  engine
+      .report(diag::Kind::UnlikelySetting, adapter.origin.range,
+              "`adapter` is trained beside a frozen model, whose weights are "
+              "random: `weights` is `none`")
+      .help("name the model to adapt, as in `weights = "
+            "\"models/Meta-Llama-3-8B\"`, or leave `adapter` out");
+}
+
+/// The placeholders of a text, `\{from}`, other than that of the role.
+std::vector<std::string> strangeHoles(const std::string& text) {
+  std::vector<std::string> names;
+  for (size_t at = text.find('{'); at != text.npos;
+       at = text.find('{', at + 1)) {
+    const size_t end = text.find_first_not_of(
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_", at + 1);
+    const std::string name =
+        end == text.npos ? "" : text.substr(at + 1, end - at - 1);
+    if (!name.empty() && text[end] == '}' && name != "role")
+      names.push_back("\\{" + name + "}");
+  }
+  return names;
+}
+
+bool hasMessages(const recipe::Value& source) {
+  const recipe::Record* record = recordIn(source);
+  const recipe::Value* sources = record ? record->find("sources") : nullptr;
+  if (const auto* blended =
+          sources ? std::get_if<recipe::List>(&sources->data) : nullptr)
+    return std::any_of(blended->begin(), blended->end(), hasMessages);
+  const recipe::Value* messages = record ? record->find("messages") : nullptr;
+  return messages && !messages->isNone();
+}
+
+/// A form of chat messages that does not tell their roles.
+void doubtChat(const recipe::Recipe& recipe, diag::Engine& engine) {
+  if (!hasMessages(recipe.at("data.train")))
+    return;
+  const std::string before = recipe.string("data.chat.before");
+  const std::string after = recipe.string("data.chat.after");
+  for (const auto& [name, text] : {std::pair("data.chat.before", &before),
+                                   std::pair("data.chat.after", &after)}) {
+    const std::vector<std::string> strange = strangeHoles(*text);
+    if (strange.empty())
+      continue;
+    engine
+        .report(diag::Kind::UnlikelySetting, recipe.at(name).origin.range,
+                "`" + strange[0] + "` of `" + name +
+                    "` stays as it is: the one placeholder is `\\{role}`")
+        .help("write `\\{role}` for the role of a message");
+    return;
+  }
+  if (before.find("{role}") == before.npos &&
+      after.find("{role}") == after.npos)
+    engine
+        .report(diag::Kind::UnlikelySetting,
+                recipe.at("data.chat.before").origin.range,
+                "neither `before` nor `after` of `data.chat` has `\\{role}`: "
+                "messages of all roles look alike")
+        .help("write `\\{role}` where the role of a message belongs");
+}
+
 } // namespace
 
 void findDoubts(const recipe::Recipe& recipe, diag::Engine& engine) {
   if (recipe::serves(recipe))
     return;
   doubtAnswers(recipe, engine);
+  doubtAdapter(recipe, engine);
+  doubtChat(recipe, engine);
   doubtValidation(recipe, engine);
   doubtSchedule(recipe, engine);
   doubtRate(recipe, engine);

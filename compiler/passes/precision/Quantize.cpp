@@ -213,6 +213,32 @@ private:
     return true;
   }
 
+  /// The one dimension that makes the inputs or outputs of a linear.
+  ir::DimId onlyDim(const Op& op, bool isOfInputs) const {
+    const std::vector<ir::DimId>& dims = program[op.operands[1]].dims;
+    const size_t to = ranksOf(op.operands[0], op.operands[1], op.results[0]).to;
+    const size_t count = isOfInputs ? dims.size() - to : to;
+    return count == 1 ? dims[isOfInputs ? to : 0] : ir::DimId::none;
+  }
+
+  void labelWidth(diag::Builder& builder, ir::DimId dim) const {
+    const auto& [name, whole, range] = program[dim];
+    if (range.isValid())
+      builder.label(range, "`" + name + "` = " + std::to_string(whole) +
+                               " is given here");
+  }
+
+  /// The nearest widths of the model of which a rank has a multiple.
+  diag::Proposal proposeWidths(ir::DimId dim, int64_t size) const {
+    const auto& [name, whole, range] = program[dim];
+    const int64_t unit = scheme.multiple * (whole / size);
+    diag::Proposal proposal{"change `model." + name + "` to ", {}, "", 2};
+    for (int64_t width : {whole / unit * unit, (whole / unit + 1) * unit})
+      if (const std::string text = std::to_string(width); width > 0)
+        proposal.ways.push_back({text, {"model." + name + "=" + text}, {}});
+    return proposal;
+  }
+
   void report(const Op& op, int64_t size, const char* what) {
     std::string multiple = std::to_string(scheme.multiple);
     bool isOfTokens = std::string_view(what) == "tokens";
@@ -231,12 +257,24 @@ private:
             ", and `" + op.name + "` has " + std::to_string(size) + " " + what +
             " on a rank");
     builder.note("the model calls it here", op.range);
-    builder.help("choose " + which + " so that the rank has a multiple of " +
-                 multiple);
+    const ir::DimId width =
+        isOfTokens ? ir::DimId::none
+                   : onlyDim(op, std::string_view(what) == "inputs");
+    const std::string choice =
+        "choose " + which + " so that the rank has a multiple of " + multiple;
+    if (width == ir::DimId::none) {
+      builder.help(choice);
+    } else {
+      builder.otherwise(choice);
+      labelWidth(builder, width);
+    }
     if (isOfBlocks && size % tensorwiseMultiple == 0)
       builder.propose({"set `precision.fp8` to ",
                        {{"`\"tensorwise\"`", {"precision.fp8=\"tensorwise\""}}},
                        ""});
+    // The width of weights is given.
+    if (width != ir::DimId::none && recipe.at("weights").isNone())
+      builder.propose(proposeWidths(width, size));
     builder.propose({"set `precision.compute` to ",
                      {{"`\"bf16\"`", {"precision.compute=\"bf16\""}}},
                      ""});

@@ -76,7 +76,8 @@ private:
     auto builder = evaluator.messages.report(diag::Kind::WrongType, place(),
                                              std::move(message));
     if (own.find('\n') == own.npos)
-      builder.help("write `" + std::string(schema.name) + "(" + own + ")`")
+      builder
+          .help("write `" + std::string(schema.shownName()) + "(" + own + ")`")
           .fixIt(place(), own);
     return true;
   }
@@ -105,7 +106,7 @@ private:
     }
     return !pairs.empty() &&
            report("`" + fields.front()->name.text + "` and `" + numbers +
-                      "` of `" + std::string(schema.name) +
+                      "` of `" + std::string(schema.shownName()) +
                       "` are a list each, and these are pairs",
                   "[" + records + "], " + numbers + " = [" + weights + "]");
   }
@@ -124,7 +125,7 @@ private:
         std::any_of(second->elements.begin(), second->elements.end(),
                     isNumeric))
       return false;
-    return report("`" + std::string(schema.name) + "` takes `" +
+    return report("`" + std::string(schema.shownName()) + "` takes `" +
                       fields.front()->name.text + "` before `" + numbers +
                       "`, and these are the other way round",
                   textOf(positional[1]) + ", " + numbers + " = " +
@@ -153,7 +154,7 @@ private:
       list += (list.empty() ? "" : ", ") + textOf(id);
     }
     return report("`" + fields.front()->name.text + "` of `" +
-                      std::string(schema.name) +
+                      std::string(schema.shownName()) +
                       "` is one argument, and these are " +
                       std::to_string(positional.size()) + " files",
                   "[" + list + "]");
@@ -171,15 +172,15 @@ private:
     constexpr size_t mostNamed = 5;
     auto builder = evaluator.messages.report(
         diag::Kind::UnknownArgument, place(),
-        "`" + std::string(schema.name) + "` has " +
+        "`" + std::string(schema.shownName()) + "` has " +
             std::to_string(fields.size()) +
             (fields.size() == 1 ? " field, " : " fields, ") +
             diag::quotedList(names, mostNamed) + ", and these are " +
             std::to_string(positional.size()) + " arguments");
     builder.label(file[positional[fields.size()]].range, "");
     builder.help(names.size() <= mostNamed
-                     ? "give each by its name: `" + std::string(schema.name) +
-                           "(" + named + ")`"
+                     ? "give each by its name: `" +
+                           std::string(schema.shownName()) + "(" + named + ")`"
                      : "give each by its name, and remove what is too much");
     return true;
   }

@@ -36,6 +36,24 @@ bool Modules::loadLibrary() {
   return opsModule && preludeModule;
 }
 
+std::string_view Modules::aliasInPrelude(const Module& module,
+                                         std::string_view name) const {
+  if (!preludeModule)
+    return {};
+  for (const auto& [own, entry] : preludeModule->entries) {
+    const auto* import = std::get_if<ast::Import>(&entry.declaration->node);
+    if (!import || !entry.selected || !entry.selected->alias ||
+        entry.selected->name.text != name)
+      continue;
+    std::string path;
+    for (const ast::Name& part : import->path)
+      path += (path.empty() ? "" : "/") + part.text;
+    if (path + ".recipe" == module.path)
+      return own;
+  }
+  return {};
+}
+
 Module* Modules::open(const ast::File& file) {
   if (loadLibrary())
     return add(file, std::string(evaluator.sources.name(file.source)));

@@ -36,6 +36,10 @@ public:
 
   Module* ops() const { return opsModule; }
   Module* prelude() const { return preludeModule; }
+  /// The other name by which the prelude has what a library's file declares;
+  /// empty if there is none.
+  std::string_view aliasInPrelude(const Module& module,
+                                  std::string_view name) const;
   /// The module of a source; nullptr for a command-line argument.
   Module* find(SourceId source) const;
   /// Whether an imported file has errors. Its parser has reported them.

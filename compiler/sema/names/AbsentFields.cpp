@@ -120,6 +120,27 @@ constexpr AbsentField absentFields[] = {
     {"jsonl", "limit max_lines nrows skip",
      "leave it out: all lines are read; name a shorter file, or set "
      "`train.steps`"},
+    {"batch",
+     "rampup_batch_size batch_size_rampup ramp_up rampup warmup_batch_size "
+     "batch_size_schedule auto_find_batch_size auto_scale_batch_size",
+     "leave it out: the batch has one size for the whole run"},
+    {"chat_template",
+     "template jinja chat_template format name type jinja_template",
+     "leave it out: `before` and `after` are the texts around a message"},
+    {"serve",
+     "lora_modules enable_lora max_loras max_lora_rank lora_paths lora_dir "
+     "adapter adapters lora max_cpu_loras",
+     "leave it out: an adapter is merged before it is served, `reciperun "
+     "convert CHECKPOINT DIR`"},
+    {"serve",
+     "kv_cache_dtype kv_cache_type cache_dtype cache_type kv_dtype "
+     "type_k type_v kv_cache_quant_algo kv_cache_precision kv_quant",
+     "leave it out: the cache has the type of `precision.compute`"},
+    {"export",
+     "adapter adapter_dir lora lora_dir adapter_path save_adapter "
+     "adapter_only",
+     "leave it out: beside the merged model, `hf` has the adapter itself in "
+     "its folder `adapter`"},
     {"export",
      "format type safetensors safe_serialization dtype save_format "
      "max_shard_size merge merge_adapter merge_lora onnx gguf",

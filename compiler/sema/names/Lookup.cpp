@@ -279,10 +279,12 @@ void Lookup::reportUnknownName(const ast::Name& name, const Env& env) {
           builder, name,
           *evaluator.objects.typeOf(*current->object, *current->slot)))
     return;
-  if (current && (helpWithSectionCall(evaluator, builder, name,
-                                      *current->object, *current->slot) ||
-                  helpWithTemplate(evaluator, builder, name, *current->object,
-                                   *current->slot)))
+  if (current &&
+      (helpWithSectionCall(evaluator, builder, name, *current->object,
+                           *current->slot) ||
+       helpWithTemplate(evaluator, builder, name, *current->object,
+                        *current->slot) ||
+       helpWithFieldTemplate(builder, name, *current->object, *current->slot)))
     return;
   if (helpWithForeignWord(builder, name) || helpWithHole(builder, name) ||
       helpWithImported(evaluator, builder, name, env) ||
@@ -322,9 +324,7 @@ void Lookup::reportUnknownName(const ast::Name& name, const Env& env) {
                                   : own->values + ": write `" + own->name + "`")
         .fixIt(name.range, own->name);
   } else if (isWhole)
-    helpWithType(evaluator, builder, {},
-                 *evaluator.objects.typeOf(*current->object, *current->slot),
-                 name.range);
+    helpWithValue(evaluator, builder, name, *current->object, *current->slot);
   else if (current &&
            (helpWithArgumentAlone(evaluator, builder, name, *current->object,
                                   *current->slot) ||

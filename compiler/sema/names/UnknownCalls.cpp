@@ -4,8 +4,14 @@
 
 #include "compiler/sema/Evaluator.h"
 #include "compiler/sema/types/Convert.h"
+#include "compiler/sema/types/Examples.h"
+#include "compiler/sema/types/Mismatch.h"
+#include "compiler/sema/types/Sources.h"
+#include "compiler/sema/values/Comments.h"
 
 #include <algorithm>
+#include <cctype>
+#include <utility>
 
 namespace recipec::sema {
 namespace {
@@ -139,10 +145,10 @@ bool helpWithSchemas(Evaluator& evaluator, diag::Builder& builder,
   const Type& type = *evaluator.objects.typeOf(object, slot);
   std::vector<std::string> names;
   if (type.kind == Type::Kind::schema)
-    names.emplace_back(type.schema->name);
+    names.emplace_back(type.schema->shownName());
   for (const Type* member : type.members)
     if (member->kind == Type::Kind::schema)
-      names.emplace_back(member->schema->name);
+      names.emplace_back(member->schema->shownName());
   if (names.empty())
     return false;
   const std::string path = "`" + evaluator.pathOf(object, slot.name) + "`";
@@ -154,6 +160,70 @@ bool helpWithSchemas(Evaluator& evaluator, diag::Builder& builder,
   else
     builder.help(path + " is one of " + diag::quotedList(names, names.size()));
   return true;
+}
+
+bool helpWithFieldTemplate(diag::Builder& builder, const ast::Name& name,
+                           const Object& object, const Slot& slot) {
+  const Written written = writtenFor(slot);
+  if (!written.member || !namesFieldOfFile(object, slot))
+    return false;
+  const ast::Expr& value = (*written.file)[written.member->value];
+  const auto* text = std::get_if<ast::StringLiteral>(&value.node);
+  if (!text || name.range.begin < value.range.begin ||
+      name.range.end > value.range.end)
+    return false;
+  const std::string own(slot.name);
+  const std::string start = "`" + own + "` is the name of a field, no template";
+  if (text->holes.size() == 1) {
+    const std::string quoted = "\"" + name.text + "\"";
+    builder
+        .help(start + ": write `" + own + " = " + quoted +
+              "`; other text belongs in the field itself")
+        .fixIt(value.range, quoted);
+    return true;
+  }
+  builder.help(start + ": write the whole text into one field of the file, and "
+                       "name that");
+  return true;
+}
+
+void helpWithValue(Evaluator& evaluator, diag::Builder& builder,
+                   const ast::Name& name, Object& object, Slot& slot) {
+  const Type& type = *evaluator.objects.typeOf(object, slot);
+  // A number, or a word of the language in its place: `int | auto`.
+  const std::vector<const Type*> members =
+      type.kind == Type::Kind::unionOf ? type.members
+                                       : std::vector<const Type*>{&type};
+  auto isNumeric = [](const Type* each) {
+    return each->kind == Type::Kind::integer || each->kind == Type::Kind::dim ||
+           each->kind == Type::Kind::real || each->kind == Type::Kind::quantity;
+  };
+  const bool isNumber =
+      std::any_of(members.begin(), members.end(), isNumeric) &&
+      std::all_of(members.begin(), members.end(), [&](const Type* each) {
+        return isNumeric(each) || each->kind == Type::Kind::automatic ||
+               each->kind == Type::Kind::none;
+      });
+  std::string summary =
+      object.schema ? summaryOf(*object.schema, slot.name) : std::string();
+  const auto typing = std::exchange(evaluator.typing, {&object, &slot});
+  if (isNumber && !summary.empty()) {
+    summary = summary.substr(0, summary.find(", say `"));
+    summary[0] = char(std::tolower(static_cast<unsigned char>(summary[0])));
+    std::string example = exampleFor(object, slot);
+    if (example.empty())
+      example = defaultAsExample(evaluator, type);
+    for (const Type* each : members)
+      if (example.empty() && each->kind == Type::Kind::quantity)
+        example = exampleOf(evaluator, *each);
+    builder.help(
+        "`" + std::string(slot.name) + "` is of type `" + nameOf(type) +
+        "`: " + summary +
+        (example.empty() ? "" : "; write, for example, `" + example + "`"));
+  } else {
+    helpWithType(evaluator, builder, {}, type, name.range);
+  }
+  evaluator.typing = typing;
 }
 
 } // namespace recipec::sema

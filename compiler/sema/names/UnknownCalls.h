@@ -33,6 +33,16 @@ bool helpWithSchemas(Evaluator& evaluator, diag::Builder& builder,
                      const ast::Name& name, const Object& object,
                      const Slot& slot);
 
+/// `prompt = "Q: {question}"`, a template where the name of a field of a file
+/// is due.
+bool helpWithFieldTemplate(diag::Builder& builder, const ast::Name& name,
+                           const Object& object, const Slot& slot);
+
+/// Helps with a word for which nothing is known, the whole value of a field:
+/// the field's type, and what its comment says that it is.
+void helpWithValue(Evaluator& evaluator, diag::Builder& builder,
+                   const ast::Name& name, Object& object, Slot& slot);
+
 } // namespace recipec::sema
 
 #endif // RECIPEC_SEMA_NAMES_UNKNOWNCALLS_H

@@ -7,6 +7,7 @@
 #include "compiler/sema/names/AbsentFields.h"
 #include "compiler/sema/names/HubNames.h"
 #include "compiler/sema/names/MeantValues.h"
+#include "compiler/sema/names/MisplacedKeys.h"
 #include "compiler/sema/names/OtherNames.h"
 #include "compiler/sema/names/Sections.h"
 #include "compiler/sema/types/Examples.h"
@@ -102,15 +103,6 @@ SourceRange placeOf(const Object& object, std::string_view path) {
         return found;
     }
   return {};
-}
-
-/// The one schema that a value of the type may be.
-const Schema* onlySchema(const Type& type) {
-  const Schema* only = type.kind == Type::Kind::schema ? type.schema : nullptr;
-  for (const Type* member : type.members)
-    if (member->kind == Type::Kind::schema)
-      only = only ? nullptr : member->schema;
-  return only;
 }
 
 /// A text without its line breaks and alignment.
@@ -256,6 +248,8 @@ bool helpWithOtherName(Evaluator& evaluator, diag::Builder& builder,
   const Schema& schema = *object.schema;
   if (std::optional<KnownField> own =
           fieldKnownAs(evaluator, schema, name.text)) {
+    if (helpWithServing(evaluator, builder, object, *own))
+      return true;
     helpWithOwnField(evaluator, builder, object, layer, member, *own);
     return true;
   }
@@ -274,7 +268,7 @@ bool helpWithOtherName(Evaluator& evaluator, diag::Builder& builder,
     return false;
   std::optional<KnownField> other =
       fieldKnownAs(evaluator, *recipes, name.text, true);
-  if (other)
+  if (other && !helpWithServing(evaluator, builder, object, *other))
     helpWithFieldElsewhere(evaluator, builder, layer, member, *other);
   return other.has_value();
 }
@@ -338,7 +332,7 @@ bool reportKeysOfOneField(Evaluator& evaluator, const Object& object,
   }
   auto builder = evaluator.messages.report(
       diag::Kind::UnknownKey, member.path[0].range,
-      "`" + std::string(schema.name) + "` has no field" +
+      "`" + std::string(schema.shownName()) + "` has no field" +
           (names.size() > 1 ? "s " : " ") +
           diag::quotedList(names, names.size()));
   for (size_t i = 1; i < keys.size(); ++i)
@@ -362,7 +356,7 @@ bool helpWithOtherPath(Evaluator& evaluator, diag::Builder& builder,
   const Schema* schema = object.schema;
   for (std::string_view part : partsOf(section->path)) {
     const Field* field = schema ? schema->find(part) : nullptr;
-    schema = field ? onlySchema(*evaluator.types.resolve(
+    schema = field ? onlySchemaOf(*evaluator.types.resolve(
                          *schema->layer.env, field->declaration->type))
                    : nullptr;
   }
@@ -434,7 +428,7 @@ bool isPathOfRecipe(Evaluator& evaluator, std::string_view path) {
         *evaluator.types.resolve(*schema->layer.env, field->declaration->type);
     if (type.kind == Type::Kind::model)
       return true;
-    schema = onlySchema(type);
+    schema = onlySchemaOf(type);
   }
   return true;
 }
@@ -500,7 +494,8 @@ void reportUnknownKey(Evaluator& evaluator, const Object& object,
   auto builder = evaluator.messages.report(
       layer.isArguments ? diag::Kind::UnknownArgument : diag::Kind::UnknownKey,
       name.range,
-      "`" + std::string(schema.name) + "` has no field `" + name.text + "`");
+      "`" + std::string(schema.shownName()) + "` has no field `" + name.text +
+          "`");
   if (!isHelped)
     return;
   // `lr` is a field of one section before it is another tool's name.
@@ -508,11 +503,13 @@ void reportUnknownKey(Evaluator& evaluator, const Object& object,
       &schema == evaluator.recipes.loadedSchema() && !layer.isArguments &&
       sectionsWith(evaluator, schema, name.text).size() == 1;
   if (helpWithArgument(evaluator, builder, object, member) ||
+      helpWithAxisPath(evaluator, builder, object, member) ||
       helpWithOtherPath(evaluator, builder, object, member) ||
       (!isOfSection &&
        helpWithOtherName(evaluator, builder, object, layer, member)))
     return;
-  if (helpWithHubName(evaluator, builder, schema, name))
+  if (helpWithHubName(evaluator, builder, schema, name) ||
+      helpWithRecordName(evaluator, builder, object, layer, member))
     return;
   std::vector<std::string> names;
   for (const Field& field : schema.fields)
@@ -558,7 +555,8 @@ void reportUnknownKey(Evaluator& evaluator, const Object& object,
       recipes && &schema != recipes && evaluator.isLibrary(schema.range) &&
       !layer.isArguments) {
     const Field* outside = recipes->find(name.text);
-    if (outside && !outside->declaration->isFixed) {
+    if (outside && !outside->declaration->isFixed &&
+        mayTake(evaluator, *recipes, *outside, layer, member)) {
       builder.help("`" + name.text +
                    "` is a field of the recipe: write it beside `" +
                    std::string(schema.name) + "`, not in it");
@@ -568,9 +566,13 @@ void reportUnknownKey(Evaluator& evaluator, const Object& object,
   if (helpWithModelField(evaluator, builder, object, name) ||
       helpWithNearName(evaluator, builder, object, name))
     return;
+  if (names.empty() && !layer.isArguments)
+    builder.help("a `" + std::string(schema.shownName()) +
+                 "` has no fields: name another record before the braces, or "
+                 "leave them out");
   if (names.empty() && layer.isArguments)
-    builder.help("it takes no arguments: write `" + std::string(schema.name) +
-                 "()`");
+    builder.help("it takes no arguments: write `" +
+                 std::string(schema.shownName()) + "()`");
   if (names.empty() || names.size() > mostListed)
     return;
   std::string list;

@@ -74,12 +74,36 @@ Value Recipes::valueOf(Module& module, const ast::RecipeDecl& recipe) {
 
 // ---- mixins
 
+/// `with generation`, where the name is that of the file with the mixin.
+void Recipes::reportFileAsMixin(const Module& file, SourceRange range) {
+  const std::string name(evaluator.sources.text(range));
+  std::vector<std::string> mixins;
+  for (const auto& [own, entry] : file.entries)
+    if (std::holds_alternative<ast::MixinDecl>(entry.declaration->node))
+      mixins.push_back(name + "." + std::string(own));
+  auto builder =
+      evaluator.messages.report(diag::Kind::WrongType, range,
+                                "`with` takes mixins, and `" + name +
+                                    "` is the file `" + file.path + "`");
+  if (mixins.empty())
+    builder.help("the file has no mixins");
+  else if (mixins.size() == 1)
+    builder.help("write `" + mixins[0] + "`")
+        .fixIt(range, mixins[0], diag::Applicability::safe);
+  else
+    builder.help("its mixins are " + diag::quotedList(mixins, mixins.size()));
+}
+
 const Layer* Recipes::mixinLayer(Module& module, ast::ExprId id) {
   Value value = evaluator.evaluate(id, module.env);
   SourceRange range = (*module.file)[id].range;
   if (value.isPoison())
     return nullptr;
   const Mixin* const* mixin = value.get<const Mixin*>();
+  if (Module* const* file = value.get<Module*>()) {
+    reportFileAsMixin(**file, range);
+    return nullptr;
+  }
   if (!mixin) {
     evaluator.messages
         .report(diag::Kind::WrongType, range,

@@ -46,6 +46,7 @@ public:
 
 private:
   const Object* parentOf(Module& module, const ast::RecipeDecl& recipe);
+  void reportFileAsMixin(const Module& file, SourceRange range);
   const Layer* mixinLayer(Module& module, ast::ExprId id);
   const Layer* layerOf(const Mixin& mixin, Locals* arguments);
   const Layer* layerOf(const LibraryMixin& named);

@@ -59,8 +59,8 @@ bool helpWithForms(diag::Builder& builder, const Object& object,
     return false;
   std::vector<std::string> calls;
   for (const std::string& form : forms)
-    calls.push_back(std::string(object.schema->name) + "(" + first + form +
-                    ")");
+    calls.push_back(std::string(object.schema->shownName()) + "(" + first +
+                    form + ")");
   builder.help("write " + joinAlternatives(calls) +
                ", with the names of the file's own fields");
   return true;

@@ -127,6 +127,7 @@ const Schema* Layers::makeSchema(Module& module, const ast::Name& name,
                                  ast::BodyId body, bool isModel) {
   Schema& schema = evaluator.store.make<Schema>();
   schema.name = name.text;
+  schema.alias = evaluator.modules.aliasInPrelude(module, name.text);
   schema.isModel = isModel;
   schema.file = module.file;
   schema.body = &(*module.file)[body];

@@ -18,6 +18,7 @@
 #include "compiler/sema/names/UnknownKeys.h"
 #include "compiler/sema/records/Conditions.h"
 #include "compiler/sema/records/FixedFields.h"
+#include "compiler/sema/records/NoFields.h"
 #include "compiler/sema/types/Convert.h"
 #include "compiler/sema/types/Examples.h"
 #include "compiler/sema/types/Mismatch.h"
@@ -482,18 +483,13 @@ bool Objects::addLayers(Object& object, const Slot& slot, size_t first,
 void Objects::reportNoFields(Object& object, const Slot& slot,
                              const Value& base, size_t first) {
   const SourceRange range = slot.chain.back().member->range;
-  const std::string path = evaluator.pathOf(object, slot.name);
-  auto builder = evaluator.messages.report(diag::Kind::WrongType, range,
-                                           "`" + path + "` is of type `" +
-                                               typeNameOf(base) +
-                                               "`, which has no fields to set");
   std::vector<const Layer*> layers;
   std::optional<Suggestion> list;
   if (const Type* type = typeOf(object, slot);
       type && addLayers(object, slot, first, false, layers))
     list = withoutNames(evaluator, {make(nullptr, layers, range), {}}, *type,
                         range);
-  builder.help(list ? list->help : "set the whole value: `" + path + " = ...`");
+  sema::reportNoFields(evaluator, object, slot, base, list ? &*list : nullptr);
 }
 
 Value Objects::amendSlot(Object& object, Slot& slot, const Value& base,
@@ -510,11 +506,7 @@ Value Objects::amendSlot(Object& object, Slot& slot, const Value& base,
     // the field may hold.
     const Type* type = evaluator.types.resolve(*object.schema->layer.env,
                                                slot.field->declaration->type);
-    const Schema* only = nullptr;
-    for (const Type* member : type->members)
-      if (member->kind == Type::Kind::schema)
-        only = only ? nullptr : member->schema;
-    if (only)
+    if (const Schema* only = onlySchemaOf(*type))
       record = make(only, {}, last.range);
   }
   if (!record) {

@@ -144,6 +144,35 @@ std::string madeOfNumber(Evaluator& evaluator, const Value& value,
   return nameOf(type) + "(" + only->name.text + " = " + written + ")";
 }
 
+/// A text that is the default of a field, where it is short; `...` for others.
+static std::string textByDefault(Evaluator& evaluator, const Schema& schema,
+                                 const ast::FieldDecl& field) {
+  const Env& env = *schema.layer.env;
+  if (field.defaultValue == ast::ExprId::none)
+    return "...";
+  const ast::Expr& expr = (*env.file)[field.defaultValue];
+  const std::string text(evaluator.sources.text(expr.range));
+  const auto* literal = std::get_if<ast::StringLiteral>(&expr.node);
+  return literal && literal->holes.empty() && text.size() <= mostLetters
+             ? text
+             : "...";
+}
+
+/// What stands before the braces of a record: the name of its schema, or that
+/// of the field that is being set where a recipe does not see the schema:
+/// `chat { ... }`.
+static std::string headOf(Evaluator& evaluator, const Schema& schema) {
+  const std::string name(schema.shownName());
+  const auto [object, slot] = evaluator.typing;
+  const bool isSeen =
+      !evaluator.isLibrary(schema.range) ||
+      (evaluator.modules.prelude() && evaluator.modules.prelude()->find(name));
+  if (isSeen || !object || !slot)
+    return name;
+  const Type* due = evaluator.objects.typeOf(*object, *slot);
+  return due && due->schema == &schema ? std::string(slot->name) : name;
+}
+
 /// A record without required fields is shown with its optional fields.
 static std::string fieldsOf(Evaluator& evaluator, const Schema& schema,
                             const std::string& name) {
@@ -153,7 +182,7 @@ static std::string fieldsOf(Evaluator& evaluator, const Schema& schema,
       return exampleOf(evaluator, schema, name);
     if (!field.declaration->isFixed)
       fields += (fields.empty() ? "" : ", ") + field.declaration->name.text +
-                " = ...";
+                " = " + textByDefault(evaluator, schema, *field.declaration);
   }
   if (schema.fields.size() > mostArguments)
     fields = "...";
@@ -185,7 +214,7 @@ std::string exampleOf(Evaluator& evaluator, const Type& type) {
            : type.unit == recipe::Unit::tokens  ? "1G tokens"
                                                 : "500 steps";
   case Type::Kind::schema:
-    return fieldsOf(evaluator, *type.schema, nameOf(type));
+    return fieldsOf(evaluator, *type.schema, headOf(evaluator, *type.schema));
   case Type::Kind::list: {
     std::string element = exampleOf(evaluator, *type.element);
     return element.empty() ? "" : "[" + element + "]";

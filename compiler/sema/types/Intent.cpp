@@ -73,19 +73,24 @@ valueOfOtherTools(Evaluator& evaluator, const Value& value, SourceRange range) {
     return Suggestion{"write `" + *own + "`", *own};
   const std::string name(slot->name);
   const std::string target = own->substr(0, own->find(' '));
-  const bool isSet = std::any_of(
-      object->slots.begin(), object->slots.end(), [&](const Slot& each) {
-        return each.name == target && !each.chain.empty();
-      });
+  const bool isOwn = target == name; // `shard = "parameters", ...`
+  const bool isSet =
+      !isOwn && std::any_of(object->slots.begin(), object->slots.end(),
+                            [&](const Slot& each) {
+                              return each.name == target && !each.chain.empty();
+                            });
   if (isSet)
     return Suggestion{"change `" + target + "` to `" +
                           own->substr(own->find("= ") + 2) + "` and leave `" +
                           name + "` out",
                       ""};
-  Suggestion suggestion{"write `" + *own + "` instead of `" + name + "`", ""};
+  Suggestion suggestion{
+      "write `" + *own + "`" + (isOwn ? "" : " instead of `" + name + "`"), ""};
+  suggestion.isSure = !isOwn; // the number of replicas is the user's to say
   const Member* member =
       slot->chain.empty() ? nullptr : slot->chain.front().member;
-  if (member && !member->given && member->path.size() == 1)
+  if (member && !member->given && member->path.size() == 1 &&
+      evaluator.sources.kind(range.source) == SourceKind::file)
     suggestion.also = diag::FixIt{.range = member->range, .replacement = *own};
   return suggestion;
 }
@@ -147,8 +152,15 @@ bool helpWithSweep(Evaluator& evaluator, diag::Builder& builder,
       written.find('\n') != written.npos || !written.starts_with('['))
     return false;
   Messages::Muted muted(evaluator.messages);
+  auto isChoice = [&](const Value& text) {
+    return findMember(type, [&](const Type& each) {
+      return each.kind == Type::Kind::literal && convert(evaluator, text, each);
+    });
+  };
+  // Several names or paths are together what was meant.
   for (const Value& element : (*list)->elements)
-    if (!convert(evaluator, element, type))
+    if (!convert(evaluator, element, type) ||
+        (element.is<std::string>() && !isChoice(element)))
       return false;
   const std::string path = evaluator.pathOf(*object, slot->name);
   const bool isArgument =
@@ -233,7 +245,7 @@ bool helpWithBlend(Evaluator& evaluator, diag::Builder& builder,
     records += comma + maker + "(" + describe(evaluator, elements[i + 1]) + ")";
   }
   builder.help("weights have a list of their own: write `" +
-               std::string(object->schema->name) + "(" +
+               std::string(object->schema->shownName()) + "(" +
                std::string(slot->name) + " = [" + records + "], " + numbers +
                " = [" + weights + "])`");
   return true;

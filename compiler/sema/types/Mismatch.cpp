@@ -52,12 +52,14 @@ bool isLiteral(const Type& type) {
 
 void offer(diag::Builder& builder, const Suggestion& suggestion,
            SourceRange range) {
+  const auto applicability = suggestion.isSure ? diag::Applicability::safe
+                                               : diag::Applicability::maybe;
   builder.help(suggestion.help);
   if (!suggestion.replacement.empty())
-    builder.fixIt(range, suggestion.replacement, diag::Applicability::safe);
+    builder.fixIt(range, suggestion.replacement, applicability);
   if (suggestion.also)
     builder.fixIt(suggestion.also->range, suggestion.also->replacement,
-                  diag::Applicability::safe);
+                  applicability);
 }
 
 bool isInside(SourceRange inner, SourceRange outer) {
@@ -524,6 +526,7 @@ void helpWithType(Evaluator& evaluator, diag::Builder& builder,
     return;
   }
   if (helpWithoutAuto(evaluator, builder, value) ||
+      helpWithFieldNames(evaluator, builder, value) ||
       helpWithSeveralFiles(evaluator, builder, value, type, range) ||
       helpWithSweep(evaluator, builder, value, type, range))
     return;
@@ -532,6 +535,11 @@ void helpWithType(Evaluator& evaluator, diag::Builder& builder,
   std::vector<std::string> examples;
   if (type.kind == Type::Kind::schema)
     examples = evaluator.library.recordsOf(*type.schema);
+  if (!examples.empty()) { // devices
+    builder.help("write one of " + diag::quotedList(examples, examples.size()) +
+                 (value.is<std::string>() ? ", without quotation marks" : ""));
+    return;
+  }
   for (const Type* member : alternatives(type)) {
     const bool mayBeDefault =
         member->kind == Type::Kind::real || member->kind == Type::Kind::list;

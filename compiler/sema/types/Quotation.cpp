@@ -321,7 +321,6 @@ std::optional<Suggestion> inBrackets(Evaluator& evaluator, const Value& value,
   std::vector<const Type*> members{&type};
   if (type.kind == Type::Kind::unionOf)
     members = type.members;
-  const Schema* only = nullptr;
   for (const Type* member : members) {
     if (member->kind == Type::Kind::list &&
         convert(evaluator, value, *member->element)) {
@@ -336,11 +335,12 @@ std::optional<Suggestion> inBrackets(Evaluator& evaluator, const Value& value,
           "]";
       return Suggestion{"write `" + list + "`", more.empty() ? list : ""};
     }
-    if (member->kind == Type::Kind::schema)
-      only = only ? nullptr : member->schema;
   }
+  const Schema* const only = onlySchemaOf(type);
   std::string name = fieldNamed(what);
-  if (!only || name.empty() || !value.isScalar())
+  // What the library has records of, devices say, is no section.
+  if (!only || name.empty() || !value.isScalar() ||
+      !evaluator.library.recordsOf(*only).empty())
     return std::nullopt;
   const Field* taking = nullptr;
   for (const Field& field : only->fields) {

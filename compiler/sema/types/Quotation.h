@@ -20,6 +20,7 @@ struct Suggestion {
   std::string replacement;
   /// A further edit that the replacement needs: an import.
   std::optional<diag::FixIt> also = std::nullopt;
+  bool isSure = true; // whether no other replacement may be meant
 };
 
 /// Suggests a replacement for a value of the wrong type. `what` names its

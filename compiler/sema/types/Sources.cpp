@@ -9,6 +9,7 @@
 #include "compiler/sema/types/Convert.h"
 #include "compiler/sema/types/Examples.h"
 #include "compiler/sema/types/Mismatch.h"
+#include "compiler/sema/values/Comments.h"
 
 #include <algorithm>
 
@@ -43,13 +44,15 @@ bool helpWithList(Evaluator& evaluator, diag::Builder& builder,
                                           first.declaration->type)))
       continue;
     const std::string written(evaluator.sources.text(range));
-    const std::string call = std::string(schema.name) + "(" + written + ")";
+    const std::string call =
+        std::string(schema.shownName()) + "(" + written + ")";
     const bool isShort =
         written.size() <= mostWritten && written.find('\n') == written.npos;
     builder
-        .help("several are a `" + std::string(schema.name) + "`: write `" +
+        .help("several are a `" + std::string(schema.shownName()) +
+              "`: write `" +
               (isShort ? call
-                       : std::string(schema.name) +
+                       : std::string(schema.shownName()) +
                              "([...])`, with the "
                              "list between the parentheses") +
               (isShort ? "`" : ""))
@@ -60,6 +63,32 @@ bool helpWithList(Evaluator& evaluator, diag::Builder& builder,
 }
 
 } // namespace
+
+bool namesFieldOfFile(const Object& object, const Slot& slot) {
+  return object.schema &&
+         summaryOf(*object.schema, slot.name).starts_with("Field of ");
+}
+
+bool helpWithFieldNames(Evaluator& evaluator, diag::Builder& builder,
+                        const Value& value) {
+  const ListValue* const* list = value.get<const ListValue*>();
+  const auto [object, slot] = evaluator.typing;
+  if (!list || (*list)->elements.empty() || !object || !slot ||
+      !namesFieldOfFile(*object, *slot))
+    return false;
+  const std::string name(slot->name);
+  std::string joined;
+  for (const Value& element : (*list)->elements) {
+    const std::string* field = element.get<std::string>();
+    if (!field)
+      return false;
+    joined += (joined.empty() ? "." : " + \"\\n\" + .") + *field;
+  }
+  builder.help("it is the name of one field: join them in the file, `jq -c '." +
+               name + " = " + joined + "' FILE`, and write `" + name + " = \"" +
+               name + "\"`");
+  return true;
+}
 
 bool helpWithSeveralFiles(Evaluator& evaluator, diag::Builder& builder,
                           const Value& value, const Type& type,
@@ -103,7 +132,7 @@ bool helpWithSeveralFiles(Evaluator& evaluator, diag::Builder& builder,
   }
   const std::string own = std::string(several->name) + "([" + records + "])";
   builder
-      .help("a `" + std::string(object->schema->name) +
+      .help("a `" + std::string(object->schema->shownName()) +
             "` names one file: write `" + own + "`")
       .fixIt(object->range, own);
   return true;

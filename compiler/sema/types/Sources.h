@@ -10,6 +10,14 @@ namespace recipec::sema {
 
 class Evaluator;
 
+/// Helps with a list where the name of one field of a file is due, as several
+/// columns of a prompt.
+bool helpWithFieldNames(Evaluator& evaluator, diag::Builder& builder,
+                        const Value& value);
+
+/// Whether a field takes the name of a field of a file, as its comment says.
+bool namesFieldOfFile(const Object& object, const Slot& slot);
+
 /// Helps with a path in place of a record, `"train.jsonl"`, and with a list of
 /// records in place of the one that holds them. False for other values.
 bool helpWithSources(Evaluator& evaluator, diag::Builder& builder,

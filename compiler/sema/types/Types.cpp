@@ -208,6 +208,20 @@ const Type* onlyCountOf(const Type& type) {
   return only;
 }
 
+const Schema* onlySchemaOf(const Type& type) {
+  if (type.kind == Type::Kind::schema)
+    return type.schema;
+  const Schema* only = nullptr;
+  for (const Type* member : type.members) {
+    if (type.kind != Type::Kind::unionOf || member->kind != Type::Kind::schema)
+      continue;
+    if (only)
+      return nullptr;
+    only = member->schema;
+  }
+  return only;
+}
+
 std::string nameOf(const Type& type) {
   switch (type.kind) {
   case Type::Kind::quantity:
@@ -221,7 +235,7 @@ std::string nameOf(const Type& type) {
   case Type::Kind::map:
     return "map[string, " + nameOf(*type.element) + "]";
   case Type::Kind::schema:
-    return std::string(type.schema->name);
+    return std::string(type.schema->shownName());
   case Type::Kind::function: {
     std::string text = "fun(";
     for (const Type* parameter : type.members)
@@ -261,7 +275,8 @@ std::string typeNameOf(const Value& value) {
     std::string operator()(Range) { return "range"; }
     std::string operator()(const ListValue*) { return "list"; }
     std::string operator()(Object* object) {
-      return object->schema ? std::string(object->schema->name) : "record";
+      return object->schema ? std::string(object->schema->shownName())
+                            : "record";
     }
     std::string operator()(const Schema* schema) {
       return schema->isModel ? "model declaration" : "schema";

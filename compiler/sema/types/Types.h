@@ -34,6 +34,9 @@ std::string nameOf(const Type& type);
 /// The member of a type that is a count, `steps` or `epochs`; null when it has
 /// none or several.
 const Type* onlyCountOf(const Type& type);
+/// The one schema whose records a type takes; null when it takes none, or those
+/// of several.
+const Schema* onlySchemaOf(const Type& type);
 std::string typeNameOf(const Value& value);
 /// The type including a function's parameters and result: `fun(int): float`.
 std::string fullTypeNameOf(const SourceMap& sources, const Value& value);

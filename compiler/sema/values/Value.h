@@ -238,6 +238,9 @@ struct Field {
 /// A `schema` or `model`.
 struct Schema {
   std::string_view name;
+  /// The name by which every file sees it, where it is another one: `tokens`
+  /// of the schema `token_file`. Otherwise empty.
+  std::string_view alias;
   bool isModel = false;
   const ast::File* file = nullptr;
   const ast::Body* body = nullptr;
@@ -246,6 +249,8 @@ struct Schema {
   std::vector<Field> fields;
 
   const Field* find(std::string_view name) const;
+  /// The name that a recipe writes.
+  std::string_view shownName() const { return alias.empty() ? name : alias; }
 
 private:
   /// Indices of fields by name. Used only for schemas with many fields.

@@ -1,0 +1,32 @@
+// Keys that a record does not have and that stand in a wrong place: in a recipe
+// without a server, without their section, with a record's name for the
+// field's.
+
+#ifndef RECIPEC_SEMA_NAMES_MISPLACEDKEYS_H
+#define RECIPEC_SEMA_NAMES_MISPLACEDKEYS_H
+
+#include "compiler/sema/names/OtherNames.h"
+
+namespace recipec::sema {
+
+/// A field of the section `serve` that a recipe without a server is given.
+bool helpWithServing(Evaluator& evaluator, diag::Builder& builder,
+                     const Object& object, const KnownField& known);
+
+/// An axis of a sweep that is named without its section: `lr = [1e-4, 2e-4]`.
+bool helpWithAxisPath(Evaluator& evaluator, diag::Builder& builder,
+                      const Object& object, const Member& member);
+
+/// `lora { rank = 8 }` for `adapter = lora { rank = 8 }`: the name of a record
+/// in place of the field's.
+bool helpWithRecordName(Evaluator& evaluator, diag::Builder& builder,
+                        const Object& object, const Layer& layer,
+                        const Member& member);
+
+/// Whether a field of the recipe may take what a member of another record sets.
+bool mayTake(Evaluator& evaluator, const Schema& recipes, const Field& field,
+             const Layer& layer, const Member& member);
+
+} // namespace recipec::sema
+
+#endif // RECIPEC_SEMA_NAMES_MISPLACEDKEYS_H
