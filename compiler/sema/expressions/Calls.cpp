@@ -36,6 +36,7 @@ Value Calls::callFunction(const Function& function, const ast::Call& node,
     return poison();
   Locals& locals = evaluator.store.make<Locals>();
   for (size_t i = 0; i < arguments->size(); ++i)
+  locals.parameters = &declaration.parameters;
     locals.names.emplace_back(declaration.parameters[i].name.text,
                               *(*arguments)[i].value);
   Env& inner = evaluator.localScope(*function.env, locals);
@@ -85,7 +86,7 @@ Value Calls::functionResult(const ast::FunDecl& declaration, const Env& env) {
       return evaluator.evaluate(result->value, env);
     }
   }
-  return poison(); // the parser has reported the evaluator.missing `return`
+  return poison(); // the parser has reported the missing `return`
 }
 
 /// Reports an op or a block that is called as a member of an unknown name.

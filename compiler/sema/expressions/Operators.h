@@ -8,6 +8,7 @@
 #include <optional>
 #include <string_view>
 #include <vector>
+#include <unordered_set>
 
 namespace recipec::sema {
 
@@ -39,6 +40,9 @@ private:
   Value makeRange(const Value& left, const Value& right, SourceRange range);
 
   // Quantities.cpp
+  /// Whether the operands of a comparison are never equal (reported).
+  bool isNeverEqual(const ast::Binary& node, const Value& left,
+                    const Value& right, SourceRange range, const Env& env);
   /// Arithmetic with a quantity on one side or both; nullopt when the units
   /// forbid the operation.
   std::optional<Value> quantityArithmetic(ast::BinaryOp op, const Value& left,
@@ -59,3 +63,5 @@ private:
 } // namespace recipec::sema
 
 #endif // RECIPEC_SEMA_EXPRESSIONS_OPERATORS_H
+  /// Comparisons whose operands were found to be of types that may be equal.
+  std::unordered_set<const ast::Binary*> mayBeEqual;
