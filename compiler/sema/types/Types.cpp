@@ -261,7 +261,7 @@ std::string typeNameOf(const Value& value) {
     std::string operator()(Range) { return "range"; }
     std::string operator()(const ListValue*) { return "list"; }
     std::string operator()(Object* object) {
-      return object->schema ? std::string(object->schema->name) : "record";
+      return object->schema ? std::string(object->schema->name) : "map";
     }
     std::string operator()(const Schema* schema) {
       return schema->isModel ? "model declaration" : "schema";
