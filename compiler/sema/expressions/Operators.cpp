@@ -308,6 +308,22 @@ Value Operators::negate(const Value& operand, SourceRange range) {
     return {-*whole, evaluator.writtenAt(range)};
   if (std::optional<double> real = realOf(operand))
     return {-*real, evaluator.writtenAt(range)};
+  // `prompts =`, and `- "Hello"` on the next line
+  const std::string_view before =
+      evaluator.sources.text(range.source).substr(0, range.begin);
+  const size_t sign = before.find_last_not_of(" \t\r\n");
+  if (sign != before.npos && before[sign] == '=' &&
+      before.find('\n', sign) != before.npos) {
+    const std::string_view dashed = evaluator.sources.text(range).substr(1);
+    const size_t begin = std::min(dashed.find_first_not_of(' '), dashed.size());
+    const std::string own = "[" + std::string(dashed.substr(begin)) + "]";
+    evaluator.messages
+        .report(diag::Kind::WrongType, range,
+                "a list is written in brackets, and not with dashes as in YAML")
+        .help("write `" + own + "`")
+        .fixIt(range, own);
+    return poison();
+  }
   evaluator.messages
       .report(diag::Kind::WrongType, range,
               "`-` does not take `" + typeNameOf(operand) + "`")
