@@ -187,7 +187,7 @@ Builder Engine::report(Kind kind, SourceRange range, std::string message) {
 
 std::string causeOf(Kind kind, const std::string& message) {
   bool isAboutValue = kind == Kind::WrongType || kind == Kind::WrongUnit ||
-                      kind == Kind::InvalidValue;
+                      kind == Kind::InvalidValue || kind == Kind::Recursion;
   size_t begin = message.find('`');
   size_t end = message.find('`', begin + 1);
   if (!isAboutValue || end == std::string::npos)

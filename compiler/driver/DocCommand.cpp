@@ -45,7 +45,13 @@ bool isPath(const std::string& argument) {
 int unknownName(const std::string& name, const LibraryIndex& index,
                 const Invocation& invocation) {
   invocation.err << "error: there is no file and no name `" << name << "`\n";
-  if (auto near = index.suggest(name))
+  // `optimizer.learning_rate`: another tool's name behind a section
+  const std::string last = name.substr(name.rfind('.') + 1);
+  const std::string setting = last == name ? "" : index.settingOf(last);
+  if (!setting.empty())
+    invocation.err << "help: `" << last << "` is `" << setting << "`: write `"
+                   << "recipec doc " << setting << "`\n";
+  else if (auto near = index.suggest(name))
     invocation.err << "help: did you mean `" << *near << "`?\n";
   else
     invocation.err << "help: name a file, a model, an op, a field as "

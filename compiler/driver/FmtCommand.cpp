@@ -29,6 +29,10 @@ std::optional<std::string> textOf(const std::string& path, std::ostream& err) {
   InputText input = readInput(path, parse::maxText, path == "-");
   if (!input.text)
     err << "error: cannot read `" << path << "`: " << input.reason << '\n';
+  if (const size_t end = path.rfind(".recipe:");
+      !input.text && end != path.npos)
+    err << "help: `fmt` formats whole files: write `" << path.substr(0, end)
+        << ".recipe`\n";
   return std::move(input.text);
 }
 

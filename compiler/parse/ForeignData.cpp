@@ -118,12 +118,35 @@ private:
     return text;
   }
 
-  /// A YAML list; its first `-` looks like the sign of a value.
+  /// A YAML list; its first `-` looks like the sign of a value, so that the
+  /// parser stops at the second.
   bool dashedList() const {
-    bool isElement = next() == TokenType::STRING || isName(next());
-    return isAtItem() && found() == TokenType::MINUS && isElement &&
-           help("a list is written `[" + textOf(error.token + 1) +
-                ", ...]`, and not with dashes as in YAML");
+    const bool isElement =
+        next() == TokenType::STRING || isName(next()) || isNumber(next());
+    if (!isAtItem() || found() != TokenType::MINUS || !isElement)
+      return false;
+    // The first dash stands behind `=` or, in a wrong item, where it begins.
+    size_t first = error.token;
+    while (first > 0 && type(first - 1) != TokenType::OPEN &&
+           type(first - 1) != TokenType::ASSIGN)
+      --first;
+    if (type(first) != TokenType::MINUS)
+      first = error.token;
+    std::string elements;
+    size_t dash = first, last = first;
+    while (type(dash) == TokenType::MINUS) {
+      last = lastOfItem(dash);
+      elements += (elements.empty() ? "" : ", ") + textOf(dash + 1, last);
+      dash = type(last + 1) == TokenType::SEPARATOR ? last + 2 : last + 1;
+    }
+    reword("a list is written in brackets, and not with dashes as in YAML",
+           list.range(first));
+    const std::string own = "[" + elements + "]";
+    if (first == error.token || own.find('\n') != own.npos)
+      return help("write `[" + textOf(first + 1) + ", ...]`");
+    return fix("write `" + own + "`",
+               {list.source, list.tokens[first - 1].end, list.tokens[last].end},
+               " " + own);
   }
 
   /// A line that begins with an operator.

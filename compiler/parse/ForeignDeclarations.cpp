@@ -131,7 +131,9 @@ private:
         error.rule != Grammar::RuleMapArguments || error.begin == 0)
       return false;
     const std::string word = textOf(error.begin - 1);
-    const std::string inner = textOf(error.begin + 1, error.token - 1);
+    std::string inner = textOf(error.begin + 1, error.token - 1);
+    if (const std::string_view own = ownTypeOf(inner); !own.empty())
+      inner = own;
     const SourceRange whole = rangeOf(error.begin - 1, error.token);
     if (word == "map" || inner.empty())
       return false;
@@ -203,6 +205,11 @@ private:
                "\nimport ");
   }
 
+  /// Whether a path is a folder of the standard library.
+  static bool isFolder(std::string_view path) {
+    return path == "std" || path == "std.models" || path == "std.schema";
+  }
+
   /// `import std.models.llama.*`
   bool allNames() const {
     if (found() != TokenType::STAR || previous() != TokenType::DOT)
@@ -214,6 +221,10 @@ private:
       return false;
     const std::string path = textOf(first + 1, error.token - 2);
     reword("an import takes a file, or the names in braces, and has no `*`");
+    if (isFolder(path))
+      return help("`" + path +
+                  "` is a folder: import one of its files, as in "
+                  "`import std.models.llama`, and write `llama.NAME`");
     return fix("write `import " + path + "` and `" + textOf(error.token - 2) +
                    ".name`; `import " + path + " { a, b }` takes names of it",
                rangeOf(error.token - 1, error.token), "");
@@ -288,7 +299,7 @@ private:
       return help("an import is written `import std.models.llama`");
     std::string import = "import " + path + " { " + names + " }";
     // In a folder, the names are files to import.
-    if (path == "std" || path == "std.models" || path == "std.schema")
+    if (isFolder(path))
       import = "import " + path + "." + names;
     return fix("write `" + import + "`", rangeOf(from, last), import);
   }
@@ -307,11 +318,43 @@ private:
     while (type(last + 1) == TokenType::DOT && isName(type(last + 2)))
       last += 2;
     const std::string name = textOf(error.token - 1);
+    if (word == "(" && next(2) == TokenType::COLON)
+      return modelParameters();
     const std::string parent(sources.text(rangeOf(error.token + 1, last)));
     return help("a model inherits from none: for other sizes write `let " +
                 name + " = " + parent +
                 " { ... }`, for other blocks a model of its own, `model " +
                 name + " { ... }`");
+  }
+
+  /// `model mine(width: int) {`
+  bool modelParameters() const {
+    const int depth = list.tokens[error.token].depth;
+    std::string fields, lines;
+    size_t first = error.token + 1, close = first;
+    for (; close < list.tokens.size() && list.tokens[close].depth > depth;
+         ++close) {
+      const bool isLast = type(close + 1) == TokenType::RPAREN &&
+                          list.tokens[close + 1].depth == depth;
+      if (!isLast && !isComma(close))
+        continue;
+      std::string field = textOf(first, isLast ? close : close - 1);
+      if (const size_t colon = field.find(':');
+          colon != field.npos && colon > 0 && field[colon - 1] != ' ')
+        field.insert(colon, " ");
+      fields += (fields.empty() ? "`" : ", `") + field + "`";
+      lines += "\n  " + field;
+      first = close + 1;
+    }
+    reword("a model has no parameters: its fields are",
+           rangeOf(error.token, close));
+    report.help("write " + fields + " between its braces");
+    if (type(close + 1) != TokenType::OPEN)
+      return true;
+    report.fixIt(rangeOf(error.token, close), "");
+    const uint32_t inside = list.tokens[close + 1].end;
+    report.fixIt({list.source, inside, inside}, lines);
+    return true;
   }
 
   /// `recipe b extends a`, `recipe b : a`, `recipe b(a)`

@@ -66,23 +66,35 @@ constexpr std::pair<std::string_view, std::string_view> types[] = {
     {"DataSize", "bytes"},
 };
 
-std::string_view ownType(std::string_view name) {
-  for (const auto& [foreign, own] : types)
-    if (foreign == name)
-      return own;
-  return {};
-}
-
 class ForeignFunctions : public SyntaxView {
 public:
   using SyntaxView::SyntaxView;
 
   bool run() const {
-    return typedParameter() || anonymous() || definition() || resultArrow() ||
-           bodyArrow() || suiteColon() || bodyColon();
+    return generator() || typedParameter() || anonymous() || definition() ||
+           resultArrow() || bodyArrow() || suiteColon() || bodyColon();
   }
 
 private:
+  /// `max(2 * d for d in dims)`
+  bool generator() const {
+    if (found() != TokenType::FOR || error.rule != Grammar::RuleSuffix ||
+        type(error.begin) != TokenType::LPAREN)
+      return false;
+    const int depth = list.tokens[error.token].depth;
+    size_t first = error.token, last = error.token;
+    while (first > error.begin + 1 &&
+           !(isComma(first - 1) && list.tokens[first - 1].depth == depth))
+      --first;
+    while (last + 1 < list.tokens.size() &&
+           list.tokens[last + 1].depth >= depth && !isEndOfItem(last + 1) &&
+           !(isComma(last + 1) && list.tokens[last + 1].depth == depth))
+      ++last;
+    reword("a list is built between brackets", rangeOf(first, last));
+    const std::string own = "[" + textOf(first, last) + "]";
+    return fix("write `" + own + "`", rangeOf(first, last), own);
+  }
+
   static bool isDefiner(std::string_view word) {
     return std::count(std::begin(definers), std::end(definers), word) > 0;
   }
@@ -131,15 +143,15 @@ private:
     const size_t colon = find(TokenType::COLON);
     std::string name = textOf(first), kind = textOf(colon + 1);
     if (type(first + 1) == TokenType::IDENTIFIER && first + 1 <= last) {
-      const bool isTypeFirst = !ownType(name).empty();
+      const bool isTypeFirst = !ownTypeOf(name).empty();
       kind = textOf(isTypeFirst ? first : first + 1);
       name = textOf(isTypeFirst ? first + 1 : first);
     } else if (colon > last || colon + 1 > last) {
       kind.clear();
     }
     std::string text = name;
-    if (!isBlock && !ownType(kind).empty())
-      text += ": " + std::string(ownType(kind));
+    if (!isBlock && !ownTypeOf(kind).empty())
+      text += ": " + std::string(ownTypeOf(kind));
     if (assign < last)
       text += " = " + textOf(assign + 1, last);
     return text;
@@ -212,7 +224,7 @@ private:
         (type(at) == TokenType::COLON && isName(type(at + 1)) &&
          (type(at + 2) == TokenType::OPEN ||
           type(at + 2) == TokenType::ASSIGN))) {
-      result = ownType(textOf(at + 1));
+      result = ownTypeOf(textOf(at + 1));
       ++at;
       while (type(at) != TokenType::COLON && type(at) != TokenType::OPEN &&
              type(at) != TokenType::ASSIGN && !isEndOfItem(at))
@@ -318,11 +330,11 @@ private:
         !isName(previous()))
       return false;
     std::string kind = textOf(error.token - 1), name = textOf(error.token);
-    if (ownType(kind).empty())
+    if (ownTypeOf(kind).empty())
       std::swap(kind, name);
-    if (ownType(kind).empty())
+    if (ownTypeOf(kind).empty())
       return false;
-    const std::string own = name + ": " + std::string(ownType(kind));
+    const std::string own = name + ": " + std::string(ownTypeOf(kind));
     reword("the type of a parameter stands behind its name and a `:`",
            rangeOf(error.token - 1, error.token));
     return fix("write `" + own + "`", rangeOf(error.token - 1, error.token),
@@ -395,6 +407,13 @@ private:
 };
 
 } // namespace
+
+std::string_view ownTypeOf(std::string_view name) {
+  for (const auto& [foreign, own] : types)
+    if (foreign == name)
+      return own;
+  return {};
+}
 
 bool helpWithForeignFunctions(const SourceMap& sources, const TokenList& list,
                               const SyntaxError& error, diag::Builder& report) {

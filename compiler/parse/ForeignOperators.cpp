@@ -269,6 +269,8 @@ private:
       return false;
     const std::string value = textOf(0, error.token - 1);
     const std::string spec = textOf(error.token + 1, list.tokens.size() - 2);
+    if (found() == TokenType::COLON && !isFormat(spec))
+      return braces();
     reword("an interpolation holds a value alone, without a format",
            rangeOf(error.token, list.tokens.size() - 2));
     size_t width = 0;
@@ -280,6 +282,33 @@ private:
     const std::string own =
         isPadding ? "pad(" + value + ", " + std::to_string(width) + ")" : value;
     return fix("write `{" + own + "}`", rangeOf(0, list.tokens.size() - 2), own,
+               Applicability::maybe);
+  }
+
+  /// Whether the text behind a `:` is a format of Python, `.2f` or `03d`.
+  bool isFormat(const std::string& spec) const {
+    return !isBehindSpace(error.token + 1) && !spec.empty() &&
+           spec.find_first_not_of("<>^=+-#,._%0123456789bcdeEfFgGnosxX") ==
+               spec.npos;
+  }
+
+  /// `"Answer as {city: name}."`: braces of the text, such as those of JSON.
+  bool braces() const {
+    const SourceRange inner = rangeOf(0, list.tokens.size() - 2);
+    const std::string_view text = sources.text(list.source);
+    const size_t end = text.find_first_of("}\n", inner.end);
+    if (inner.begin == 0 || text[inner.begin - 1] != '{' || end == text.npos ||
+        text[end] != '}')
+      return false;
+    reword("`{` in a string begins an interpolation, and `" +
+               textOf(0, list.tokens.size() - 2) + "` is no value",
+           inner);
+    std::string own = "\\{";
+    for (char c : text.substr(inner.begin, end - inner.begin))
+      own += c == '"' ? "\\\"" : std::string(1, c);
+    own += "\\}";
+    return fix("write the braces of a text as `" + own + "`",
+               {list.source, inner.begin - 1, uint32_t(end + 1)}, own,
                Applicability::maybe);
   }
 

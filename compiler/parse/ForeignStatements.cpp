@@ -15,7 +15,7 @@ public:
   bool run() const {
     return loopBrackets() || fieldWithoutType() || bareMessage() ||
            sectionCall() || sectionLine() || modifier() || pathBySlash() ||
-           forBefore() || bracedChoice() || mixinAsItem() || requireMessage() ||
+           forBefore() || bracedChoice() || requireMessage() ||
            secondResult() || wordBefore() || letIn() || spread() ||
            typedLet() || mutableLet() || keyword() || forgottenReturn() ||
            assignment() || elseIf() || unpacking() || method();
@@ -66,12 +66,6 @@ private:
     reword("the message of `require` is a string", rangeOf(colon + 1, last));
     return own.find('"', 1) + 1 == own.size() &&
            fix("write `" + own + "`", rangeOf(colon + 1, last), own);
-  }
-
-  /// Whether the innermost braces set fields, as those of recipes do.
-  bool setsFields() const {
-    return !isInFunction() && headType() != TokenType::SCHEMA &&
-           headType() != TokenType::MODEL;
   }
 
   /// `batch(global = 4)` for `batch { global = 4 }`
@@ -211,23 +205,6 @@ private:
     const std::string own = head + textOf(brace + 1, end - 1) + " else " +
                             textOf(end + 3, last - 1);
     return fix("write `" + own + "`", rangeOf(first, last), own);
-  }
-
-  /// `wide` alone, which is a mixin of the file
-  bool mixinAsItem() const {
-    if (error.rule != Grammar::RuleSetting || error.begin + 1 != error.token ||
-        !(isEndOfItem(error.token) || found() == TokenType::LPAREN))
-      return false;
-    const std::string name = textOf(error.begin);
-    if (name == "include" || name == "with")
-      return false;
-    for (size_t i = 0; i + 1 < list.tokens.size(); ++i)
-      if (type(i) == TokenType::MIXIN && textOf(i + 1) == name) {
-        reword("`" + name + "` is a mixin, and no item of braces",
-               list.range(error.begin));
-        return help("write `with " + name + "` before the `{` of the recipe");
-      }
-    return false;
   }
 
   /// `require x > 2, "too small"`

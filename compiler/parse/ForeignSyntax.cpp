@@ -11,9 +11,9 @@ using Family = bool (*)(const SourceMap&, const TokenList&, const SyntaxError&,
                         diag::Builder&);
 
 constexpr Family families[] = {
-    helpWithForeignOperators,  helpWithForeignFunctions,
-    helpWithForeignStatements, helpWithForeignDeclarations,
-    helpWithForeignData,
+    helpWithForeignOperators,    helpWithForeignFunctions,
+    helpWithForeignMixins,       helpWithForeignStatements,
+    helpWithForeignDeclarations, helpWithForeignData,
 };
 
 bool helpWithForeignSyntax(const SourceMap& sources, const TokenList& list,

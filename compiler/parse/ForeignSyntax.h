@@ -22,6 +22,8 @@ namespace recipec::parse {
 FOREIGN_FAMILY(ForeignOperators)
 /// Definitions of functions and blocks.
 FOREIGN_FAMILY(ForeignFunctions)
+/// Mixins among the items of braces.
+FOREIGN_FAMILY(ForeignMixins)
 /// Statements of blocks and items of braces.
 FOREIGN_FAMILY(ForeignStatements)
 /// Imports and other declarations of a file.
@@ -30,6 +32,10 @@ FOREIGN_FAMILY(ForeignDeclarations)
 FOREIGN_FAMILY(ForeignData)
 
 #undef FOREIGN_FAMILY
+
+/// Our name of a type of another language, `string` for `str`; empty for other
+/// names.
+std::string_view ownTypeOf(std::string_view name);
 
 } // namespace recipec::parse
 

@@ -488,6 +488,10 @@ private:
         bool isLast = after == std::string_view::npos || line[after] == '#' ||
                       line[after] == '}';
         replace(1, isLast ? "" : ",");
+      } else if (const std::string name = referenceAt(line.substr(at));
+                 !name.empty()) {
+        length = name.size() + 3;
+        replace(length, name);
       } else if (line.substr(at).starts_with("&&")) {
         replace(2, "and");
         length = 2;
@@ -576,6 +580,9 @@ private:
       return "a power is written `pow(base, exponent)`, one of ten `1e-3`";
     if (character == "?")
       return ternaryHelp(token);
+    if (const std::string name = referenceAt(restOfLine(token.begin));
+        !name.empty())
+      return "write `" + name + "`, without the `$` and the braces";
     if (character == "$")
       return "names are written without `$`, and in a string `{name}` is the "
              "value of one";

@@ -109,4 +109,16 @@ std::optional<LookAlike> lookAlikeOf(std::string_view character) {
                    found->replacement == "\""};
 }
 
+std::string referenceAt(std::string_view text) {
+  const size_t end = text.find('}');
+  if (!text.starts_with("${") || end == text.npos || end == 2)
+    return {};
+  const std::string_view name = text.substr(2, end - 2);
+  const bool isPath =
+      std::all_of(name.begin(), name.end(), [](unsigned char c) {
+        return std::isalnum(c) || c == '_' || c == '.';
+      });
+  return isPath ? std::string(name) : std::string();
+}
+
 } // namespace recipec::parse

@@ -91,6 +91,12 @@ protected:
     return headType() == TokenType::BLOCK || headType() == TokenType::FUN;
   }
 
+  /// Whether the innermost braces set fields, as those of recipes do.
+  bool setsFields() const {
+    return !isInFunction() && headType() != TokenType::SCHEMA &&
+           headType() != TokenType::MODEL;
+  }
+
   /// Whether the text is that of an interpolation, `{...}` in a string.
   bool isInterpolation() const { return list.endName == "`}`"; }
   /// The first token of the item or declaration around the error.

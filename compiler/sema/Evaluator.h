@@ -75,6 +75,8 @@ public:
   Object* root = nullptr;
   /// The slot whose value is being converted to its type, for messages.
   std::pair<const Object*, const Slot*> typing = {};
+  /// The expression that computed the value being converted, for messages.
+  std::pair<ast::ExprId, const Env*> computed = {ast::ExprId::none, nullptr};
   SourceRange recipeRange;
   /// Set when an analysis checks something that cannot be launched, such as an
   /// abstract recipe. A missing value is then no error, and a `require` that

@@ -93,4 +93,23 @@ diag::Builder Messages::reportRecursion(std::vector<CycleLink> links) {
   return builder;
 }
 
+std::optional<std::string> Messages::noteComputed(diag::Builder& builder,
+                                                  SourceRange range) {
+  const auto [expr, env] = evaluator.computed;
+  if (!env || expr == ast::ExprId::none || evaluator.isLibrary(range) ||
+      (*env->file)[expr].range != range)
+    return std::nullopt;
+  const std::vector<Operand> operands = directOperands(evaluator, expr, *env);
+  noteOperands(evaluator, builder, operands, nullptr);
+  std::string names;
+  for (const Operand& operand : operands)
+    names += (names.empty() ? "`" : " and `") + operand.text + "`";
+  return names;
+}
+
+void Messages::labelLast(SourceRange range, std::string text) {
+  if (!engine.isFull() && !engine.all().empty())
+    engine.at(engine.all().size() - 1).label(range, std::move(text));
+}
+
 } // namespace recipec::sema

@@ -10,6 +10,7 @@
 #include "compiler/ast/Ast.h"
 #include "compiler/diag/Diagnostic.h"
 
+#include <optional>
 #include <set>
 #include <string>
 #include <tuple>
@@ -37,6 +38,14 @@ public:
   /// Reports a cycle. Each link needs the next one, and the last needs the
   /// first.
   diag::Builder reportRecursion(std::vector<CycleLink> links);
+  /// Labels the operands of the user's expression at `range` that computed the
+  /// value being converted, and returns their names; nullopt when another
+  /// expression did.
+  std::optional<std::string> noteComputed(diag::Builder& builder,
+                                          SourceRange range);
+
+  /// Labels a further place of the last report.
+  void labelLast(SourceRange range, std::string text);
 
   /// Whether the error limit is reached, so that evaluation can stop.
   bool isFull() const { return engine.isFull(); }

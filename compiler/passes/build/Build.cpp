@@ -14,6 +14,7 @@
 #include "compiler/passes/build/Build.h"
 
 #include "compiler/passes/build/CallAttributes.h"
+#include "compiler/passes/build/DimMessages.h"
 #include "compiler/passes/build/GraphBuilder.h"
 #include "compiler/passes/build/InferDims.h"
 #include "compiler/passes/build/Inputs.h"
@@ -240,14 +241,15 @@ bool GraphBuilder::fitsRole(const recipe::Call& call, OpKind kind, int place,
     message =
         isRoutingPlace(kind, place)
             ? op + " takes the routing of a `router`, and " + name + " is none"
-            : op + " takes data here, and " + name + " is a routing";
+            : op + " takes a tensor of data, and " + name + " is a routing";
   } else if (place == weightPlace(kind)) {
     if (isParam)
       return true;
     message = "the weight of " + op + " is a parameter, and " + name +
               (isTokens ? " is an input" : " is computed");
   } else if (isParam) {
-    message = op + " takes data here, and " + name + " is a parameter";
+    reportParameter(call, kind, place, module[value].range, engine);
+    return false;
   } else if (isTokens != (kind == OpKind::Embedding)) {
     message = isTokens ? op + " takes numbers, and " + name + " are ids"
                        : op + " takes the tokens, and " + name + " is computed";

@@ -84,12 +84,22 @@ bool GraphBuilder::concat(const recipe::Call& call, ir::Op& op) {
   }
   DimId to = dimOf(std::get<recipe::DimValue>(at(call, "to").data).dim);
   if (module[to].size - module[a.back()].size != module[b.back()].size) {
+    auto quoted = [&](DimId dim) {
+      return sized(dim).substr(0, sized(dim).find(" ="));
+    };
+    auto bare = [&](DimId dim) {
+      return quoted(dim).substr(1, quoted(dim).size() - 2);
+    };
+    const bool isPart =
+        sameDim(module, to, a.back()) || sameDim(module, to, b.back());
     engine
         .report(diag::Kind::ShapeMismatch, call.range,
                 "`concat` makes " + sized(to) + " of " + sized(a.back()) +
                     " and " + sized(b.back()))
-        .help("declare " + sized(to).substr(0, sized(to).find(" =")) +
-              " as the sum of the two")
+        .help(isPart ? "declare a dimension for both, `both : dim = " +
+                           bare(a.back()) + " + " + bare(b.back()) +
+                           "`, and write `to = both`"
+                     : "declare " + quoted(to) + " as the sum of the two")
         .label(module[to].range, sized(to));
     return false;
   }

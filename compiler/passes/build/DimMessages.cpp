@@ -32,18 +32,21 @@ bool keepsDims(ir::OpKind kind) {
 
 } // namespace
 
-const ir::Op* linearBehind(const ir::Module& module, ir::ValueId value) {
+const ir::Op* makerBehind(const ir::Module& module, ir::ValueId value) {
   const std::vector<ir::Op>& ops = module.functions.front().ops;
   for (auto at = ops.rbegin(); at != ops.rend(); ++at) {
     if (std::ranges::find(at->results, value) == at->results.end())
       continue;
-    if (at->kind == ir::OpKind::Linear)
-      return &*at;
     if (!keepsDims(at->kind) || at->operands.empty())
-      return nullptr;
+      return &*at;
     value = at->operands.front();
   }
   return nullptr;
+}
+
+const ir::Op* linearBehind(const ir::Module& module, ir::ValueId value) {
+  const ir::Op* maker = makerBehind(module, value);
+  return maker && maker->kind == ir::OpKind::Linear ? maker : nullptr;
 }
 
 bool reportHeads(const ir::Module& module, const ir::Op& attention,
@@ -74,6 +77,78 @@ bool reportHeads(const ir::Module& module, const ir::Op& attention,
     }
   builder.propose(std::move(proposal));
   return false;
+}
+
+void helpWithHeads(const ir::Module& module, ir::ValueId operand,
+                   const std::string& name, std::string_view made,
+                   diag::Builder& builder) {
+  const ir::Value& value = module[operand];
+  const std::string last =
+      value.dims.empty() ? "hidden" : nameOf(module, value.dims.back());
+  const ir::Op* maker = makerBehind(module, operand);
+  if (maker && maker->kind == ir::OpKind::Linear) {
+    builder.label(maker->range, "its [.., `" + last + "`] is made here")
+        .help("make heads there: write `-> [heads, head_dim]` in place of "
+              "`-> " +
+              last + "`");
+    return;
+  }
+  if (value.range.isValid())
+    builder.label(value.range, "`" + name + "` is made here");
+  if (maker && maker->kind == ir::OpKind::Broadcast)
+    builder.help("leave `broadcast` out: `attention` takes fewer heads of keys "
+                 "and values than of queries");
+  else if (value.dims.size() > 4)
+    builder.help("give it these four dimensions");
+  else
+    builder.help("split it into heads: `linear(..., " + last +
+                 " -> [heads, head_dim], name = \"" + std::string(made) +
+                 "\")`");
+}
+
+void reportOddWidth(const ir::Module& module, const ir::Op& rope,
+                    ir::DimId width, diag::Engine& engine) {
+  // Queries and keys have one width: the error is at its size.
+  const SourceRange given = module[width].range;
+  auto builder = engine.report(
+      diag::Kind::ShapeMismatch, given.isValid() ? given : rope.range,
+      "`rope` rotates pairs, and " + sized(module, width) + " is odd");
+  if (given.isValid())
+    builder.label(rope.range, "in this `rope`");
+  const std::string name = nameOf(module, width);
+  diag::Proposal proposal{"change `" + name + "` to ", {}, ""};
+  for (int64_t size : {module[width].size - 1, module[width].size + 1}) {
+    const std::string text = std::to_string(size);
+    if (size > 0)
+      proposal.ways.push_back({text, {"model." + name + "=" + text}});
+  }
+  builder.propose(std::move(proposal))
+      .otherwise("choose sizes that make `" + name + "` even");
+}
+
+void reportParameter(const recipe::Call& call, ir::OpKind kind, int place,
+                     SourceRange made, diag::Engine& engine) {
+  std::string message = "`" + call.op + "` takes a computed tensor as `" +
+                        std::string(ops::infoOf(kind).operands[place].name) +
+                        "`, and not a parameter";
+  std::string help =
+      "`recipec doc " + call.op + "` shows its arguments in order";
+  if (kind == ir::OpKind::Mul) {
+    message = "`*` multiplies two computed tensors of one shape, and does not "
+              "broadcast a parameter";
+    help = "the weight of `rmsnorm` multiplies each element, and `scale` "
+           "multiplies all by a number";
+  } else if (kind == ir::OpKind::Add) {
+    message = "`+` adds two computed tensors of one shape, and does not "
+              "broadcast a parameter";
+    help = "`linear(..., bias = true)` adds a bias";
+  } else if (kind == ir::OpKind::Embedding) {
+    help = "the tokens come first: write `" + call.op +
+           "(tokens, parameter(...))`";
+  }
+  engine.report(diag::Kind::ShapeMismatch, call.range, std::move(message))
+      .note("made here", made)
+      .help(std::move(help));
 }
 
 void warnOfSharedWeight(const ir::Op& linear, const std::string& from,

@@ -5,19 +5,39 @@
 
 #include "compiler/diag/Diagnostic.h"
 #include "compiler/ir/Ir.h"
+#include "compiler/recipe/Recipe.h"
 
 #include <string>
+#include <string_view>
 
 namespace recipec::passes {
 
-/// The linear that made the dimensions of a value, through norms, rotations and
-/// activations, which keep them; null where it is another op.
+/// The op that made the dimensions of a value, through norms, rotations and
+/// activations, which keep them; null for an input or a parameter.
+const ir::Op* makerBehind(const ir::Module& module, ir::ValueId value);
+/// The op of makerBehind, if it is a linear; else null.
 const ir::Op* linearBehind(const ir::Module& module, ir::ValueId value);
 
 /// Reports key heads that do not divide the query heads of an attention, at the
 /// number of key heads. Returns false.
 bool reportHeads(const ir::Module& module, const ir::Op& attention,
                  ir::DimId queries, ir::DimId keys, diag::Engine& engine);
+
+/// Helps with an operand of an attention that is not split into heads. `name`
+/// is that of the operand, `made` that of the layer which the help makes.
+void helpWithHeads(const ir::Module& module, ir::ValueId operand,
+                   const std::string& name, std::string_view made,
+                   diag::Builder& builder);
+
+/// Reports a width of heads that `rope` cannot split into pairs, at the size.
+void reportOddWidth(const ir::Module& module, const ir::Op& rope,
+                    ir::DimId width, diag::Engine& engine);
+
+/// Reports a parameter as operand `place` of an op, which takes a computed
+/// tensor there. The message has no name of the parameter, which differs in
+/// every layer. `made` is where the parameter is made.
+void reportParameter(const recipe::Call& call, ir::OpKind kind, int place,
+                     SourceRange made, diag::Engine& engine);
 
 /// Warns of a linear between `dispatch` and `combine`: it multiplies the rows
 /// of all experts with one matrix. `from` and `to` are in backticks.

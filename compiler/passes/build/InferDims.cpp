@@ -312,6 +312,11 @@ private:
     if (from.size() != to.size() || from.empty() ||
         !same(from.first(from.size() - 1), to.first(to.size() - 1)))
       return {};
+    if (module[from.back()].size == module[to.back()].size &&
+        linearBehind(module, op.operands[1]))
+      return mapped(from.last(1)) + " and " + mapped(to.last(1)) +
+             " are two dimensions of one size: write `-> " +
+             std::string(dimName(to.back())) + "` in the `linear`";
     return "bring one to the shape of the other: `linear(..., " +
            std::string(dimName(from.back())) + " -> " +
            std::string(dimName(to.back())) + ", name = \"...\")`";
@@ -430,8 +435,7 @@ private:
     if (op.attributes.contains("rotated"))
       return rotatedPart(x, ops::RopeAttributes(op.attributes).rotated);
     if (module[x[3]].size % 2 != 0) {
-      mismatch("`rope` rotates pairs, and " + sized(x[3]) + " is odd")
-          .label(module[x[3]].range, "the size is given here");
+      reportOddWidth(module, op, x[3], engine);
       return false;
     }
     set(0, x);
@@ -490,20 +494,7 @@ private:
                             " takes [batch, sequence, heads, width of a head] "
                             "as `" +
                             name + "`, and not " + describe(value.dims));
-    std::string last =
-        value.dims.empty() ? "hidden" : std::string(dimName(value.dims.back()));
-    if (const ir::Op* linear = linearBehind(module, op.operands[operand])) {
-      builder.label(linear->range, "its [.., `" + last + "`] is made here")
-          .help("make heads there: write `-> [heads, head_dim]` in place of "
-                "`-> " +
-                last + "`");
-      return false;
-    }
-    if (value.range.isValid())
-      builder.label(value.range, "`" + name + "` is made here");
-    builder.help("split it into heads: `linear(..., " + last +
-                 " -> [heads, head_dim], name = \"" + std::string(made) +
-                 "\")`");
+    helpWithHeads(module, op.operands[operand], name, made, builder);
     return false;
   }
 

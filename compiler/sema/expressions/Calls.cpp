@@ -7,6 +7,7 @@
 #include "compiler/sema/models/Trace.h"
 #include "compiler/sema/names/ForeignWords.h"
 #include "compiler/sema/names/OpNames.h"
+#include "compiler/sema/types/Convert.h"
 #include "compiler/sema/types/Mismatch.h"
 
 #include <algorithm>
@@ -35,6 +36,7 @@ Value Calls::callFunction(const Function& function, const ast::Call& node,
   if (function.contract && !keepArguments(function, *arguments))
     return poison();
   Locals& locals = evaluator.store.make<Locals>();
+  locals.parameters = &declaration.parameters;
   for (size_t i = 0; i < arguments->size(); ++i)
     locals.names.emplace_back(declaration.parameters[i].name.text,
                               *(*arguments)[i].value);
@@ -46,13 +48,47 @@ Value Calls::callFunction(const Function& function, const ast::Call& node,
   result.origin = evaluator.writtenAt(range);
   std::string what = "the result of `" + name + "`";
   if (declaration.result != ast::TypeId::none)
-    result = expect(evaluator, result,
-                    *evaluator.types.resolve(*function.env, declaration.result),
-                    range, what);
+    result = typedResult(declaration, inner, result, range, what);
   if (function.contract)
     result =
         expect(evaluator, result, *function.contract->element, range, what);
   return result;
+}
+
+/// The expression that is a function's result.
+static ast::ExprId resultOf(const ast::FunDecl& declaration,
+                            const ast::File& file) {
+  if (declaration.body == ast::BodyId::none)
+    return declaration.value;
+  for (const ast::Item& item : file[declaration.body].items)
+    if (auto* result = std::get_if<ast::Return>(&item.node))
+      return result->value;
+  return ast::ExprId::none;
+}
+
+/// Converts a result to the declared type. The user's function is wrong, and
+/// not its call.
+Value Calls::typedResult(const ast::FunDecl& declaration, const Env& env,
+                         const Value& result, SourceRange call,
+                         const std::string& what) {
+  const Type& type = *evaluator.types.resolve(*env.outer, declaration.result);
+  if (std::optional<Value> converted = convert(evaluator, result, type))
+    return *converted;
+  const ast::ExprId computed = resultOf(declaration, *env.file);
+  const SourceRange place = (*env.file)[computed].range;
+  if (evaluator.isLibrary(place)) {
+    reportMismatch(evaluator, result, type, call, what);
+    return poison();
+  }
+  auto outer = std::exchange(evaluator.computed, {computed, &env});
+  Value own = result;
+  own.origin = evaluator.writtenAt(place);
+  const int errors = evaluator.messages.errors();
+  reportMismatch(evaluator, own, type, place, what);
+  if (evaluator.messages.errors() > errors)
+    evaluator.messages.labelLast(call, "called here");
+  evaluator.computed = outer;
+  return poison();
 }
 
 bool Calls::keepArguments(const Function& function,
@@ -85,7 +121,7 @@ Value Calls::functionResult(const ast::FunDecl& declaration, const Env& env) {
       return evaluator.evaluate(result->value, env);
     }
   }
-  return poison(); // the parser has reported the evaluator.missing `return`
+  return poison(); // the parser has reported the missing `return`
 }
 
 /// Reports an op or a block that is called as a member of an unknown name.

@@ -52,6 +52,9 @@ private:
   bool reportQualifiedOp(const ast::Expr& callee, const Env& env);
   bool keepArguments(const Function& function,
                      std::vector<BoundArgument>& arguments);
+  Value typedResult(const ast::FunDecl& declaration, const Env& env,
+                    const Value& result, SourceRange call,
+                    const std::string& what);
   Value functionResult(const ast::FunDecl& declaration, const Env& env);
   /// Defined in Builtins.cpp.
   Value callBuiltin(Builtin builtin, const ast::Call& node, SourceRange range,

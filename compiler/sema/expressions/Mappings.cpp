@@ -46,20 +46,9 @@ private:
     if (!binding.slot || !binding.slot->field || !binding.env->object->schema ||
         !value.get<int64_t>())
       return false;
-    const Schema& schema = *binding.env->object->schema;
-    const ast::TypeId type = binding.slot->field->declaration->type;
-    const SourceRange place = (*schema.layer.env->file)[type].range;
-    if (evaluator.isLibrary(place))
-      return false;
-    const std::string& field = name->name.text;
-    evaluator.messages
-        .report(diag::Kind::WrongType, place,
-                "`" + field + "` is of type `" + textOf(place) +
-                    "`, and `->` maps dimensions, which are of type `dim`")
-        .label(file[id].range, "it is mapped here")
-        .help("write `" + field + " : dim`")
-        .fixIt(place, "dim");
-    return true;
+    return evaluator.operators.reportFieldWithoutDim(
+        *binding.env->object, *binding.slot, file[id].range,
+        "`->` maps dimensions");
   }
 
   /// `heads * head_dim -> hidden`
@@ -162,6 +151,25 @@ private:
 };
 
 } // namespace
+
+bool Operators::reportFieldWithoutDim(const Object& object, const Slot& slot,
+                                      SourceRange use,
+                                      const std::string& rule) {
+  const ast::TypeId type = slot.field->declaration->type;
+  const SourceRange place = (*object.schema->layer.env->file)[type].range;
+  if (evaluator.isLibrary(place))
+    return false;
+  const std::string field(slot.name);
+  evaluator.messages
+      .report(diag::Kind::WrongType, place,
+              "`" + field + "` is of type `" +
+                  std::string(evaluator.sources.text(place)) + "`, and " +
+                  rule + ", which are of type `dim`")
+      .label(use, "it is used here")
+      .help("write `" + field + " : dim`")
+      .fixIt(place, "dim");
+  return true;
+}
 
 bool Operators::appendDims(ast::ExprId id, const Value& value,
                            std::vector<DimRef>& dims, const Env& env,

@@ -2,14 +2,15 @@
 //
 // Integers stay exact: an overflow is an error, and `/` gives a `float` only
 // when the division leaves a remainder. A result that is no finite `float` is
-// also an error. Comparing a number with a quantity, or quantities of different
-// units, is an error. Comparing with another type is allowed (`steps == none`).
+// also an error. Comparing values that are never equal, such as a number and a
+// string or quantities of different units, is an error (Comparisons.h).
 
 #include "compiler/sema/expressions/Operators.h"
 
 #include "compiler/ast/Operators.h"
 #include "compiler/recipe/Units.h"
 #include "compiler/sema/Evaluator.h"
+#include "compiler/sema/expressions/Comparisons.h"
 #include "compiler/sema/models/Trace.h"
 #include "compiler/sema/values/Arithmetic.h"
 
@@ -101,6 +102,16 @@ Value repeated(Evaluator& evaluator, const ListValue& list, int64_t times,
   return evaluator.makeList(std::move(elements), range);
 }
 
+/// Whether one value is a tensor, whose elements are not known, and the other
+/// is a value too.
+bool comparesTensor(const Value& left, const Value& right) {
+  auto isUnset = [](const Value& value) {
+    return value.is<recipe::None>() || value.is<recipe::Auto>();
+  };
+  return (left.is<Tensor>() || right.is<Tensor>()) && !isUnset(left) &&
+         !isUnset(right);
+}
+
 /// The help for a quantity and a plain number, which lacks its unit.
 void helpWithNumber(diag::Builder& builder, const Value& left,
                     const Value& right) {
@@ -142,13 +153,13 @@ Value Operators::reportOperands(std::string_view what, const Value& left,
               "`")
         .fixIt(range, list);
   }
-  if (left.is<Tensor>() != right.is<Tensor>() &&
+  if ((left.is<Tensor>() || right.is<Tensor>()) &&
       (what == "<" || what == ">" || what == "<=" || what == ">=" ||
        what == "==" || what == "!="))
     builder.help(
         "the elements of a tensor are not known when the model is "
-        "built, so no evaluator.condition depends on them: multiply by a gate, "
-        "as in `sigmoid(g) * x`");
+        "built, so no condition depends on them: multiply by a gate, as in "
+        "`sigmoid(g) * x`");
   if ((what == "+" && (left.is<std::string>() || right.is<std::string>())) ||
       (what == "%" && left.is<std::string>()))
     builder.help("a value stands in a text between braces: `\"runs/{name}\"`");
@@ -176,12 +187,21 @@ Value Operators::binary(const ast::Binary& node, SourceRange range,
   switch (node.op) {
   case Op::equal:
   case Op::notEqual:
-    if (mixesUnits(left, right))
+    if (mixesUnits(left, right) || comparesTensor(left, right))
       return reportOperands(ast::spelling(node.op), left, right, range);
-    return {isEqual(left, right) == (node.op == Op::equal),
-            evaluator.writtenAt(range)};
-  case Op::in:
-    return evaluator.elements.contains(left, right, range);
+    if (isEqual(left, right))
+      return {node.op == Op::equal, evaluator.writtenAt(range)};
+    if (isNeverEqual(node, left, right, range, env))
+      return poison();
+    return {node.op == Op::notEqual, evaluator.writtenAt(range)};
+  case Op::in: {
+    Value isFound = evaluator.elements.contains(left, right, range);
+    const bool* found = isFound.get<bool>();
+    if (found && !*found && right.is<const ListValue*>() &&
+        isNeverEqual(node, left, right, range, env))
+      return poison();
+    return isFound;
+  }
   case Op::range:
     return makeRange(left, right, range);
   case Op::maps:
@@ -198,6 +218,17 @@ Value Operators::binary(const ast::Binary& node, SourceRange range,
                                       (*env.file)[node.right].range)))
                             : poison();
   return arithmetic(node.op, left, right, range);
+}
+
+bool Operators::isNeverEqual(const ast::Binary& node, const Value& left,
+                             const Value& right, SourceRange range,
+                             const Env& env) {
+  if (mayBeEqual.contains(&node))
+    return false;
+  if (reportNeverEqual(evaluator, node, left, right, range, env))
+    return true;
+  mayBeEqual.insert(&node);
+  return false;
 }
 
 Value Operators::arithmetic(ast::BinaryOp op, const Value& left,
@@ -277,6 +308,22 @@ Value Operators::negate(const Value& operand, SourceRange range) {
     return {-*whole, evaluator.writtenAt(range)};
   if (std::optional<double> real = realOf(operand))
     return {-*real, evaluator.writtenAt(range)};
+  // `prompts =`, and `- "Hello"` on the next line
+  const std::string_view before =
+      evaluator.sources.text(range.source).substr(0, range.begin);
+  const size_t sign = before.find_last_not_of(" \t\r\n");
+  if (sign != before.npos && before[sign] == '=' &&
+      before.find('\n', sign) != before.npos) {
+    const std::string_view dashed = evaluator.sources.text(range).substr(1);
+    const size_t begin = std::min(dashed.find_first_not_of(' '), dashed.size());
+    const std::string own = "[" + std::string(dashed.substr(begin)) + "]";
+    evaluator.messages
+        .report(diag::Kind::WrongType, range,
+                "a list is written in brackets, and not with dashes as in YAML")
+        .help("write `" + own + "`")
+        .fixIt(range, own);
+    return poison();
+  }
   evaluator.messages
       .report(diag::Kind::WrongType, range,
               "`-` does not take `" + typeNameOf(operand) + "`")

@@ -6,7 +6,9 @@
 #include "compiler/sema/values/Value.h"
 
 #include <optional>
+#include <string>
 #include <string_view>
+#include <unordered_set>
 #include <vector>
 
 namespace recipec::sema {
@@ -30,9 +32,17 @@ public:
   /// Reports that `what` takes no such operands, and returns poison.
   Value reportOperands(std::string_view what, const Value& left,
                        const Value& right, SourceRange range);
+  /// Reports a field of the user's model that is no dimension, at its type. It
+  /// is read at `use`, where `rule` says what is due. Returns false for a field
+  /// of the library. Defined in Mappings.cpp.
+  bool reportFieldWithoutDim(const Object& object, const Slot& slot,
+                             SourceRange use, const std::string& rule);
 
 private:
   bool areEqual(const Value& left, const Value& right);
+  /// Whether the operands of a comparison are never equal (reported).
+  bool isNeverEqual(const ast::Binary& node, const Value& left,
+                    const Value& right, SourceRange range, const Env& env);
   /// Concatenates two strings or two lists; nullopt for other values.
   std::optional<Value> concatenation(const Value& left, const Value& right,
                                      SourceRange range);
@@ -54,6 +64,8 @@ private:
                   const Env& env, bool isInList);
 
   Evaluator& evaluator;
+  /// Comparisons whose operands were found to be of types that may be equal.
+  std::unordered_set<const ast::Binary*> mayBeEqual;
 };
 
 } // namespace recipec::sema

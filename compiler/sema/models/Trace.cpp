@@ -372,7 +372,15 @@ recipe::Value Tracer::lowerAttribute(const Value& value, const Type& type) {
   }
   if (type.kind == Type::Kind::dim) {
     const DimRef* dim = value.get<DimRef>();
-    if (!dim) {
+    const SourceRange use = value.origin.range;
+    const Slot* field = dim || !use.isValid()
+                            ? nullptr
+                            : model.find(evaluator.sources.text(use));
+    if (field && field->field &&
+        evaluator.operators.reportFieldWithoutDim(model, *field, use,
+                                                  "an op takes dimensions")) {
+      failed = true;
+    } else if (!dim) {
       evaluator.messages
           .report(diag::Kind::WrongType, value.origin.range,
                   "a dimension is due here, and this is of type `" +

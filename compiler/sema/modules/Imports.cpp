@@ -159,6 +159,19 @@ void Modules::reportImportNotFound(Module& module, const ast::Import& import,
     return;
   }
   builder.note("looked for `" + tried.front() + "`");
+  // `base.recipe` without quotation marks
+  const std::string quoted = "\"" + written + "\"";
+  if (isDotted && (written.ends_with(extension) || written.ends_with(".yaml") ||
+                   written.ends_with(".yml") || written.ends_with(".json"))) {
+    module.missing.push_back(import.path.back().text);
+    builder
+        .help("a path with an ending stands in quotation marks: write `" +
+              quoted + "`")
+        .fixIt(import.targetRange, quoted);
+    builder.otherwise("imports are relative to the importing file; the "
+                      "standard library begins with `std.`");
+    return;
+  }
   // `llama` or `models.llama` for `std.models.llama`
   if (isDotted)
     for (const std::string& path : loader.standardFiles())
@@ -197,7 +210,28 @@ const Value& Modules::importTarget(Module& module, const ast::Import& import) {
   return known->second;
 }
 
+/// Reports an import of a file that is neither a recipe nor data.
+bool Modules::reportFormat(const ast::Import& import) {
+  if (import.file.empty())
+    return false;
+  const std::filesystem::path path(import.file);
+  const std::string ending = path.extension().string();
+  for (std::string_view known : {"", ".recipe", ".yaml", ".yml", ".json"})
+    if (ending == known)
+      return false;
+  const std::string name = path.filename().string();
+  evaluator.messages
+      .report(diag::Kind::ImportNotFound, import.targetRange,
+              "`" + name +
+                  "` is no file to import: an import takes `.recipe`, "
+                  "`.yaml`, `.yml` and `.json`")
+      .help("write its values to `" + path.stem().string() + ".yaml`");
+  return true;
+}
+
 Value Modules::findImport(Module& module, const ast::Import& import) {
+  if (reportFormat(import))
+    return poison();
   std::vector<std::string> paths = pathsOf(import, module.path);
   for (const std::string& path : paths) {
     auto known = byPath.find(path);

@@ -69,6 +69,7 @@ private:
   void declareImport(Module& module, const ast::Declaration& declaration,
                      const ast::Import& import);
   void loadImports(Module& module);
+  bool reportFormat(const ast::Import& import);
   void reportImportNotFound(Module& module, const ast::Import& import,
                             const std::vector<std::string>& tried);
   void reportImportCycle(const ast::Import& import, const Module& target);

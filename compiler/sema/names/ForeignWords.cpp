@@ -31,7 +31,13 @@ constexpr std::string_view softmaxIsInside =
     "`attention(q, k, v)` has the product, the mask and the softmax in it, and "
     "`router` that of experts";
 
+constexpr std::string_view sizesAreFields =
+    "the sizes of tensors are fields of the model, such as `hidden` or "
+    "`layers`: write the field";
+
 constexpr ForeignWord foreignFunctions[] = {
+    {"shape", sizesAreFields},
+    {"ndim", sizesAreFields},
     {"dict", "a record is written `{ name = value }`"},
     {"list", "a list is written `[a, b]`"},
     {"tuple", "a list is written `[a, b]`"},

@@ -5,7 +5,9 @@
 #include "compiler/sema/Evaluator.h"
 #include "compiler/sema/builtins/Builtins.h"
 #include "compiler/sema/names/ForeignWords.h"
+#include "compiler/sema/names/NameCheck.h"
 #include "compiler/sema/names/OtherNames.h"
+#include "compiler/sema/names/OwnFields.h"
 #include "compiler/sema/names/Sections.h"
 #include "compiler/sema/names/UnknownCalls.h"
 #include "compiler/sema/types/Mismatch.h"
@@ -255,6 +257,8 @@ std::vector<std::string> Lookup::visibleNames(const Env& env) {
 }
 
 void Lookup::reportUnknownName(const ast::Name& name, const Env& env) {
+  if (reportOwnField(evaluator, name, env))
+    return;
   SourceRange place;
   const std::optional<SlotOf> current = evaluator.objects.current();
   if (current &&
@@ -325,11 +329,12 @@ void Lookup::reportUnknownName(const ast::Name& name, const Env& env) {
         .fixIt(name.range, own->name);
   } else if (isWhole)
     helpWithValue(evaluator, builder, name, *current->object, *current->slot);
-  else if (current &&
-           (helpWithArgumentAlone(evaluator, builder, name, *current->object,
-                                  *current->slot) ||
-            helpWithSchemas(evaluator, builder, name, *current->object,
-                            *current->slot)))
+  else if ((current &&
+            (helpWithArgumentAlone(evaluator, builder, name, *current->object,
+                                   *current->slot) ||
+             helpWithSchemas(evaluator, builder, name, *current->object,
+                             *current->slot))) ||
+           helpOutsideModel(builder, env, name))
     return;
   else if (evaluator.sources.text(name.range.source)
                .substr(name.range.end, 1) == "(")
@@ -489,6 +494,8 @@ bool Lookup::helpWithLibrary(diag::Builder& builder, const ast::Name& name,
 Value Lookup::valueOf(const ast::Name& name, const Env& env) {
   if (std::optional<Value> value = find(name.text, env))
     return *value;
+  if (isPartOfKey(name.range))
+    return poison();
   if (name.text == outerName) {
     for (const Env* at = &env; at; at = at->outer)
       if (at->object && at->object->schema) {
@@ -559,6 +566,8 @@ void Lookup::reportUnknownMember(const Value& base, const std::string& member,
     for (const Slot& slot : (*object)->slots)
       names.emplace_back(slot.name);
   bool isMap = object && !(*object)->schema;
+  if (!isIndex && reportHyphenatedKey(names, isMap, range))
+    return;
   std::string owner = module ? (*module)->path : typeNameOf(base);
   std::string message = isMap ? "this map has no key `" + member + "`"
                               : "`" + owner + "` has no " +

@@ -35,6 +35,12 @@ public:
 
 private:
   void reportUnknownName(const ast::Name& name, const Env& env);
+  // OwnFields.cpp
+  /// Reports `run.data.max-length` for the key `max-length` of a map, or for
+  /// the field `max_length`.
+  bool reportHyphenatedKey(const std::vector<std::string>& keys, bool isMap,
+                           SourceRange member);
+  bool isPartOfKey(SourceRange name) const;
   bool helpWithLiteral(diag::Builder& builder, const ast::Name& name);
   bool helpWithWord(diag::Builder& builder, const ast::Name& name);
   bool helpWithHole(diag::Builder& builder, const ast::Name& name);
@@ -44,6 +50,9 @@ private:
                        const Env& env);
 
   Evaluator& evaluator;
+  /// Keys with hyphens that were reported. The names behind a hyphen are parts
+  /// of the key.
+  std::vector<SourceRange> hyphenatedKeys;
 };
 
 } // namespace recipec::sema

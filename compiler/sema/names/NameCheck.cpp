@@ -17,7 +17,43 @@ std::unordered_set<std::string> setOf(std::vector<std::string> names) {
           std::make_move_iterator(names.end())};
 }
 
+/// Whether the scope is a block of the file, which sees no fields of a model.
+bool isOutsideModels(const Env& env) {
+  for (const Env* at = &env; at; at = at->outer)
+    if (at->object)
+      return false;
+  return env.inBlock;
+}
+
 } // namespace
+
+bool helpOutsideModel(diag::Builder& builder, const Env& env,
+                      const ast::Name& name) {
+  if (!isOutsideModels(env))
+    return false;
+  const ast::File& file = *env.file;
+  const std::string own = "give it a parameter `" + name.text + ": dim`";
+  for (const ast::Declaration& declaration : file.declarations) {
+    const auto* model = std::get_if<ast::ModelDecl>(&declaration.node);
+    if (!model)
+      continue;
+    for (const ast::Item& item : file[model->body].items)
+      if (auto* field = std::get_if<ast::FieldDecl>(&item.node);
+          field && field->name.text == name.text) {
+        builder
+            .label(field->name.range, "`" + name.text + "` is a field of `" +
+                                          model->name.text + "`")
+            .help("fields of a model are known between its braces: move the "
+                  "block there, or " +
+                  own);
+        return true;
+      }
+  }
+  builder.help("a block of the file has its parameters and the names of the "
+               "file: " +
+               own);
+  return true;
+}
 
 NameCheck::NameCheck(Evaluator& evaluator, const Env& scope)
     : evaluator(evaluator), scope(scope), file(*scope.file),
@@ -60,6 +96,10 @@ void NameCheck::name(const ast::Name& name, bool isCalled) {
   if (isCalled && isInBlock)
     builder.help("`recipec doc std.ops` lists the ops");
   if (isCalled || !isInBlock || locals.empty())
+    return;
+  Env block = scope;
+  block.inBlock = true;
+  if (helpOutsideModel(builder, block, name))
     return;
   std::string known;
   for (size_t i = 0; i < locals.size(); ++i)

@@ -17,6 +17,11 @@
 
 namespace recipec::sema {
 
+/// Helps with an unknown name in a block of the file, which does not see the
+/// fields of a model. Returns false in any other scope.
+bool helpOutsideModel(diag::Builder& builder, const Env& env,
+                      const ast::Name& name);
+
 class NameCheck {
 public:
   /// Accepts the names visible in `scope`, and the ops inside blocks.

@@ -1,10 +1,57 @@
-// Finds the values in the text of an axis that is no list.
+// Finds the values of an axis that is no list, or a list of the wrong values.
 
 #include "compiler/sema/recipes/AxisHelp.h"
 
-namespace recipec::sema {
+#include "compiler/sema/Evaluator.h"
+#include "compiler/sema/types/Convert.h"
 
-std::string helpWithAxis(std::string_view written) {
+#include <algorithm>
+
+namespace recipec::sema {
+namespace {
+
+/// The text of the only list in a record, `[1e-5, 1e-3]` of `{ values = [1e-5,
+/// 1e-3] }`; empty when there is none, or several.
+std::string listInRecord(Evaluator& evaluator, const Value& value) {
+  Object* const* record = value.get<Object*>();
+  if (!record)
+    return {};
+  std::string list;
+  for (Slot& slot : (*record)->slots) {
+    const Value element = evaluator.objects.force(**record, slot);
+    if (!element.is<const ListValue*>())
+      continue;
+    const Definition& last = slot.chain.back();
+    if (!list.empty() || !last.isValue() || last.member->given)
+      return {};
+    list = evaluator.sources.text(
+        (*last.layer->env->file)[last.member->value].range);
+  }
+  return list;
+}
+
+/// The type of the field at a path; null when the recipe has no such field.
+const Type* typeAt(Evaluator& evaluator, Object& settings,
+                   const std::vector<ast::Name>& path) {
+  Object* object = &settings;
+  for (size_t i = 0; i < path.size(); ++i) {
+    Slot* slot = object->find(path[i].text);
+    if (!slot)
+      return nullptr;
+    if (i + 1 == path.size())
+      return evaluator.objects.typeOf(*object, *slot);
+    Object* const* inner =
+        evaluator.objects.force(*object, *slot).get<Object*>();
+    if (!inner)
+      return nullptr;
+    object = *inner;
+  }
+  return nullptr;
+}
+
+/// The values of an axis in the notation of another program; empty when the
+/// text is not one.
+std::string valuesIn(std::string_view written) {
   // `"none, optimizer"`
   if (written.starts_with('"') && written.find(',') != written.npos) {
     std::string list;
@@ -13,7 +60,7 @@ std::string helpWithAxis(std::string_view written) {
         list += "\", \"";
       else if (c != ' ')
         list += c;
-    return "write `[" + list + "]`";
+    return "[" + list + "]";
   }
   std::string values;
   if (written.starts_with('{'))
@@ -29,14 +76,83 @@ std::string helpWithAxis(std::string_view written) {
       if (isNumber && !value.empty())
         values += (values.empty() ? "" : ", ") + std::string(value);
     }
+  return values.empty() ? std::string() : "[" + values + "]";
+}
+
+/// Adds what to write for an axis that is no list. Other programs describe one
+/// by its bounds, `{ min = 1e-5, max = 1e-3 }`, or as a record with the list,
+/// `{ values = [1e-5, 1e-3] }`.
+void helpWithAxis(Evaluator& evaluator, diag::Builder& builder,
+                  const Value& value, SourceRange range) {
+  const std::string written(evaluator.sources.text(range));
+  if (const std::string list = listInRecord(evaluator, value); !list.empty()) {
+    builder.help("an axis is the list alone: write `" + list + "`")
+        .fixIt(range, list);
+    return;
+  }
+  const std::string values = valuesIn(written);
+  const bool isText = value.is<std::string>();
   const bool areBounds = written.find("min") != written.npos ||
                          written.find("max") != written.npos ||
                          written.find("low") != written.npos ||
                          written.find("high") != written.npos;
-  if (areBounds && !values.empty())
-    return "an axis lists each value: write `[" + values +
-           "]`, with those between that are to run";
-  return "write `[" + std::string(written) + "]`";
+  if (isText && !values.empty())
+    builder.help("write `" + values + "`");
+  else if (areBounds && !values.empty())
+    builder.help("an axis lists each value: write `" + values +
+                 "`, with those between that are to run");
+  else
+    builder.help("write `[" + written + "]`").fixIt(range, "[" + written + "]");
+}
+
+/// Reports an axis `[0.9, 0.95]` of a field that is a list itself, where the
+/// list was meant as one value.
+bool reportListAsAxis(Evaluator& evaluator, Object& settings,
+                      const std::vector<ast::Name>& path, const Value& axis,
+                      SourceRange range) {
+  const ListValue* const* list = axis.get<const ListValue*>();
+  if (!list || (*list)->elements.empty())
+    return false;
+  {
+    // The points of the sweep report the errors of the recipe.
+    Messages::Muted muted(evaluator.messages);
+    const Type* type = typeAt(evaluator, settings, path);
+    const bool isOneValue =
+        type && convert(evaluator, axis, *type) &&
+        std::none_of((*list)->elements.begin(), (*list)->elements.end(),
+                     [&](const Value& element) {
+                       return convert(evaluator, element, *type).has_value();
+                     });
+    if (!isOneValue)
+      return false;
+  }
+  std::string name;
+  for (const ast::Name& each : path)
+    name += (name.empty() ? "" : ".") + each.text;
+  const std::string own =
+      "[" + std::string(evaluator.sources.text(range)) + "]";
+  evaluator.messages
+      .report(diag::Kind::WrongType, range,
+              "an axis is a list of values, and each value of `" + name +
+                  "` is a list itself")
+      .help("write `" + own + "`, with an inner list for each point")
+      .fixIt(range, own);
+  return true;
+}
+
+} // namespace
+
+bool reportAxis(Evaluator& evaluator, Object& settings,
+                const std::vector<ast::Name>& path, const Value& axis,
+                SourceRange range) {
+  if (axis.is<const ListValue*>() || axis.is<Range>())
+    return reportListAsAxis(evaluator, settings, path, axis, range);
+  auto builder = evaluator.messages.report(
+      diag::Kind::WrongType, range,
+      "an axis of a sweep is a list of values, and this is of type `" +
+          typeNameOf(axis) + "`");
+  helpWithAxis(evaluator, builder, axis, range);
+  return true;
 }
 
 } // namespace recipec::sema

@@ -3,14 +3,19 @@
 #ifndef RECIPEC_SEMA_RECIPES_AXISHELP_H
 #define RECIPEC_SEMA_RECIPES_AXISHELP_H
 
-#include <string>
-#include <string_view>
+#include "compiler/diag/Diagnostic.h"
+#include "compiler/sema/values/Value.h"
 
 namespace recipec::sema {
 
-/// What to write for an axis that is no list. Other programs describe one by
-/// its bounds: `{ min = 1e-5, max = 1e-3 }`.
-std::string helpWithAxis(std::string_view written);
+class Evaluator;
+
+/// Reports an axis that is no list, or a list that was meant as one value of a
+/// field which is a list itself. `settings` is the recipe without its sweep.
+/// Returns false for any other axis.
+bool reportAxis(Evaluator& evaluator, Object& settings,
+                const std::vector<ast::Name>& path, const Value& axis,
+                SourceRange range);
 
 } // namespace recipec::sema
 

@@ -6,6 +6,7 @@
 #include "compiler/sema/recipes/Analyze.h"
 
 #include <cassert>
+#include <filesystem>
 
 namespace recipec::sema {
 
@@ -22,6 +23,35 @@ const Schema* Recipes::schema() {
   return declaration;
 }
 
+/// The recipes of the file that `amends "base.recipe"` names.
+std::vector<std::string> Recipes::recipesIn(const Module& module,
+                                            const std::string& path) {
+  const Module* file = evaluator.modules.load(
+      (std::filesystem::path(module.path).parent_path() / path)
+          .lexically_normal()
+          .string());
+  std::vector<std::string> names;
+  if (file)
+    for (const auto& [name, entry] : file->entries)
+      if (std::holds_alternative<ast::RecipeDecl>(entry.declaration->node))
+        names.emplace_back(name);
+  return names;
+}
+
+/// Helps with `amends "base.recipe"`: the file is imported, and its recipe
+/// amended.
+static void helpWithFile(diag::Builder& builder, const std::string& path,
+                         const std::vector<std::string>& names,
+                         SourceRange place) {
+  const bool isOne = names.size() == 1;
+  const std::string name = isOne ? names.front() : "NAME";
+  const std::string import = "import \"" + path + "\" { " + name + " }";
+  builder.help("write `" + import + "` and `amends " + name + "`" +
+               (isOne ? "" : ", with a recipe of that file"));
+  if (isOne)
+    builder.fixIt({place.source, 0, 0}, import + "\n").fixIt(place, name);
+}
+
 const Object* Recipes::parentOf(Module& module, const ast::RecipeDecl& recipe) {
   Value parent = evaluator.evaluate(recipe.parent, module.env);
   if (parent.isPoison())
@@ -32,6 +62,10 @@ const Object* Recipes::parentOf(Module& module, const ast::RecipeDecl& recipe) {
   const std::string kind = typeNameOf(parent);
   const SourceRange place = (*module.file)[recipe.parent].range;
   const std::string written(evaluator.sources.text(place));
+  const std::string* path = parent.get<std::string>();
+  const bool isFile = path && path->ends_with(".recipe");
+  const std::vector<std::string> names =
+      isFile ? recipesIn(module, *path) : std::vector<std::string>();
   auto builder =
       evaluator.messages.report(diag::Kind::WrongType, place,
                                 "a recipe amends a recipe, and this is of "
@@ -42,6 +76,8 @@ const Object* Recipes::parentOf(Module& module, const ast::RecipeDecl& recipe) {
                  recipe.name.text + " with " + written +
                  " { ... }`, with `amends PARENT` before it if it has a "
                  "parent");
+  else if (isFile)
+    helpWithFile(builder, *path, names, place);
   else
     builder.help("write the name of a recipe behind `amends`");
   return nullptr;

@@ -9,6 +9,7 @@
 
 #include "compiler/sema/values/Value.h"
 
+#include <string>
 #include <vector>
 
 namespace recipec::sema {
@@ -45,6 +46,8 @@ public:
                       const Changes& changes);
 
 private:
+  std::vector<std::string> recipesIn(const Module& module,
+                                     const std::string& path);
   const Object* parentOf(Module& module, const ast::RecipeDecl& recipe);
   void reportFileAsMixin(const Module& file, SourceRange range);
   const Layer* mixinLayer(Module& module, ast::ExprId id);

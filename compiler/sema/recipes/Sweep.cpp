@@ -242,11 +242,8 @@ void SweepReader::readAxis(const Written& axis) {
   }
   std::string path = joined(axis.path);
   SourceRange range = (*axis.env->file)[axis.value].range;
-  if (!value.is<const ListValue*>() && !value.is<Range>()) {
-    fail(diag::Kind::WrongType, range,
-         "an axis of a sweep is a list of values, and this is of type `" +
-             typeNameOf(value) + "`")
-        .help(helpWithAxis(evaluator.sources.text(range)));
+  if (reportAxis(evaluator, settings, axis.path, value, range)) {
+    isGood = false;
     return;
   }
   std::optional<std::vector<Value>> elements =

@@ -274,6 +274,16 @@ void Objects::reportCycle(Object& object, Slot& slot) {
         .fixIt(place, quoted);
     return;
   }
+  std::vector<std::string> names; // of the fields that can be set
+  for (auto at = first; at < running.end(); ++at)
+    if (!at->slot->field || !at->slot->field->declaration->isFixed)
+      names.emplace_back(at->slot->name);
+  constexpr size_t mostNamed = 3;
+  if (links.size() > 1 && !names.empty())
+    builder.help(
+        "give " +
+        (names.size() > mostNamed ? "one of them" : joinAlternatives(names)) +
+        " a value of its own");
 }
 
 Value Objects::slotValue(Object& object, Slot& slot) {
@@ -379,8 +389,11 @@ Value Objects::definedValue(Object& object, Slot& slot) {
   if (from.isValid() && evaluator.isData(from.source))
     return typedSlot(object, slot, std::move(value), from);
   value.origin = evaluator.writtenAt(member.range);
-  return typedSlot(object, slot, std::move(value),
-                   (*env->file)[member.value].range);
+  auto outer = std::exchange(evaluator.computed, {member.value, env});
+  Value typed = typedSlot(object, slot, std::move(value),
+                          (*env->file)[member.value].range);
+  evaluator.computed = outer;
+  return typed;
 }
 
 Value Objects::defaultValue(Object& object, Slot& slot) {
@@ -402,7 +415,9 @@ Value Objects::defaultValue(Object& object, Slot& slot) {
                         ? recipe::Origin::Kind::defaultValue
                         : recipe::Origin::Kind::derived,
                     range};
+    auto outer = std::exchange(evaluator.computed, {expr, env});
     value = typedSlot(object, slot, std::move(value), range);
+    evaluator.computed = outer;
     return value;
   }
   const Type* type =
@@ -431,8 +446,7 @@ void Objects::reportMissing(Object& object, Slot& slot) {
       "`" + path + "` is not set, and it has no default");
   builder.note("it is of type `" + nameOf(*type) + "`", slot.field->range);
   if (helpWithReplaced(builder, object)) {
-    object.hasUnknownKey =
-        true; // the other fields are evaluator.missing for this cause
+    object.hasUnknownKey = true; // the other fields are missing for this cause
     return;
   }
   if (helpWithBareSchema(evaluator, builder, object))
@@ -518,7 +532,7 @@ Value Objects::amendSlot(Object& object, Slot& slot, const Value& base,
     return poison();
   Value result{make(record->schema, std::move(layers), last.range),
                evaluator.writtenAt(last.range)};
-  // The field that holds a map gives the evaluator.types of its values.
+  // The field that holds a map gives the types of its values.
   return record->schema
              ? result
              : typedSlot(object, slot, std::move(result), last.range);

@@ -251,4 +251,50 @@ bool helpWithBlend(Evaluator& evaluator, diag::Builder& builder,
   return true;
 }
 
+bool helpWithoutSign(Evaluator& evaluator, diag::Builder& builder,
+                     const Value& value, SourceRange range) {
+  Object* const* map = value.get<Object*>();
+  auto [object, slot] = evaluator.typing;
+  if (!map || (*map)->schema || !object || !slot || slot->chain.empty())
+    return false;
+  const Definition& definition = slot->chain.front();
+  const ast::Name& name = definition.member->path.back();
+  const bool isSetBefore = std::any_of(
+      object->layers.begin(), object->layers.end(), [&](const Layer* layer) {
+        return layer != definition.layer &&
+               std::any_of(layer->members.begin(), layer->members.end(),
+                           [&](const Member& member) {
+                             return member.path.front().text == slot->name;
+                           });
+      });
+  const std::string written(evaluator.sources.text(range));
+  if (!isSetBefore || name.range.source != range.source ||
+      name.range.end > range.begin)
+    return false;
+  const bool isLine = written.find('\n') == written.npos;
+  builder
+      .help("amend the one that is set before, without `=`: write `" +
+            name.text + " " + (isLine ? written : std::string("{ ... }")) + "`")
+      .fixIt({range.source, name.range.end, range.begin}, " ");
+  return true;
+}
+
+void helpWithFraction(Evaluator& evaluator, diag::Builder& builder,
+                      const Type& type, SourceRange range) {
+  const std::string written(evaluator.sources.text(range));
+  const auto operands = evaluator.messages.noteComputed(builder, range);
+  const bool isOfSizes = type.kind == Type::Kind::dim &&
+                         written.find_first_of("0123456789") == written.npos;
+  if (!operands || isOfSizes) {
+    builder.help("choose " + operands.value_or("them") + " so that `" +
+                 written + "` is a whole number");
+  } else if (written.find('\n') == written.npos) {
+    const std::string own = "round(" + written + ")";
+    builder.help("round it: write `" + own + "`, or with `ceil` or `floor`")
+        .fixIt(range, own);
+  } else {
+    builder.help("`floor`, `round` and `ceil` make an `int` of a `float`");
+  }
+}
+
 } // namespace recipec::sema

@@ -38,6 +38,15 @@ bool helpWithoutAuto(Evaluator& evaluator, diag::Builder& builder,
 /// around it has a list of numbers.
 bool helpWithBlend(Evaluator& evaluator, diag::Builder& builder,
                    const Value& list, const Type& type);
+/// `model = { layers = 4 }` in a recipe whose parent sets the model: a record
+/// is amended without `=`.
+bool helpWithoutSign(Evaluator& evaluator, diag::Builder& builder,
+                     const Value& value, SourceRange range);
+
+/// Helps with a quotient that leaves a remainder. That of two dimensions, such
+/// as `hidden / heads`, is a matter of their sizes; any other is rounded.
+void helpWithFraction(Evaluator& evaluator, diag::Builder& builder,
+                      const Type& type, SourceRange range);
 
 } // namespace recipec::sema
 

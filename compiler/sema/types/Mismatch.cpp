@@ -292,8 +292,7 @@ bool Mismatch::reportNumber() {
     builder.help("write `" + whole + "`, which is an `int`")
         .fixIt(range, whole, diag::Applicability::safe);
   } else if (evaluator.isLibrary(range) || written.find('/') != written.npos) {
-    builder.help("choose them so that `" + std::string(written) +
-                 "` is a whole number");
+    helpWithFraction(evaluator, builder, type, range);
   } else if (isNumber && std::abs(*real) < 0x1p53) {
     const auto below = int64_t(std::floor(*real));
     builder.help("write " +
@@ -476,6 +475,9 @@ void helpWithType(Evaluator& evaluator, diag::Builder& builder,
         .fixIt(range, *name);
     return;
   }
+  if (type.kind == Type::Kind::model &&
+      helpWithoutSign(evaluator, builder, value, range))
+    return;
   if (type.kind == Type::Kind::model) {
     builder.help("write a model of the library, say `llama.llama3_8b` with "
                  "`import std.models.llama`, or one of your own");

@@ -178,6 +178,17 @@ std::optional<Suggestion> withoutQuotes(Evaluator& evaluator,
   return Suggestion{"write `" + name + "`, without the quotation marks", name};
 }
 
+/// A quoted number or `bool` of a data file.
+std::optional<Suggestion>
+withoutDataQuotes(Evaluator& evaluator, const Value& value, const Type& type) {
+  const std::string* text = value.get<std::string>();
+  const auto meant = text ? literalIn(*text) : std::nullopt;
+  const bool isPlain = meant && (meant->isNumber() || meant->is<bool>());
+  if (!isPlain || !convert(evaluator, *meant, type))
+    return std::nullopt;
+  return Suggestion{"write `" + *text + "`, without the quotation marks", ""};
+}
+
 /// Suggests quotation marks: `"none"` for `none`, `"4"` for `4`.
 std::optional<Suggestion> inQuotes(Evaluator& evaluator, const Value& value,
                                    const Type& type, SourceRange range) {
@@ -456,9 +467,10 @@ outOfList(Evaluator& evaluator, const Value& value, const Type& type) {
 std::optional<Suggestion> correctionOf(Evaluator& evaluator, const Value& value,
                                        const Type& type, SourceRange range,
                                        const std::string& what) {
-  if (!range.isValid() || evaluator.isData(range.source) ||
-      evaluator.isLibrary(range))
+  if (!range.isValid() || evaluator.isLibrary(range))
     return std::nullopt;
+  if (evaluator.isData(range.source))
+    return withoutDataQuotes(evaluator, value, type);
   if (auto suggestion = valueOfOtherTools(evaluator, value, range))
     return suggestion;
   if (auto suggestion = withoutQuotes(evaluator, value, type, range))

@@ -275,8 +275,7 @@ std::string typeNameOf(const Value& value) {
     std::string operator()(Range) { return "range"; }
     std::string operator()(const ListValue*) { return "list"; }
     std::string operator()(Object* object) {
-      return object->schema ? std::string(object->schema->shownName())
-                            : "record";
+      return object->schema ? std::string(object->schema->shownName()) : "map";
     }
     std::string operator()(const Schema* schema) {
       return schema->isModel ? "model declaration" : "schema";

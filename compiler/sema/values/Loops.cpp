@@ -86,7 +86,7 @@ std::optional<Turns> Turns::of(Evaluator& evaluator,
               " in ...`, or go over `keys(...)` or `values(...)`");
     return std::nullopt;
   }
-  Turns turns(evaluator, variables, std::move(value), range, around);
+  Turns turns(evaluator, variables, source, std::move(value), range, around);
   if (!evaluator.limits.takeSteps(turns.count(), range))
     return std::nullopt;
   return turns;
@@ -123,6 +123,8 @@ const Env* Turns::scope(int64_t turn) {
   if (element.isPoison())
     return nullptr;
   Locals& locals = evaluator->store.make<Locals>();
+  locals.variables = variables;
+  locals.source = expr;
   if (variables->size() > 1)
     locals.names.emplace_back(variables->front().text, keyOf(turn));
   locals.names.emplace_back(variables->back().text, std::move(element));

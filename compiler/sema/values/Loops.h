@@ -27,15 +27,16 @@ public:
 
 private:
   Turns(Evaluator& evaluator, const std::vector<ast::Name>& variables,
-        Value source, SourceRange range, const Env& around)
-      : evaluator(&evaluator), variables(&variables), source(std::move(source)),
-        range(range), around(&around) {}
+        ast::ExprId expr, Value source, SourceRange range, const Env& around)
+      : evaluator(&evaluator), variables(&variables), expr(expr),
+        source(std::move(source)), range(range), around(&around) {}
 
   Value keyOf(int64_t turn) const;
   Value elementOf(int64_t turn) const;
 
   Evaluator* evaluator;
   const std::vector<ast::Name>* variables;
+  ast::ExprId expr; // of the source
   Value source;
   SourceRange range; // of the source
   const Env* around;

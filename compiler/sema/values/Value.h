@@ -164,6 +164,12 @@ struct Type {
 /// Names bound by parameters, by comprehensions and by statements of a block.
 struct Locals {
   std::vector<std::pair<std::string_view, Value>> names;
+  /// Of a call of a function: its parameters.
+  const std::vector<ast::Parameter>* parameters = nullptr;
+  /// Of an iteration of a `for`: its variables, and what it goes over in the
+  /// scope around it.
+  const std::vector<ast::Name>* variables = nullptr;
+  ast::ExprId source = ast::ExprId::none;
 
   Value* find(std::string_view name);
 };

@@ -312,7 +312,7 @@ TEST(BuildFails, AParameterWhereDataIsDue) {
               auto table = w.parameter("other", {vocab, hidden});
               return w.op("silu", {table});
             }),
-            Messages{"`silu` takes data here, and `other.weight` is a "
+            Messages{"`silu` takes a computed tensor as `x`, and not a "
                      "parameter"});
 }
 

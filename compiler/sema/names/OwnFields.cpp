@@ -1,0 +1,117 @@
+// Helps with names that are nearly those of a field; see OwnFields.h.
+
+#include "compiler/sema/names/OwnFields.h"
+
+#include "compiler/sema/Evaluator.h"
+
+#include <algorithm>
+#include <cctype>
+
+namespace recipec::sema {
+namespace {
+
+/// The record whose value of a field is meant: `small` in `small { hidden = 2 *
+/// hidden }`, `base.train` in `recipe b amends base { train { ... } }`; empty
+/// when it has no name.
+std::string amendedRecord(Evaluator& evaluator, const ast::Name& name,
+                          const Env& level) {
+  const std::string_view written = evaluator.sources.text(level.object->range);
+  const size_t brace = written.find('{');
+  std::string head(written.substr(0, brace));
+  head.resize(head.find_last_not_of(" \t\n") + 1);
+  const std::string path = evaluator.pathOf(*level.object, name.text);
+  const bool isName =
+      brace != written.npos && !head.empty() &&
+      std::all_of(head.begin(), head.end(), [](unsigned char c) {
+        return std::isalnum(c) || c == '_' || c == '.';
+      });
+  // A section has the name of its field, and amends that of the parent.
+  const bool isSection = level.object->container && isName &&
+                         (path == head + "." + name.text ||
+                          path.ends_with("." + head + "." + name.text));
+  if (isName && !isSection)
+    return head + "." + name.text;
+  for (const ast::Declaration& declaration : level.file->declarations) {
+    const auto* recipe = std::get_if<ast::RecipeDecl>(&declaration.node);
+    if (recipe && recipe->parent != ast::ExprId::none &&
+        declaration.range.source == name.range.source &&
+        declaration.range.begin <= name.range.begin &&
+        name.range.end <= declaration.range.end)
+      return std::string(
+                 evaluator.sources.text((*level.file)[recipe->parent].range)) +
+             "." + path;
+  }
+  return {};
+}
+
+/// The level of the field that is being defined by a value that reads its own
+/// name; nullptr when the name is no such field.
+const Env* definitionOf(std::string_view name, const Env& env) {
+  for (const Env* at = &env; at; at = at->outer)
+    if (at->object && at->defined == name && at->object->find(name))
+      return at;
+  return nullptr;
+}
+
+} // namespace
+
+bool reportOwnField(Evaluator& evaluator, const ast::Name& name,
+                    const Env& env) {
+  const Env* level = definitionOf(name.text, env);
+  if (!level)
+    return false;
+  auto builder = evaluator.messages.report(
+      diag::Kind::UnknownName, name.range,
+      "`" + name.text + "` on the right of `" + name.text +
+          " =` is a name of the enclosing scope, and there is none");
+  const std::string meant = amendedRecord(evaluator, name, *level);
+  if (!meant.empty())
+    builder.help("write `" + meant + "` for the value that is amended")
+        .fixIt(name.range, meant);
+  builder.otherwise("write its value, or the name of a `let`");
+  return true;
+}
+
+// ---- hyphens
+
+bool Lookup::reportHyphenatedKey(const std::vector<std::string>& keys,
+                                 bool isMap, SourceRange member) {
+  const std::string_view text = evaluator.sources.text(member.source);
+  size_t end = member.end;
+  while (end < text.size() &&
+         (std::isalnum(static_cast<unsigned char>(text[end])) ||
+          text[end] == '_' || text[end] == '-'))
+    ++end;
+  const SourceRange range{member.source, member.begin, uint32_t(end)};
+  const std::string key(evaluator.sources.text(range));
+  std::string name = key;
+  std::replace(name.begin(), name.end(), '-', '_');
+  const std::string& meant = isMap ? key : name;
+  if (name == key)
+    return false;
+  // What is behind the hyphen is no mistake of its own.
+  hyphenatedKeys.push_back(range);
+  if (std::find(keys.begin(), keys.end(), meant) == keys.end())
+    return false;
+  auto builder = evaluator.messages.report(
+      diag::Kind::UnknownName, range,
+      "`" + key + "` behind a `.` is a difference: names have no `-`");
+  if (isMap)
+    builder.help("write `[\"" + key + "\"]` in place of `." + key + "`")
+        .fixIt({range.source, range.begin - 1, range.end}, "[\"" + key + "\"]",
+               diag::Applicability::safe);
+  else
+    builder.help("write `" + name + "`")
+        .fixIt(range, name, diag::Applicability::safe);
+  return true;
+}
+
+bool Lookup::isPartOfKey(SourceRange name) const {
+  return std::any_of(hyphenatedKeys.begin(), hyphenatedKeys.end(),
+                     [&](SourceRange key) {
+                       return key.source == name.source &&
+                              key.begin <= name.begin && name.end <= key.end;
+                     });
+}
+
+} // namespace recipec::sema
