@@ -22,7 +22,7 @@ namespace {
 constexpr size_t leastPrefix = 3;
 
 /// More fields than this are not listed.
-constexpr size_t mostListed = 24;
+constexpr size_t mostListedFields = 24;
 
 /// The one name that begins with `prefix`, `optimizer` for `optim`.
 std::optional<std::string> onlyWith(const std::vector<std::string>& names,
@@ -573,7 +573,7 @@ void reportUnknownKey(Evaluator& evaluator, const Object& object,
   if (names.empty() && layer.isArguments)
     builder.help("it takes no arguments: write `" +
                  std::string(schema.shownName()) + "()`");
-  if (names.empty() || names.size() > mostListed)
+  if (names.empty() || names.size() > mostListedFields)
     return;
   std::string list;
   for (const std::string& field : names)
