@@ -111,6 +111,8 @@ std::string describe(const fs::path& path, const Folder& folder) {
   case FolderKind::missing:
     return "there is no " + name;
   case FolderKind::file:
+    if (path.extension() == ".gguf")
+      return name + " is a GGUF file, which cannot be read";
     return name + " is a file" + ownerOf(path);
   case FolderKind::checkpoint:
     return name + " is a checkpoint";

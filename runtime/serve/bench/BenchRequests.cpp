@@ -53,6 +53,14 @@ Expected<std::vector<int32_t>> promptOfRow(const RowJson& row,
                            /*addSpecial=*/true);
 }
 
+/// "`prompt`, `completion`".
+std::string fieldsOf(const RowJson& row) {
+  std::string fields;
+  for (const auto& [name, value] : row.items())
+    fields += (fields.empty() ? "`" : ", `") + name + "`";
+  return fields;
+}
+
 Expected<BenchRequest> requestOfRow(std::string_view line,
                                     const data::Tokenizer* tokenizer,
                                     int64_t vocab) {
@@ -65,7 +73,11 @@ Expected<BenchRequest> requestOfRow(std::string_view line,
   RECIPERUN_TRY(prompt);
   if (prompt->empty())
     return Status::error("the prompt has no token");
-  const RowJson count = row->value("output_tokens", RowJson());
+  if (!row->contains("output_tokens"))
+    return Status::error("the line has no field `output_tokens`, the length of "
+                         "the answer; its fields are " +
+                         fieldsOf(*row));
+  const RowJson& count = (*row)["output_tokens"];
   if (!count.is_number_unsigned() || count.get<uint64_t>() < 1 ||
       count.get<uint64_t>() > INT32_MAX)
     return Status::error("`output_tokens` is " + count.dump() +

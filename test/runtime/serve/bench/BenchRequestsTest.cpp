@@ -52,7 +52,9 @@ TEST(BenchRequests, SayWhatIsWrongInWhichLine) {
        "line 1: a row needs `prompt` or `input_ids`, and has neither"},
       {R"({"prompt": "a", "input_ids": [1], "output_tokens": 1})", "has both"},
       {R"({"prompt": 3, "output_tokens": 1})", "`prompt` is of type number"},
-      {R"({"prompt": "a"})", "`output_tokens` is null, but must be"},
+      {R"({"prompt": "a", "completion": "b"})",
+       "no field `output_tokens`, the length of the answer; its fields are "
+       "`completion`, `prompt`"},
       {R"({"prompt": "a", "output_tokens": 0})", "`output_tokens` is 0"},
       {R"({"prompt": "", "output_tokens": 1})", "the prompt has no token"},
       {R"({"input_ids": [1, 302], "output_tokens": 1})",
