@@ -57,8 +57,9 @@ struct PairSum {
 struct PairWords {
   Vector<float> low, high;
   void load(const uint32_t* from) {
-    using Bits [[gnu::vector_size(64), gnu::aligned(4), gnu::may_alias]] =
-        uint32_t;
+    using Bits
+        [[gnu::vector_size(vectorBytes), gnu::aligned(4), gnu::may_alias]] =
+            uint32_t;
     const Bits words = *reinterpret_cast<const Bits*>(from);
     low = Vector<float>(words << 16);
     high = Vector<float>(words & 0xffff0000u);
@@ -83,11 +84,11 @@ template <int height, int width>
   PairSum sum[height][width];
   for (int i = 0; i < height; ++i)
     for (int j = 0; j < width; ++j)
-      sum[i][j].load(c + i * rowC + j * lanes<float>);
+      sum[i][j].load(c + i * rowC + j * vectorLength<float>);
   for (int64_t p = 0; p < pairs; ++p) {
     PairWords right[width];
     for (int j = 0; j < width; ++j)
-      right[j].load(b + p * rowB + j * lanes<float>);
+      right[j].load(b + p * rowB + j * vectorLength<float>);
     for (int i = 0; i < height; ++i) {
       const PairLeft left(a.data[i * a.row + p * a.column]);
       for (int j = 0; j < width; ++j)
@@ -96,7 +97,7 @@ template <int height, int width>
   }
   for (int i = 0; i < height; ++i)
     for (int j = 0; j < width; ++j)
-      sum[i][j].store(c + i * rowC + j * lanes<float>);
+      sum[i][j].store(c + i * rowC + j * vectorLength<float>);
 }
 
 template <int width>
@@ -117,11 +118,12 @@ inline void pairMatmul(int64_t m, int64_t n, int64_t pairs, Strided<uint32_t> a,
                        const uint32_t* b, int64_t rowB, float* c,
                        int64_t rowC) {
   assert(n % lanes<float> == 0 && "a tile's width is whole vectors");
-  constexpr int64_t step = tile::vectors * lanes<float>;
+  constexpr int64_t length = tile::vectorLength<float>;
+  constexpr int64_t step = tile::vectors * length;
   int64_t j = 0;
   for (; j + step <= n; j += step)
     tile::pairColumn<tile::vectors>(m, pairs, a, b + j, rowB, c + j, rowC);
-  for (; j < n; j += lanes<float>)
+  for (; j < n; j += length)
     tile::pairColumn<1>(m, pairs, a, b + j, rowB, c + j, rowC);
 }
 
