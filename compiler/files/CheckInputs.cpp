@@ -62,6 +62,7 @@ private:
                    const std::string& use);
   void tokenizer();
   bool reportSentencePiece(const Place& where);
+  void reportNoTokenizer(const Place& where);
   void doubtToken(const std::string& field, int64_t id);
   std::string tokenizerSetting() const;
 
@@ -100,6 +101,8 @@ void Inputs::tokenizer() {
       return;
   }
   std::string cause = data::whyNoFile(where.resolved);
+  if (!cause.empty() && setting == "weights")
+    return reportNoTokenizer(where);
   if (!cause.empty())
     return reportMissing(found.faults, where, cause);
   auto read = data::Tokenizer::read(where.resolved);
@@ -108,6 +111,33 @@ void Inputs::tokenizer() {
   else if (!reportSentencePiece(where))
     found.faults.report(diag::Kind::InvalidData, where.range,
                         "`" + setting + "`: " + read.message());
+}
+
+/// Reports weights without a tokenizer, in a recipe that names none. Another
+/// folder than a model's is reported as `weights`.
+void Inputs::reportNoTokenizer(const Place& where) {
+  const std::string& written = plan.exchange.weights;
+  const std::string weights = plan::resolvePath(folder, written);
+  std::error_code ignored;
+  auto has = [&](const char* name) {
+    return std::filesystem::exists(weights + "/" + name, ignored);
+  };
+  if (!has("model.safetensors") && !has("model.safetensors.index.json") &&
+      !has("manifest.json"))
+    return;
+  const bool hasSentencePiece = has("tokenizer.model");
+  found.faults
+      .report(diag::Kind::InvalidData, where.range,
+              "`weights`: `" + written +
+                  "` holds no `tokenizer.json`, and the recipe names no "
+                  "`tokenizer`")
+      .help(hasSentencePiece
+                ? "its `tokenizer.model` is a model of SentencePiece, and "
+                  "transformers makes a `tokenizer.json` of it: "
+                  "`AutoTokenizer.from_pretrained(FOLDER)."
+                  "save_pretrained(FOLDER)`"
+                : "copy the `tokenizer.json` of the model there, or write "
+                  "`tokenizer = \"DIR/tokenizer.json\"`");
 }
 
 /// Reports a `tokenizer.model`, which begins with the tag of its first token.
@@ -324,8 +354,8 @@ void Inputs::check() {
                  found);
   const plan::Checkpoint& checkpoint = plan.checkpoint;
   if (checkpoint.resumesFromPath() && !plan::isRemote(checkpoint.resume))
-    checkCheckpoint(place("checkpoint.resume", checkpoint.resume), plan,
-                    found.faults);
+    checkCheckpoint(place("checkpoint.resume", checkpoint.resume), recipe, plan,
+                    sources, found.faults);
 }
 
 } // namespace

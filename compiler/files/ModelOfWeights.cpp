@@ -175,8 +175,8 @@ void Comparison::report(const std::string& file, const Json& config,
   if (differences.size() > count)
     text += " and " + std::to_string(differences.size() - count) + " more";
   auto builder = engine.report(diag::Kind::InvalidData, place.range,
-                               "`" + place.setting + "`: `" + file +
-                                   "` is of another model: " + text);
+                               "`" + place.setting + "`: " + file +
+                                   " is of another model: " + text);
   for (size_t i = 0; i < count; ++i)
     label(builder, differences[i]);
   if (!helpWithKind(builder, differences) &&
@@ -208,7 +208,32 @@ bool checkConfig(const Place& place, const recipe::Recipe& recipe,
     return true;
   auto config = reciperun::checkpoint::parseModelConfig(*text);
   Comparison(place, recipe, sources)
-      .report(path, *config, *differences, engine);
+      .report("`" + path + "`", *config, *differences, engine);
+  return false;
+}
+
+bool checkManifest(const Place& place, const recipe::Recipe& recipe,
+                   const reciperun::plan::Plan& plan, const SourceMap& sources,
+                   diag::Engine& engine) {
+  auto text = reciperun::readTextFile(std::filesystem::path(place.resolved) /
+                                      "manifest.json");
+  const Json manifest = Json::parse(text ? *text : "", nullptr, false);
+  if (!manifest.is_object() || !manifest.contains("model") ||
+      !manifest["model"].is_object())
+    return true;
+  const Json& saved = manifest["model"];
+  if (!saved.contains("config") || !saved["config"].is_string() ||
+      plan.exchange.config.empty())
+    return true;
+  const std::string json = saved["config"].get<std::string>();
+  const std::string name = "the checkpoint `" + place.written + "`";
+  auto config = reciperun::checkpoint::parseModelConfig(json);
+  auto differences = reciperun::checkpoint::configDifferences(
+      name, json, plan.exchange.config);
+  if (!config || !differences || differences->empty())
+    return true;
+  Comparison(place, recipe, sources)
+      .report(name, *config, *differences, engine);
   return false;
 }
 

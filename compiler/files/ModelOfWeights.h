@@ -16,6 +16,12 @@ bool checkConfig(const Place& place, const recipe::Recipe& recipe,
                  const reciperun::plan::Plan& plan, const SourceMap& sources,
                  diag::Engine& engine);
 
+/// Does the same with the configuration in the manifest of a checkpoint. A
+/// damaged manifest is left to the run.
+bool checkManifest(const Place& place, const recipe::Recipe& recipe,
+                   const reciperun::plan::Plan& plan, const SourceMap& sources,
+                   diag::Engine& engine);
+
 } // namespace recipec::files
 
 #endif // RECIPEC_FILES_MODELOFWEIGHTS_H

@@ -177,10 +177,12 @@ void tellPattern(diag::Builder& builder, const Place& place) {
   const fs::path folder = slash == path.npos ? "." : path.substr(0, slash);
   const Gap gap = gapOf(folder);
   const std::string kind = fs::path(path).extension().string();
-  std::vector<std::string> names = namesIn(gap.above);
-  std::erase_if(names, [&](const std::string& name) {
-    return kind.empty() || !name.ends_with(kind);
-  });
+  std::vector<std::string> names, others;
+  for (const std::string& name : namesIn(gap.above))
+    if (!kind.empty() && name.ends_with(kind))
+      names.push_back(name);
+    else if (!name.starts_with("."))
+      others.push_back(name);
   const std::string above = absolute(gap.above.string());
   builder.help((gap.name.empty()
                     ? ""
@@ -188,8 +190,10 @@ void tellPattern(diag::Builder& builder, const Place& place) {
                           (gap.above / gap.name).lexically_normal().string() +
                           "` does not exist; ") +
                "`" + above + "` holds " +
-               (names.empty() ? "no file of this kind"
-                              : diag::quotedList(names, mostListed)));
+               (!names.empty()   ? diag::quotedList(names, mostListed)
+                : others.empty() ? "no file"
+                                 : "no file of this kind, but " +
+                                       diag::quotedList(others, mostListed)));
 }
 
 } // namespace

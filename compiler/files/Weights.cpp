@@ -76,10 +76,10 @@ std::string otherContents(const fs::path& folder) {
       fs::exists(folder / "pytorch_model.bin.index.json", code))
     return "its `pytorch_model.bin` becomes `model.safetensors` by "
            "transformers' `save_pretrained`";
-  // Adapters alone start no run, and their model is a folder above.
+  // Adapters alone start no run.
   if (fs::exists(folder / "adapter_config.json", code))
-    return "it is an adapter: name the folder of the model that the export "
-           "wrote beside it";
+    return "it is an adapter: " +
+           reciperun::checkpoint::instead(folder, "name");
   return {};
 }
 
@@ -123,6 +123,31 @@ std::string pointerHelp(const fs::path& folder) {
              "` is a pointer of Git LFS: get the file by `git lfs pull`";
   }
   return "copy or download the file again";
+}
+
+using reciperun::checkpoint::TensorFault;
+
+/// What to do about tensors that are not those of the recipe's model.
+std::string helpWithTensors(const Place& place, const TensorFault& fault,
+                            bool hasConfig) {
+  if (fault.kind == TensorFault::Kind::quantization)
+    return "name the model that these weights were quantized from";
+  if (fault.prefix == "_orig_mod.")
+    return "torch.compile adds the prefix: save the weights of the model "
+           "inside, `model._orig_mod.state_dict()`";
+  if (!fault.prefix.empty())
+    return "save the weights again without the prefix, from the model inside "
+           "its wrapper";
+  if (!hasConfig)
+    return "name weights of the recipe's model, or write the model that these "
+           "weights are of";
+  if (fault.kind == TensorFault::Kind::names)
+    return "the recipe's model agrees with the `config.json` of `" +
+           place.written +
+           "`, and the names of its tensors do not: write the folder with "
+           "transformers' `save_pretrained` of the whole model";
+  return "the recipe's model agrees with the `config.json` of `" +
+         place.written + "`, and its tensors do not: copy both from one model";
 }
 
 /// The names of the parameters of a checkpoint; empty where its manifest is
@@ -171,8 +196,10 @@ void checkWeights(const Place& place, const recipe::Recipe& recipe,
     return reportMissing(engine, place, cause);
   fs::path folder = place.resolved;
   std::error_code code;
-  if (fs::exists(folder / manifestName, code))
+  if (fs::exists(folder / manifestName, code)) {
+    checkManifest(place, recipe, plan, sources, engine);
     return;
+  }
   bool isSingle = fs::exists(folder / singleName, code);
   if (!isSingle && !fs::exists(folder / indexName, code)) {
     if (!reportRun(place, engine))
@@ -194,22 +221,17 @@ void checkWeights(const Place& place, const recipe::Recipe& recipe,
                 "copy the `config.json` of the model beside its weights");
   else if (!checkConfig(place, recipe, plan, sources, engine))
     return;
-  reciperun::Status status = reciperun::checkpoint::checkTensors(plan, *files);
-  if (status.isOk())
-    return;
-  const bool hasConfig = fs::exists(folder / configName, code);
-  reportUnfit(place, engine, status.message(),
-              hasConfig ? "the recipe's model agrees with the `config.json` of "
-                          "`" +
-                              place.written +
-                              "`, and its tensors do not: copy both from one "
-                              "model"
-                        : "name weights of the recipe's model, or write the "
-                          "model that these weights are of");
+  const TensorFault fault =
+      reciperun::checkpoint::findTensorFault(plan, *files);
+  if (fault.kind != TensorFault::Kind::none)
+    reportUnfit(
+        place, engine, fault.status.message(),
+        helpWithTensors(place, fault, fs::exists(folder / configName, code)));
 }
 
-void checkCheckpoint(const Place& place, const reciperun::plan::Plan& plan,
-                     diag::Engine& engine) {
+void checkCheckpoint(const Place& place, const recipe::Recipe& recipe,
+                     const reciperun::plan::Plan& plan,
+                     const SourceMap& sources, diag::Engine& engine) {
   std::string cause = reciperun::data::whyNoFolder(place.resolved);
   std::error_code code;
   // The name alone, as `reciperun checkpoint list` prints it.
@@ -225,7 +247,9 @@ void checkCheckpoint(const Place& place, const reciperun::plan::Plan& plan,
     return reportMissing(engine, place, cause);
   fs::path folder = place.resolved;
   if (fs::exists(folder / manifestName, code))
-    return checkAdapter(place, plan, engine);
+    return checkManifest(place, recipe, plan, sources, engine)
+               ? checkAdapter(place, plan, engine)
+               : void();
   bool isModel = fs::exists(folder / singleName, code) ||
                  fs::exists(folder / indexName, code);
   if (!isModel && reportRun(place, engine))

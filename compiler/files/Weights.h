@@ -19,9 +19,11 @@ void checkWeights(const Place& place, const recipe::Recipe& recipe,
                   Findings& found);
 
 /// Checks a checkpoint to resume from. Weights without optimizer state are not
-/// enough, and a plan that trains an adapter needs a checkpoint with it.
-void checkCheckpoint(const Place& place, const reciperun::plan::Plan& plan,
-                     diag::Engine& engine);
+/// enough, and a plan that trains an adapter needs a checkpoint with it. The
+/// checkpoint must be of the model of `plan`, which was made from `recipe`.
+void checkCheckpoint(const Place& place, const recipe::Recipe& recipe,
+                     const reciperun::plan::Plan& plan,
+                     const SourceMap& sources, diag::Engine& engine);
 
 } // namespace recipec::files
 

@@ -234,7 +234,7 @@ Expected<Form> formOf(const fs::path& path) {
     return Status::error(describeMissingModel(path));
   std::string message = describe(path, folder);
   if (folder.kind == FolderKind::adapter)
-    message += ": convert the model that the export wrote beside it";
+    message += ": " + instead(path, "convert");
   else if (folder.kind == FolderKind::model)
     message += ", which has no `model.safetensors` and no index of such files";
   else if (!folder.newest.empty())

@@ -132,6 +132,16 @@ std::string describe(const fs::path& path, const Folder& folder) {
   return name;
 }
 
+std::string instead(const fs::path& adapter, const std::string& verb) {
+  fs::path above = (adapter / "").parent_path().parent_path();
+  if (!above.empty() && lookAt(above).kind == FolderKind::model)
+    return verb + " the model that the export wrote, `" + above.string() + "`";
+  return "merge it first, with peft's "
+         "`PeftModel.from_pretrained(MODEL, ADAPTER).merge_and_unload()."
+         "save_pretrained(DIR)`, and " +
+         verb + " DIR";
+}
+
 std::string howToSave() {
   return "wait for the first one, or run the recipe again with `--set "
          "'checkpoint.every=N steps'`, or with `--set 'export.hf=\"DIR\"'` to "

@@ -36,6 +36,12 @@ Folder lookAt(const std::filesystem::path& path);
 /// `runs/a/checkpoints/step-00000002`".
 std::string describe(const std::filesystem::path& path, const Folder& folder);
 
+/// Which folder to use in place of an adapter without its model: the model
+/// that an export wrote above it, or one that peft merges. `verb` is what is
+/// done with the folder: "name", "convert".
+std::string instead(const std::filesystem::path& adapter,
+                    const std::string& verb);
+
 /// How a run comes to have a checkpoint, for the message about one that has
 /// none: "wait for ...".
 std::string howToSave();

@@ -36,8 +36,25 @@ bool isTied(const std::string& text) {
          (*config)["tie_word_embeddings"] == true;
 }
 
-Status checkMissing(const plan::Plan& plan, const ModelFiles& model,
-                    const StoredWeights& quantized) {
+/// The text before the model's names in a directory that has the tensors
+/// `missing` under longer names; empty where one of them is not there.
+std::string prefixOf(const std::vector<std::string>& missing,
+                     const ModelFiles& model) {
+  for (const std::string& name : model.names()) {
+    if (!name.ends_with("." + missing.front()))
+      continue;
+    const std::string prefix =
+        name.substr(0, name.size() - missing.front().size());
+    if (std::ranges::all_of(missing, [&](const std::string& each) {
+          return model.find(prefix + each).has_value();
+        }))
+      return prefix;
+  }
+  return {};
+}
+
+TensorFault checkMissing(const plan::Plan& plan, const ModelFiles& model,
+                         const StoredWeights& quantized) {
   std::vector<std::string> missing;
   std::set<std::string> seen; // a tensor may hold several parameters
   for (const plan::Parameter& parameter : plan.parameters)
@@ -46,10 +63,20 @@ Status checkMissing(const plan::Plan& plan, const ModelFiles& model,
           seen.insert(name).second)
         missing.push_back(name);
   if (missing.empty())
-    return Status::ok();
-  return Status::error("`" + model.directory().string() + "` lacks " +
-                       std::to_string(missing.size()) +
-                       " of the model's tensors: " + listed(missing));
+    return {};
+  const std::string count = std::to_string(missing.size());
+  const std::string directory = "`" + model.directory().string() + "`";
+  const std::string prefix = prefixOf(missing, model);
+  if (!prefix.empty())
+    return {TensorFault::Kind::names,
+            Status::error("in " + directory + ", the names of " + count +
+                          " of the model's tensors have the prefix `" + prefix +
+                          "`: `" + prefix + missing.front() +
+                          "` in place of `" + missing.front() + "`"),
+            prefix};
+  return {TensorFault::Kind::names,
+          Status::error(directory + " lacks " + count +
+                        " of the model's tensors: " + listed(missing))};
 }
 
 Status checkUnexpected(const plan::Plan& plan, const ModelFiles& model,
@@ -107,20 +134,32 @@ bool isIgnorableTensor(const std::string& name, const std::string& config) {
 }
 
 Status checkTensors(const plan::Plan& plan, const ModelFiles& model) {
+  return findTensorFault(plan, model).status;
+}
+
+TensorFault findTensorFault(const plan::Plan& plan, const ModelFiles& model) {
+  using Kind = TensorFault::Kind;
   Expected<StoredWeights> quantized = StoredWeights::open(model);
-  RECIPERUN_TRY(quantized);
-  RECIPERUN_TRY(checkMissing(plan, model, *quantized));
-  RECIPERUN_TRY(checkUnexpected(plan, model, *quantized));
+  if (!quantized)
+    return {Kind::quantization, quantized.status()};
+  TensorFault missing = checkMissing(plan, model, *quantized);
+  if (missing.kind != Kind::none)
+    return missing;
+  Status unexpected = checkUnexpected(plan, model, *quantized);
+  if (!unexpected.isOk())
+    return {Kind::names, unexpected};
   for (const plan::Parameter& parameter : plan.parameters) {
     if (parameter.adapter)
       continue;
     for (const std::string& name : tensorNames(parameter)) {
       const StoredWeight* stored = quantized->find(name);
-      RECIPERUN_TRY(stored ? checkQuantized(parameter, name, *stored)
-                           : checkTensor(parameter, name, *model.find(name)));
+      Status status = stored ? checkQuantized(parameter, name, *stored)
+                             : checkTensor(parameter, name, *model.find(name));
+      if (!status.isOk())
+        return {Kind::shapes, status};
     }
   }
-  return Status::ok();
+  return {};
 }
 
 Expected<ModelFiles> openHuggingFace(const plan::Plan& plan,

@@ -21,6 +21,17 @@ Expected<ModelFiles> openHuggingFace(const plan::Plan& plan,
 Status checkHuggingFace(const plan::Plan& plan,
                         const std::filesystem::path& directory);
 
+/// What checkTensors() found wrong first.
+struct TensorFault {
+  enum class Kind { none, quantization, names, shapes };
+  Kind kind = Kind::none;
+  Status status;
+  /// The text before the model's names in the files, `_orig_mod.` of
+  /// torch.compile; empty where the names differ otherwise.
+  std::string prefix = {};
+};
+TensorFault findTensorFault(const plan::Plan& plan, const ModelFiles& model);
+
 /// Fails when tensors are missing, have another shape or are not floats, and
 /// when there are tensors that are not in the model (see isIgnorableTensor).
 Status checkTensors(const plan::Plan& plan, const ModelFiles& model);

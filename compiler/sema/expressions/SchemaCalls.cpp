@@ -15,7 +15,7 @@ class Arguments {
 public:
   Arguments(Evaluator& evaluator, const Schema& schema, const ast::Call& call,
             const Env& env)
-      : evaluator(evaluator), schema(schema), file(*env.file) {
+      : evaluator(evaluator), schema(schema), call(call), file(*env.file) {
     for (const Field& field : schema.fields)
       if (!field.declaration->isFixed)
         fields.push_back(field.declaration);
@@ -26,7 +26,8 @@ public:
 
   bool run() const {
     return !positional.empty() && !fields.empty() &&
-           (arePairs() || areWeightsFirst() || areFiles() || areTooMany());
+           (arePairs() || areWeightsFirst() || areFiles() || areRecords() ||
+            areTooMany());
   }
 
 private:
@@ -160,6 +161,36 @@ private:
                   "[" + list + "]");
   }
 
+  /// `blend(a, b, weights = [0.7, 0.3])`, where the first field takes a list of
+  /// records
+  bool areRecords() const {
+    auto isCall = [&](ast::ExprId id) {
+      return std::holds_alternative<ast::Call>(file[id].node);
+    };
+    if (positional.size() < 2 || !holdsRecords() ||
+        !std::all_of(positional.begin(), positional.end(), isCall))
+      return false;
+    std::string list, named;
+    for (const ast::Argument& argument : call.arguments)
+      if (argument.name)
+        named += ", " + argument.name->text + " = " + textOf(argument.value);
+      else
+        list += (list.empty() ? "" : ", ") + textOf(argument.value);
+    const SourceRange all =
+        cover(place(), file[call.arguments.back().value].range);
+    const std::string own = "[" + list + "]" + named;
+    auto builder = evaluator.messages.report(
+        diag::Kind::WrongType, place(),
+        "`" + fields.front()->name.text + "` of `" +
+            std::string(schema.shownName()) + "` is one list, and these are " +
+            std::to_string(positional.size()) + " arguments");
+    if (own.find('\n') == own.npos && !call.arguments.front().name)
+      builder
+          .help("write `" + std::string(schema.shownName()) + "(" + own + ")`")
+          .fixIt(all, own);
+    return true;
+  }
+
   bool areTooMany() const {
     if (positional.size() <= fields.size())
       return false;
@@ -187,6 +218,7 @@ private:
 
   Evaluator& evaluator;
   const Schema& schema;
+  const ast::Call& call;
   const ast::File& file;
   std::vector<const ast::FieldDecl*> fields;
   std::vector<ast::ExprId> positional;

@@ -127,6 +127,10 @@ constexpr AbsentField absentFields[] = {
     {"chat_template",
      "template jinja chat_template format name type jinja_template",
      "leave it out: `before` and `after` are the texts around a message"},
+    {"chat_template", "system system_prompt system_message default_system",
+     "leave it out: a system prompt is the first of a sample's messages, "
+     "`{\"role\": \"system\", \"content\": \"...\"}`; `reciperun chat` takes "
+     "one by `--system TEXT`"},
     {"serve",
      "lora_modules enable_lora max_loras max_lora_rank lora_paths lora_dir "
      "adapter adapters lora max_cpu_loras",
@@ -171,6 +175,12 @@ constexpr AbsentField absentFields[] = {
     {"jsonl", "type ds_type kind loader", sourceName},
     {"text", "type ds_type kind loader", sourceName},
     {"data", "type ds_type kind loader", sourceName},
+    {"lora",
+     "path weights checkpoint resume pretrained adapter_path lora_path "
+     "adapter_name_or_path lora_weights lora_model_dir lora_weights_path",
+     "leave it out: an adapter goes on from a checkpoint of its run, "
+     "`checkpoint { resume = \"DIR/step-00000100\" }`; a new one starts on the "
+     "merged model, `weights = \"DIR\"`"},
     {"lora", "bias lora_bias train_bias lora_only",
      "leave it out: an adapter trains no bias"},
     {"lora",
