@@ -42,6 +42,19 @@ bool isPath(const std::string& argument) {
                         argument.ends_with(".recipe")));
 }
 
+/// The longest end or beginning of a name, cut at its underscores, that the
+/// library knows: `attention` of `flash_attention`. Empty if there is none.
+std::string knownPartOf(const std::string& name, const LibraryIndex& index) {
+  for (size_t at = name.find('_'); at != name.npos; at = name.find('_', at + 1))
+    if (const std::string part = name.substr(at + 1); !index.find(part).empty())
+      return part;
+  for (size_t at = name.rfind('_'); at != name.npos && at > 0;
+       at = name.rfind('_', at - 1))
+    if (const std::string part = name.substr(0, at); !index.find(part).empty())
+      return part;
+  return {};
+}
+
 int unknownName(const std::string& name, const LibraryIndex& index,
                 const Invocation& invocation) {
   invocation.err << "error: there is no file and no name `" << name << "`\n";
@@ -51,12 +64,15 @@ int unknownName(const std::string& name, const LibraryIndex& index,
   if (!setting.empty())
     invocation.err << "help: `" << last << "` is `" << setting << "`: write `"
                    << "recipec doc " << setting << "`\n";
+  else if (const std::string part = knownPartOf(name, index); !part.empty())
+    invocation.err << "help: did you mean `" << part << "`?\n";
   else if (auto near = index.suggest(name))
     invocation.err << "help: did you mean `" << *near << "`?\n";
   else
     invocation.err << "help: name a file, a model, an op, a field as "
                       "`parallel.tp`, or an import as `std.schema.batch`; "
-                      "`recipec doc models` lists the models\n";
+                      "`recipec doc models` lists the models, `recipec doc "
+                      "std/ops.recipe` the ops\n";
   return exitDiagnostics;
 }
 

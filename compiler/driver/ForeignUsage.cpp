@@ -23,6 +23,9 @@ constexpr std::string_view isDryRun =
     "`recipec check FILE` finds what is wrong without running, and `recipec "
     "estimate FILE` predicts memory and time";
 
+constexpr std::string_view looksForNone =
+    "this command does not look for data, tokenizer and weights: leave it out";
+
 /// An option that other programs have, and what to do here. An empty `command`
 /// is any.
 struct ForeignOption {
@@ -68,6 +71,10 @@ constexpr ForeignOption foreignOptions[] = {
      "there is none: whatever is wrong is an error; leave it "
      "out"},
     {"check", "--emit", "that is an option of `recipec plan`"},
+    {"estimate", "--no-files", looksForNone},
+    {"explain", "--no-files", looksForNone},
+    {"doc", "--no-files", looksForNone},
+    {"fmt", "--no-files", looksForNone},
 };
 
 /// Options of mpirun that set what a recipe does not say.

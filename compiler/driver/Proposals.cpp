@@ -233,6 +233,55 @@ private:
                        });
   }
 
+  /// Whether an edit alone removes its error and adds none about a text.
+  bool holdsAlone(const FixIt& edit, const Diagnostic& cause,
+                  const sema::Selection* subject, const Messages& known) {
+    auto result = trials.compile({{&edit}, {}}, subject);
+    return result && countOf(result->messages, cause) < countOf(known, cause) &&
+           std::none_of(result->diagnostics.begin(), result->diagnostics.end(),
+                        [&](const Diagnostic& each) {
+                          return countOf(result->messages, each) >
+                                     countOf(known, each) &&
+                                 isAboutText(each.kind);
+                        });
+  }
+
+  /// The text of an edit after the corrections of several new errors in it,
+  /// each of a part of the text: `["q", "v"]` for `["q_proj", "v_proj"]`.
+  static std::optional<std::string> mendedWithin(const Correction& correction,
+                                                 const Findings& findings,
+                                                 const Messages& known) {
+    if (correction.edits.size() != 1)
+      return std::nullopt;
+    const auto found = findings.places.find(correction.edits[0]);
+    if (found == findings.places.end())
+      return std::nullopt;
+    const SourceRange whole = found->second;
+    std::vector<const FixIt*> parts;
+    for (const Diagnostic& each : findings.diagnostics) {
+      if (countOf(findings.messages, each) <= countOf(known, each) ||
+          !touches(each.range, whole))
+        continue;
+      const bool isPart = each.fixIts.size() == 1 &&
+                          each.fixIts[0].range.source == whole.source &&
+                          each.fixIts[0].range.begin > whole.begin &&
+                          each.fixIts[0].range.end < whole.end;
+      if (!isPart)
+        return std::nullopt;
+      parts.push_back(&each.fixIts[0]);
+    }
+    if (parts.empty())
+      return std::nullopt;
+    std::sort(parts.begin(), parts.end(), [](const FixIt* a, const FixIt* b) {
+      return a->range.begin > b->range.begin;
+    });
+    std::string text = correction.edits[0]->replacement;
+    for (const FixIt* part : parts)
+      text.replace(part->range.begin - whole.begin,
+                   part->range.end - part->range.begin, part->replacement);
+    return text;
+  }
+
   /// The correction together with that of the one error that it leads to on its
   /// lines; nullopt where there is none, or the two leave an error.
   std::optional<Continued> continuedBy(const Correction& correction,
@@ -242,6 +291,17 @@ private:
     const Diagnostic& cause = diagnostics()[correction.diagnostic];
     if (!correction.help)
       return std::nullopt;
+    if (auto mended = mendedWithin(correction, findings, known)) {
+      Continued further{correction.diagnostic, *correction.help, {}, {}};
+      const FixIt& first = *correction.edits[0];
+      further.text = replacedOnce(cause.helps[*correction.help],
+                                  first.replacement, *mended);
+      further.edits.push_back(
+          {first.range, *mended, first.applicability, correction.help});
+      const bool isDone = !further.text.empty() &&
+                          holdsAlone(further.edits[0], cause, subject, known);
+      return isDone ? std::optional(std::move(further)) : std::nullopt;
+    }
     const Diagnostic* next = nullptr;
     SourceRange place;
     for (const Diagnostic& each : findings.diagnostics) {

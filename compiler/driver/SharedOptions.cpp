@@ -3,6 +3,7 @@
 #include "compiler/driver/Commands.h"
 
 #include "compiler/diag/Render.h"
+#include "compiler/driver/SettingRepair.h"
 #include "runtime/cli/Options.h"
 
 #include <algorithm>
@@ -18,8 +19,22 @@ bool isPath(std::string_view text) {
   });
 }
 
-/// Detects `--set parallel.tp 2`, where the value follows as its own argument.
+/// Detects `--set parallel.tp 2` and `--set parallel.tp = 2`, where the value
+/// follows as its own argument.
 cli::Check checkSet(const cli::Given& given) {
+  const bool endsInSign =
+      given.value.ends_with('=') &&
+      isPath(std::string_view(given.value).substr(0, given.value.size() - 1));
+  const bool isApart = isPath(given.value) && given.next.starts_with('=');
+  if ((endsInSign && !given.next.empty() &&
+       given.next.find(".recipe") == std::string::npos) ||
+      isApart) {
+    const std::string rest =
+        given.next == "=" && isApart ? "=" + given.further : given.next;
+    return cli::UsageError{
+        "`--set` takes PATH=VALUE as one argument, without spaces",
+        "write `--set " + quotedForShell(given.value + rest) + "`"};
+  }
   const bool isSplit = isPath(given.value) && !given.next.empty() &&
                        given.next.find(".recipe") == std::string::npos;
   if (!isSplit)

@@ -378,11 +378,20 @@ private:
   bool wholeDivision() const {
     const size_t first = error.token - 1;
     const bool isOperand = isName(next()) || next() == TokenType::INTEGER;
-    return previous() == TokenType::SLASH && found() == TokenType::SLASH &&
-           areAdjacent(first) && isOperand && isEndOfItem(error.token + 2) &&
-           fix("division is `/`, of whole numbers too; a comment begins with "
-               "`#`",
-               rangeOf(first, error.token), "/", Applicability::maybe);
+    if (previous() != TokenType::SLASH || found() != TokenType::SLASH ||
+        !areAdjacent(first) || !isOperand || !isEndOfItem(error.token + 2))
+      return false;
+    const std::string note = "; a comment begins with `#`";
+    // Of `a * b // c` the left operand is the product.
+    const bool isWhole =
+        first >= 2 && (isComma(first - 2) || isEndOfItem(first - 1) ||
+                       type(first - 2) == TokenType::ASSIGN);
+    if (!isWhole)
+      return help("a division rounded down is `floor(a / b)`" + note);
+    const std::string own =
+        "floor(" + textOf(first - 1) + " / " + textOf(error.token + 1) + ")";
+    return fix("write `" + own + "`" + note,
+               rangeOf(first - 1, error.token + 1), own, Applicability::maybe);
   }
 
   /// `// text`, `/* text */`

@@ -435,16 +435,26 @@ private:
     return false;
   }
 
-  /// `x + y` alone as the last item of a block.
+  /// Whether the erring item, which ends at the error, is followed by `}`.
+  bool isLastOfBody() const {
+    size_t at = error.token;
+    while (type(at) == TokenType::SEPARATOR)
+      ++at;
+    return type(at) == TokenType::CLOSE;
+  }
+
+  /// `x` or `x + y` alone as the last item of a block or function.
   bool forgottenReturn() const {
-    if (error.rule != Grammar::RuleSetting || !isBinaryOperator(found()) ||
-        !isInFunction() || next() == TokenType::ASSIGN)
+    const bool isName = isEndOfItem(error.token) && isLastOfBody();
+    if (error.rule != Grammar::RuleSetting ||
+        !(isBinaryOperator(found()) || isName) || !isInFunction() ||
+        next() == TokenType::ASSIGN)
       return false;
-    size_t last = error.token;
+    size_t last = error.token - isName;
     while (!isEndOfItem(last + 1))
       ++last;
     const uint32_t begin = list.tokens[error.begin].begin;
-    return fix("a block ends in `return`: write `return " +
+    return fix("a block or function ends in `return`: write `return " +
                    std::string(sources.text(rangeOf(error.begin, last))) + "`",
                {list.source, begin, begin}, "return ");
   }

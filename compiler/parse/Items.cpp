@@ -153,12 +153,21 @@ ast::FunDecl Transformer::function(Grammar::FunctionContext* context) {
   node.body =
       value ? ast::BodyId::none : body(context->body(), BodyKind::function);
   if (!value)
-    checkReturn(node);
+    checkReturn(node, range(context));
   return node;
 }
 
-/// Checks that a function with a body ends in its only `return`.
-void Transformer::checkReturn(const ast::FunDecl& node) {
+/// Checks that a function with a body ends in its only `return`. An item that
+/// the parser has refused may have been meant as its value.
+void Transformer::checkReturn(const ast::FunDecl& node, SourceRange whole) {
+  const std::vector<diag::Diagnostic>& known = engine.all();
+  const bool isBroken = std::any_of(
+      known.begin(), known.end(), [&](const diag::Diagnostic& each) {
+        return each.range.source == whole.source &&
+               each.range.begin >= whole.begin && each.range.begin < whole.end;
+      });
+  if (isBroken)
+    return;
   const ast::Body& body = file[node.body];
   size_t count = body.items.size();
   for (size_t i = 0; i < count; ++i) {
@@ -305,7 +314,8 @@ struct Placement {
     std::string text(sources.text(file[node.value].range));
     return text.find('\n') == text.npos ? text : "value";
   }
-  /// The type of a literal; "type" for another value.
+  /// The type of a literal. Another value of a model is a size, computed from
+  /// dimensions; of a schema, `any` accepts it.
   std::string typeOf(const ast::Assignment& node) const {
     const std::string text = valueOf(node);
     if (text[0] == '"')
@@ -321,7 +331,11 @@ struct Placement {
       return "int";
     if (text.find_first_not_of("0123456789_.eE-") == text.npos)
       return "float";
-    return "type";
+    const bool isArithmetic = text.find_first_of("+*/-(") != text.npos ||
+                              text.empty() ||
+                              text.find_first_of("[{\". ") == text.npos;
+    return kind == BodyKind::model && isArithmetic && text != "value" ? "dim"
+                                                                      : "any";
   }
   void operator()(const ast::Assignment& node) {
     const std::string& name = node.path[0].text;

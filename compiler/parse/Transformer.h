@@ -80,7 +80,7 @@ private:
   ast::Require require(Grammar::RequireContext* context);
   ast::Let let(Grammar::LetContext* context);
   ast::FunDecl function(Grammar::FunctionContext* context);
-  void checkReturn(const ast::FunDecl& node);
+  void checkReturn(const ast::FunDecl& node, SourceRange whole);
   ast::BlockDecl block(Grammar::BlockContext* context);
   ast::For forStatement(Grammar::ForStatementContext* context, BodyKind kind);
   ast::If ifStatement(Grammar::IfStatementContext* context, BodyKind kind);

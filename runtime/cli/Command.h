@@ -31,8 +31,9 @@ using Check = std::optional<UsageError>;
 
 /// An option as given in a call.
 struct Given {
-  std::string value; // empty for a flag
-  std::string next;  // the operand directly after it, or empty
+  std::string value;        // empty for a flag
+  std::string next;         // the operand directly after it, or empty
+  std::string further = {}; // the operand directly after `next`, or empty
 };
 
 /// A word that an option accepts as its value, and its meaning.

@@ -166,7 +166,10 @@ Check storeOption(const Program& program, const Command& command,
   if (takesValue(*option) && value.empty() && !option->takesEmpty)
     return needsValue(*option);
   const bool hasNext = at + 1 < items.size() && !items[at + 1].option;
-  Check error = option->store({value, hasNext ? items[at + 1].text : ""});
+  const bool hasFurther =
+      hasNext && at + 2 < items.size() && !items[at + 2].option;
+  Check error = option->store({value, hasNext ? items[at + 1].text : "",
+                               hasFurther ? items[at + 2].text : ""});
   if (error && program.adviseValue)
     if (std::string help = program.adviseValue(command, *option, value);
         !help.empty())

@@ -15,6 +15,7 @@
 #include "compiler/sema/values/Arithmetic.h"
 
 #include <algorithm>
+#include <cctype>
 
 namespace recipec::sema {
 namespace {
@@ -129,6 +130,39 @@ void helpWithNumber(diag::Builder& builder, const Value& left,
     builder.help("give both a unit, or divide by one: `80GiB / 1GiB` is 80");
 }
 
+bool isNamePath(std::string_view text) {
+  return !text.empty() &&
+         !std::isdigit(static_cast<unsigned char>(text.front())) &&
+         std::all_of(text.begin(), text.end(), [](unsigned char c) {
+           return std::isalnum(c) || c == '_' || c == '.';
+         });
+}
+
+bool isPlainString(std::string_view text) {
+  return text.size() >= 2 && text.front() == '"' &&
+         text.find_first_of("\"\n", 1) == text.size() - 1;
+}
+
+/// `"runs/" + size` is `"runs/{size}"`.
+void helpWithJoin(diag::Builder& builder, std::string_view written) {
+  const size_t plus = written.find(" + ");
+  if (plus != written.npos && written.find('+', plus + 2) == written.npos) {
+    const std::string_view left = written.substr(0, plus);
+    const std::string_view right = written.substr(plus + 3);
+    std::string joined;
+    if (isPlainString(left) && isNamePath(right))
+      joined = std::string(left.substr(0, left.size() - 1)) + "{" +
+               std::string(right) + "}\"";
+    if (isNamePath(left) && isPlainString(right))
+      joined = "\"{" + std::string(left) + "}" + std::string(right.substr(1));
+    if (!joined.empty()) {
+      builder.help("`+` joins two strings: write `" + joined + "`");
+      return;
+    }
+  }
+  builder.help("a value stands in a text between braces: `\"runs/{name}\"`");
+}
+
 } // namespace
 
 Value Operators::reportOperands(std::string_view what, const Value& left,
@@ -162,7 +196,7 @@ Value Operators::reportOperands(std::string_view what, const Value& left,
         "`sigmoid(g) * x`");
   if ((what == "+" && (left.is<std::string>() || right.is<std::string>())) ||
       (what == "%" && left.is<std::string>()))
-    builder.help("a value stands in a text between braces: `\"runs/{name}\"`");
+    helpWithJoin(builder, written);
   return poison();
 }
 

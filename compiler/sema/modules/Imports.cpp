@@ -74,6 +74,16 @@ bool isIdentifier(std::string_view text) {
          });
 }
 
+/// The identifier nearest to a file's name: `run_a` for `run-a`.
+std::string identifierFor(std::string text) {
+  for (char& c : text)
+    if (!std::isalnum(static_cast<unsigned char>(c)))
+      c = '_';
+  const bool isDigit =
+      text.empty() || std::isdigit(static_cast<unsigned char>(text[0]));
+  return isDigit ? "data_" + text : text;
+}
+
 } // namespace
 
 // ---- declaring
@@ -83,11 +93,15 @@ void Modules::declareImport(Module& module, const ast::Declaration& declaration,
   if (import.alias || !import.selection) {
     ast::Name name = fileNameOf(import);
     declare(module, declaration, name, nullptr);
-    if (!isIdentifier(name.text))
+    if (!isIdentifier(name.text)) {
+      // Uses of the name that this proposes are consequences.
+      module.missing.push_back(identifierFor(name.text));
       evaluator.messages
           .report(diag::Kind::ExpectedName, import.targetRange,
                   "`" + name.text + "` is no name that an expression could use")
-          .help("give it one: `import \"" + import.file + "\" as name`");
+          .help("give it one: `import \"" + import.file + "\" as " +
+                identifierFor(name.text) + "`");
+    }
   }
   if (!import.selection)
     return;

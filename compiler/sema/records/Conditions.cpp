@@ -166,6 +166,15 @@ bool namesMissingAlone(const std::vector<Operand>& operands,
   return isAny;
 }
 
+/// Whether a rule is one comparison, which reads as a demand: `steps < 1000`.
+/// Conditions joined by `or`, or about `none`, tell a user nothing to do.
+bool isComparison(std::string_view rule) {
+  for (std::string_view part : {" or ", " and ", "not ", "if ", "none", "\n"})
+    if (rule.find(part) != rule.npos)
+      return false;
+  return true;
+}
+
 void reportFailed(Evaluator& evaluator, Object& object, size_t layerIndex,
                   const ast::Require& require, SourceRange range,
                   const Env& env) {
@@ -209,7 +218,8 @@ void reportFailed(Evaluator& evaluator, Object& object, size_t layerIndex,
   if (std::string missing = missingOf(remedies, operands, rule);
       !missing.empty())
     builder.otherwise("give " + missing);
-  else if (primary && operands.size() == 1 && isNumeric(primary->value))
+  else if (primary && operands.size() == 1 && isNumeric(primary->value) &&
+           isComparison(rule))
     builder.otherwise("give `" + primary->text + "` a value so that `" + rule +
                       "`");
   for (diag::Proposal& proposal : proposals)

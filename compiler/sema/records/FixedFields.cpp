@@ -8,6 +8,7 @@
 #include "compiler/sema/values/Comments.h"
 
 #include <algorithm>
+#include <cctype>
 
 namespace recipec::sema {
 namespace {
@@ -106,6 +107,38 @@ bool helpWithSource(Evaluator& evaluator, diag::Builder& builder,
   return false;
 }
 
+/// `name = "baseline-1"` in a recipe: its name is that of its declaration.
+bool helpWithRecipeName(Evaluator& evaluator, diag::Builder& builder,
+                        const Object& object, const Slot& slot) {
+  if (object.schema != evaluator.recipes.loadedSchema() || slot.name != "name")
+    return false;
+  builder.note(
+      "a recipe has the name of its declaration, `recipe NAME { ... }`",
+      slot.field->range);
+  const Definition& given = slot.chain.back();
+  std::string name;
+  if (!given.member->given && given.member->value != ast::ExprId::none)
+    name = evaluator.sources.text(
+        (*given.layer->env->file)[given.member->value].range);
+  const bool isText = name.size() > 2 && name.front() == '"' &&
+                      name.back() == '"' &&
+                      name.find_first_of("{\\\n") == name.npos;
+  if (!isText) {
+    builder.help("leave it out, and name the recipe where it is declared");
+    return true;
+  }
+  std::string identifier = name.substr(1, name.size() - 2);
+  for (char& c : identifier)
+    if (!std::isalnum(static_cast<unsigned char>(c)))
+      c = '_';
+  if (std::isdigit(static_cast<unsigned char>(identifier[0])))
+    identifier = "recipe_" + identifier;
+  builder.help("leave it out, and declare the recipe as `recipe " + identifier +
+               "`; the folder of its run is `train { dir = " + "\"runs/" +
+               name.substr(1) + " }`");
+  return true;
+}
+
 } // namespace
 
 bool reportFixed(Evaluator& evaluator, Object& object, const Slot& slot) {
@@ -124,6 +157,8 @@ bool reportFixed(Evaluator& evaluator, Object& object, const Slot& slot) {
       diag::Kind::FixedField, last.given ? last.path.back().range : last.range,
       "`" + evaluator.pathOf(object, slot.name) +
           "` is derived and cannot be set");
+  if (helpWithRecipeName(evaluator, builder, object, slot))
+    return true;
   builder.note(
       "it is `" +
           std::string(evaluator.sources.text(
