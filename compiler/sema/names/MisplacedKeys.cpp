@@ -173,4 +173,27 @@ bool mayTake(Evaluator& evaluator, const Schema& recipes, const Field& field,
                                           field.declaration->type));
 }
 
+std::vector<std::string> sectionsTaking(Evaluator& evaluator,
+                                        const Schema& recipes,
+                                        const Layer& layer,
+                                        const Member& member) {
+  const std::string_view name = member.path.front().text;
+  std::vector<std::string> all = sectionsWith(evaluator, recipes, name);
+  if (all.size() < 2 || member.path.size() != 1)
+    return all;
+  std::vector<std::string> taking;
+  for (const std::string& section : all) {
+    const Field* field = recipes.find(section);
+    const Schema* inside =
+        field ? onlySchemaOf(*evaluator.types.resolve(*recipes.layer.env,
+                                                      field->declaration->type))
+              : nullptr;
+    const Field* meant = inside ? inside->find(name) : nullptr;
+    if (meant && !meant->declaration->isFixed &&
+        mayTake(evaluator, *inside, *meant, layer, member))
+      taking.push_back(section);
+  }
+  return taking.empty() ? all : taking;
+}
+
 } // namespace recipec::sema

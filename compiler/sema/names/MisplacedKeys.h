@@ -27,6 +27,13 @@ bool helpWithRecordName(Evaluator& evaluator, diag::Builder& builder,
 bool mayTake(Evaluator& evaluator, const Schema& recipes, const Field& field,
              const Layer& layer, const Member& member);
 
+/// Of the sections that have a field of a member's name, those whose field
+/// takes the member's value; all of them where none does.
+std::vector<std::string> sectionsTaking(Evaluator& evaluator,
+                                        const Schema& recipes,
+                                        const Layer& layer,
+                                        const Member& member);
+
 } // namespace recipec::sema
 
 #endif // RECIPEC_SEMA_NAMES_MISPLACEDKEYS_H

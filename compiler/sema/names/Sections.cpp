@@ -2,6 +2,8 @@
 
 #include "compiler/sema/names/Sections.h"
 
+#include "compiler/sema/types/Examples.h"
+
 namespace recipec::sema {
 
 std::vector<std::string> sectionsWith(Evaluator& evaluator,
@@ -25,6 +27,14 @@ std::string joinSections(const std::vector<std::string>& sections) {
     text += "`" + sections[i] + "`";
   }
   return text;
+}
+
+std::string inSections(const std::vector<std::string>& sections,
+                       const std::string& name, const std::string& value) {
+  std::vector<std::string> texts;
+  for (const std::string& section : sections)
+    texts.push_back(section + " { " + name + " = " + value + " }");
+  return joinAlternatives(texts);
 }
 
 } // namespace recipec::sema

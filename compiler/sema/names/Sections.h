@@ -19,6 +19,10 @@ sectionsWith(Evaluator& evaluator, const Schema& schema, std::string_view name);
 /// `` `data` and `train` ``
 std::string joinSections(const std::vector<std::string>& sections);
 
+/// `` `data { seed = 42 }` or `train { seed = 42 }` ``
+std::string inSections(const std::vector<std::string>& sections,
+                       const std::string& name, const std::string& value);
+
 } // namespace recipec::sema
 
 #endif // RECIPEC_SEMA_NAMES_SECTIONS_H

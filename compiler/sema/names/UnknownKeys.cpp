@@ -273,40 +273,6 @@ bool helpWithOtherName(Evaluator& evaluator, diag::Builder& builder,
   return other.has_value();
 }
 
-/// `` `data { seed = 42 }` or `train { seed = 42 }` ``
-std::string inSections(const std::vector<std::string>& sections,
-                       const std::string& name, const std::string& value) {
-  std::vector<std::string> texts;
-  for (const std::string& section : sections)
-    texts.push_back(section + " { " + name + " = " + value + " }");
-  return joinAlternatives(texts);
-}
-
-/// Of the sections that have a field of a member's name, those whose field
-/// takes the member's value; all of them where none does.
-std::vector<std::string> sectionsTaking(Evaluator& evaluator,
-                                        const Schema& recipes,
-                                        const Layer& layer,
-                                        const Member& member) {
-  const std::string_view name = member.path.front().text;
-  std::vector<std::string> all = sectionsWith(evaluator, recipes, name);
-  if (all.size() < 2 || member.path.size() != 1)
-    return all;
-  std::vector<std::string> taking;
-  for (const std::string& section : all) {
-    const Field* field = recipes.find(section);
-    const Schema* inside =
-        field ? onlySchemaOf(*evaluator.types.resolve(*recipes.layer.env,
-                                                      field->declaration->type))
-              : nullptr;
-    const Field* meant = inside ? inside->find(name) : nullptr;
-    if (meant && !meant->declaration->isFixed &&
-        mayTake(evaluator, *inside, *meant, layer, member))
-      taking.push_back(section);
-  }
-  return taking.empty() ? all : taking;
-}
-
 /// A misspelt name of another tool.
 bool helpWithNearName(Evaluator& evaluator, diag::Builder& builder,
                       const Object& object, const ast::Name& name) {

@@ -2,8 +2,7 @@
 // their sequences, on a GPU; see AttentionPaged.cpp.
 //
 // 1. Write the new keys and values into the pages.
-// 2. In bf16, divide the tokens: long runs of a sequence (prefill) are
-// processed
+// 2. In bf16, divide the tokens: long runs of a sequence (prefill) are computed
 //    in tiles of queries on tensor cores (PagedTiles.cuh), other tokens one by
 //    one (PagedSingles.cuh). The division is computed on the GPU, and the grids
 //    cover every division that a step of this size can have.

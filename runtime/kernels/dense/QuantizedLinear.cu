@@ -151,9 +151,10 @@ void launchFormat(const CudaKernelArgs& args, const QuantizedOperands& of) {
     launchRows<T, format, mostRows>(args, of);
 }
 
-/// Runs on tensor cores; returns false if the operands do not allow it.
+/// Enqueues the matmul on tensor cores. Returns false, and enqueues nothing, if
+/// rows of the operands are not whole or not aligned.
 template <class Stored>
-bool launchedTiles(const QuantizedOperands& all, cudaStream_t stream) {
+bool tryTensorCores(const QuantizedOperands& all, cudaStream_t stream) {
   narrow::Operands of = {};
   of.x = static_cast<const narrow::Bf16*>(all.x);
   of.w = all.w;
@@ -184,15 +185,15 @@ bool launchedTiles(const QuantizedOperands& all, cudaStream_t stream) {
   return true;
 }
 
-bool launchedTiles(const QuantizedOperands& of, WeightFormat format,
-                   cudaStream_t stream) {
+bool tryTensorCores(const QuantizedOperands& of, WeightFormat format,
+                    cudaStream_t stream) {
   switch (format) {
   case WeightFormat::fp8:
-    return launchedTiles<narrow::StoredFp8>(of, stream);
+    return tryTensorCores<narrow::StoredFp8>(of, stream);
   case WeightFormat::int8:
-    return launchedTiles<narrow::StoredInt8>(of, stream);
+    return tryTensorCores<narrow::StoredInt8>(of, stream);
   case WeightFormat::int4:
-    return launchedTiles<narrow::StoredInt4>(of, stream);
+    return tryTensorCores<narrow::StoredInt4>(of, stream);
   }
   return false;
 }
@@ -228,7 +229,7 @@ Status quantizedLinearCudaKernel(const CudaKernelArgs& args) {
   if (of.rows == 0 || of.n == 0)
     return Status::ok();
   if (args.inputs[0].type == plan::DType::bf16 &&
-      launchedTiles(of, *format, args.context.stream()))
+      tryTensorCores(of, *format, args.context.stream()))
     return device::launchStatus();
   return withDeviceType(args, args.inputs[0].type, [&](auto type) {
     using T = typename decltype(type)::Element;
