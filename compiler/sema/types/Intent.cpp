@@ -259,13 +259,14 @@ bool helpWithoutSign(Evaluator& evaluator, diag::Builder& builder,
     return false;
   const Definition& definition = slot->chain.front();
   const ast::Name& name = definition.member->path.back();
+  const auto setsSlot = [&field = slot->name](const Member& member) {
+    return member.path.front().text == field;
+  };
   const bool isSetBefore = std::any_of(
       object->layers.begin(), object->layers.end(), [&](const Layer* layer) {
         return layer != definition.layer &&
                std::any_of(layer->members.begin(), layer->members.end(),
-                           [&](const Member& member) {
-                             return member.path.front().text == slot->name;
-                           });
+                           setsSlot);
       });
   const std::string written(evaluator.sources.text(range));
   if (!isSetBefore || name.range.source != range.source ||
