@@ -57,6 +57,26 @@ __device__ Vector<T, n> rounded(const float (&values)[n]) {
   return result;
 }
 
+/// Calls body(column, vector) for the vectors of a row that this thread of a
+/// block of `threads` reads, in ascending order. Four loads are in flight at
+/// once.
+template <int threads, int n, class T, class Body>
+__device__ void forVectors(const T* row, int64_t width, Body body) {
+  constexpr int step = threads * n, unroll = 4;
+  int64_t at = int64_t(threadIdx.x) * n;
+  for (; at + (unroll - 1) * step < width; at += unroll * step) {
+    Vector<T, n> parts[unroll];
+#pragma unroll
+    for (int u = 0; u < unroll; ++u)
+      parts[u] = Vector<T, n>::load(row + at + u * step);
+#pragma unroll
+    for (int u = 0; u < unroll; ++u)
+      body(at + u * step, parts[u]);
+  }
+  for (; at < width; at += step)
+    body(at, Vector<T, n>::load(row + at));
+}
+
 /// Whether accesses of `bytes` to all of these pointers are aligned.
 template <class... Pointer>
 bool areAligned(int64_t bytes, const Pointer*... pointers) {

@@ -16,7 +16,7 @@ namespace {
 using device::CudaKernelArgs;
 using device::Tensor;
 
-constexpr int rowThreads = 512, unroll = 4;
+constexpr int rowThreads = 512;
 
 /// Logits as rows over this rank's shard of the vocabulary.
 struct Vocabulary {
@@ -38,36 +38,18 @@ Vocabulary vocabularyOf(const CudaKernelArgs& args, const Tensor& logits,
                       ops::SoftmaxSumAttributes(args.op.attributes).axis)};
 }
 
-/// Calls body(column, vector) for the thread's vectors of a row. `unroll` loads
-/// are in flight at once.
-template <int n, class T, class Body>
-__device__ void forVectors(const T* row, int64_t width, Body body) {
-  constexpr int step = rowThreads * n;
-  int64_t at = int64_t(threadIdx.x) * n;
-  for (; at + (unroll - 1) * step < width; at += unroll * step) {
-    Vector<T, n> parts[unroll];
-#pragma unroll
-    for (int u = 0; u < unroll; ++u)
-      parts[u] = Vector<T, n>::load(row + at + u * step);
-#pragma unroll
-    for (int u = 0; u < unroll; ++u)
-      body(at + u * step, parts[u]);
-  }
-  for (; at < width; at += step)
-    body(at, Vector<T, n>::load(row + at));
-}
-
 template <class T, int n>
 __global__ void __launch_bounds__(rowThreads)
     largest(Vocabulary vocabulary, const T* logits, float* m) {
   __shared__ float room[32];
   float most[1] = {-INFINITY};
-  forVectors<n>(logits + blockIdx.x * vocabulary.width, vocabulary.width,
-                [&](int64_t, const Vector<T, n>& part) {
+  forVectors<rowThreads, n>(logits + blockIdx.x * vocabulary.width,
+                            vocabulary.width,
+                            [&](int64_t, const Vector<T, n>& part) {
 #pragma unroll
-                  for (int e = 0; e < n; ++e)
-                    most[0] = fmaxf(most[0], part[e]);
-                });
+                              for (int e = 0; e < n; ++e)
+                                most[0] = fmaxf(most[0], part[e]);
+                            });
   acrossRow(most, room, Larger(), -INFINITY);
   if (threadIdx.x == 0)
     m[blockIdx.x] = most[0];
@@ -81,11 +63,12 @@ __global__ void __launch_bounds__(rowThreads)
   const T* row = logits + blockIdx.x * vocabulary.width;
   const float level = m[blockIdx.x];
   float sum[1] = {0};
-  forVectors<n>(row, vocabulary.width, [&](int64_t, const Vector<T, n>& part) {
+  forVectors<rowThreads, n>(row, vocabulary.width,
+                            [&](int64_t, const Vector<T, n>& part) {
 #pragma unroll
-    for (int e = 0; e < n; ++e)
-      sum[0] += fastExponential(part[e] - level);
-  });
+                              for (int e = 0; e < n; ++e)
+                                sum[0] += fastExponential(part[e] - level);
+                            });
   sumAcrossRow(sum, room);
   if (threadIdx.x == 0) {
     const int64_t label = vocabulary.entryOf(labels[blockIdx.x]);
@@ -114,22 +97,23 @@ __global__ void __launch_bounds__(rowThreads)
   __shared__ float room[2][32];
   const T* row = logits + blockIdx.x * vocabulary.width;
   Softmax mine;
-  forVectors<n>(row, vocabulary.width, [&](int64_t, const Vector<T, n>& part) {
-    float most = mine.m;
+  forVectors<rowThreads, n>(
+      row, vocabulary.width, [&](int64_t, const Vector<T, n>& part) {
+        float most = mine.m;
 #pragma unroll
-    for (int e = 0; e < n; ++e)
-      most = fmaxf(most, part[e]);
-    if (most > mine.m) { // rare after the first vectors
-      mine.sum = mine.sumBelow(most);
-      mine.m = most;
-    }
-    const float level = most == -INFINITY ? 0 : most;
-    float sums[2] = {0, 0};
+        for (int e = 0; e < n; ++e)
+          most = fmaxf(most, part[e]);
+        if (most > mine.m) { // rare after the first vectors
+          mine.sum = mine.sumBelow(most);
+          mine.m = most;
+        }
+        const float level = most == -INFINITY ? 0 : most;
+        float sums[2] = {0, 0};
 #pragma unroll
-    for (int e = 0; e < n; ++e)
-      sums[e % 2] += fastExponential(part[e] - level);
-    mine.sum += sums[0] + sums[1];
-  });
+        for (int e = 0; e < n; ++e)
+          sums[e % 2] += fastExponential(part[e] - level);
+        mine.sum += sums[0] + sums[1];
+      });
   float most[1] = {mine.m};
   acrossRow(most, room[0], Larger(), -INFINITY);
   float sum[1] = {mine.sumBelow(most[0])};
@@ -182,7 +166,7 @@ __global__ void __launch_bounds__(rowThreads) gradient(Gradient<T> a) {
   const float level = a.m[row], sum = a.stats[2 * row];
   const float factor = weight / sum;
   const int64_t label = a.vocabulary.entryOf(a.labels[row]);
-  forVectors<n>(
+  forVectors<rowThreads, n>(
       a.logits + row * width, width, [&](int64_t at, const Vector<T, n>& part) {
         float values[n];
 #pragma unroll
