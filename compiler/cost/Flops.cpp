@@ -270,6 +270,7 @@ double flops(const ir::Module& program, const ir::Op& op,
   case ops::OpFamily::moves:
   case ops::OpFamily::norms:
   case ops::OpFamily::optimizer:
+  case ops::OpFamily::sampling:
     return 0;
   }
   return 0;

@@ -59,6 +59,7 @@ std::vector<std::string> findInMoves(const Module& module, const Op& op);
 std::vector<std::string> findInNorms(const Module& module, const Op& op);
 std::vector<std::string> findInOptimizer(const Module& module, const Op& op);
 std::vector<std::string> findInQuantization(const Module& module, const Op& op);
+std::vector<std::string> findInSampling(const Module& module, const Op& op);
 std::vector<std::string> findInStateSpace(const Module& module, const Op& op);
 
 } // namespace recipec::ir

@@ -58,6 +58,8 @@ std::vector<std::string> findInFamily(const Module& module, const Op& op) {
     return findInOptimizer(module, op);
   case ops::OpFamily::quantization:
     return findInQuantization(module, op);
+  case ops::OpFamily::sampling:
+    return findInSampling(module, op);
   case ops::OpFamily::stateSpace:
     return findInStateSpace(module, op);
   }

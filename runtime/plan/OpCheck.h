@@ -183,6 +183,7 @@ bool checkMoveOp(OpCheck& c);
 bool checkNormOp(OpCheck& c);
 bool checkOptimizerOp(OpCheck& c);
 bool checkQuantizationOp(OpCheck& c);
+bool checkSamplingOp(OpCheck& c);
 bool checkStateSpaceOp(OpCheck& c);
 /// Checks counts [g,n,m] of rows [g,p,..] (ValidateExperts.cpp).
 bool checkCounts(OpCheck& c, const Buffer& counts, const Buffer& rows);

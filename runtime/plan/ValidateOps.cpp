@@ -38,6 +38,8 @@ bool checkFamily(OpCheck& c) {
     return checkOptimizerOp(c);
   case ops::OpFamily::quantization:
     return checkQuantizationOp(c);
+  case ops::OpFamily::sampling:
+    return checkSamplingOp(c);
   case ops::OpFamily::stateSpace:
     return checkStateSpaceOp(c);
   }

@@ -60,6 +60,7 @@ public:
     case ops::OpFamily::moves:
     case ops::OpFamily::optimizer:
     case ops::OpFamily::quantization:
+    case ops::OpFamily::sampling:
       return true; // set by the pass that makes the op
     }
     return true;

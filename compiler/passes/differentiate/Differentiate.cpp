@@ -236,6 +236,7 @@ private:
     case ops::OpFamily::loss:
     case ops::OpFamily::optimizer:
     case ops::OpFamily::quantization:
+    case ops::OpFamily::sampling:
       assert(false && "an op of `forward` has no gradient");
     }
   }

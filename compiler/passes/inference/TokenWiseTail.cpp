@@ -26,6 +26,7 @@ bool isTokenWise(ir::OpKind kind) {
   case ops::OpFamily::loss:
   case ops::OpFamily::optimizer:
   case ops::OpFamily::quantization:
+  case ops::OpFamily::sampling:
   case ops::OpFamily::stateSpace:
     return false;
   }

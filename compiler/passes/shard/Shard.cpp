@@ -271,6 +271,7 @@ void Sharder::rule(Op& op) {
   case ops::OpFamily::collectives:
   case ops::OpFamily::optimizer:
   case ops::OpFamily::quantization:
+  case ops::OpFamily::sampling:
     assert(false && "a Graph holds the ops of models alone");
   }
 }

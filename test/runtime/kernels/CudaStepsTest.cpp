@@ -1,9 +1,13 @@
 // The GPU kernels of serving steps compared with their CPU twins: convolutions
-// and scans that go on from a sequence's state, and rows that are taken.
+// and scans that go on from a sequence's state, rows that are taken, and the
+// likeliest tokens.
 
 #include "runtime/ops/OpKind.h"
 #include "test/runtime/kernels/CudaOperands.h"
 #include "test/runtime/kernels/ServingSteps.h"
+
+#include <cmath>
+#include <limits>
 
 namespace reciperun::kernels {
 namespace {
@@ -84,6 +88,21 @@ TEST_F(CudaSteps, TakenRows) {
       Array rows = Array::integers({1, 5}, {8, -1, 0, 0, 3});
       Array y = numbers(type, {1, 5, width}, 2);
       compare({OpKind::TakeRows, {&x, &rows}, {&y}}, {exact});
+    }
+}
+
+TEST_F(CudaSteps, LikeliestTokens) {
+  const double infinity = std::numeric_limits<double>::infinity();
+  for (DType type : types)
+    for (int64_t width : {1, 7, 4096, 32001, 128256}) {
+      Array logits = numbers(type, {1, 7, width}, 1);
+      for (int64_t i = 0; i < width; ++i)
+        logits.set(3 * width + i, -2 - double(i % 3)); // equal and negative
+      logits.set(4 * width + width / 2, std::nan(""));
+      logits.set(5 * width + width / 3, -infinity);
+      logits.set(7 * width - 1, infinity);
+      Array ids = Array::integers({1, 7}, std::vector<int64_t>(7, -7));
+      compare({OpKind::Argmax, {&logits}, {&ids}}, {exact});
     }
 }
 
