@@ -345,6 +345,7 @@ plan::Bucket Emitter::bucket(int64_t tokens) const {
   made.inputs.pages = bound("pages");
   made.inputs.rows = bound("rows" + suffix);
   made.logits = bound("logits" + suffix);
+  made.likeliest = bound("likeliest" + suffix);
   return made;
 }
 

@@ -170,6 +170,9 @@ struct Bucket {
   int function = -1;
   StepInputs inputs;
   int logits = -1; // [1, rows, vocab] in the compute type
+  /// i32 [1, rows]: the lowest id with the largest logit; -1 where a logit of
+  /// the row is not finite.
+  int likeliest = -1;
 };
 
 /// The choice of sequences that start, see ServingPolicy.h.

@@ -167,6 +167,7 @@ template <class V> void fields(V& v, typename V::template Ref<Bucket> bucket) {
   v.field("function", bucket.function);
   v.field("inputs", bucket.inputs);
   v.field("logits", bucket.logits);
+  v.field("likeliest", bucket.likeliest);
 }
 
 template <class V>

@@ -132,6 +132,8 @@ private:
       return damaged("`pages`" + who + " is a buffer, and there are no pages");
     RECIPERUN_TRY(holds("the logits" + who, bucket.logits, plan.compute,
                         {1, bucket.rows, plan.data.vocab}));
+    RECIPERUN_TRY(holds("the likeliest tokens" + who, bucket.likeliest,
+                        DType::i32, {1, bucket.rows}));
     for (const Op& op : stage.functions[size_t(bucket.function)].ops)
       if (!readsInputs(op, in))
         return damaged("op " + quoted(op.name) + who +

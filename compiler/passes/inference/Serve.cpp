@@ -11,6 +11,7 @@
 // 5. Take the rows whose logits are wanted before the ops that compute each
 //    token alone (TokenWiseTail.h): the last norm and the matmul to the
 //    vocabulary.
+// 6. Choose the likeliest token of each row.
 
 #include "compiler/passes/inference/Serve.h"
 
@@ -49,6 +50,7 @@ private:
   ir::Op copied(const ir::Op& op);
   void mix(const ir::Op& op, ir::Op& made);
   void takeRows(ir::Function& step);
+  void chooseLikeliest(ir::Function& step);
   ValueId copyOf(ValueId value);
   ValueId addCopy(ValueId value);
 
@@ -248,6 +250,26 @@ void ServePass::takeRows(ir::Function& step) {
   step.ops.push_back(std::move(op));
 }
 
+void ServePass::chooseLikeliest(ir::Function& step) {
+  const ValueId logits = copyOf(forwardLogits);
+  ir::Value ids;
+  ids.name = names.make(stepBinding("likeliest", tokens));
+  ids.kind = ir::ValueKind::temporary;
+  ids.type = ir::DType::i32;
+  ids.dims = {program[logits].dims[0], program[logits].dims[1]};
+  ids.sharding.dims.resize(2);
+  ir::Op op{};
+  op.kind = OpKind::Argmax;
+  op.name = "likeliest";
+  op.operands = {logits};
+  op.results = {ir::addValue(program, std::move(ids))};
+  op.layer = step.ops.back().layer;
+  op.range = step.ops.back().range;
+  program.bindings[stepBinding("logits", tokens)] = logits;
+  program.bindings[stepBinding("likeliest", tokens)] = op.results[0];
+  step.ops.push_back(std::move(op));
+}
+
 // ---- steps
 
 /// An i32 input [1, count] of the current step.
@@ -276,7 +298,7 @@ void ServePass::addStep(int64_t width) {
   step.name = stepFunction(width);
   for (const ir::Op& op : forward.ops)
     copy(op, step);
-  program.bindings[stepBinding("logits", width)] = copyOf(forwardLogits);
+  chooseLikeliest(step);
   program.functions.push_back(std::move(step));
 }
 

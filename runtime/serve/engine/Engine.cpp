@@ -1,5 +1,5 @@
-// A step: 1. the scheduler's plan; 2. the model; 3. for each row of logits, the
-// next token and whether the answer ends; 4. back to the scheduler.
+// A step: 1. the scheduler's plan; 2. the model; 3. for each part that wants
+// it, the next token and whether the answer ends; 4. back to the scheduler.
 
 #include "runtime/serve/engine/Engine.h"
 
@@ -7,6 +7,7 @@
 #include "runtime/serve/engine/PromptLogits.h"
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 
 namespace reciperun::serve {
@@ -79,10 +80,12 @@ Expected<std::vector<Progress>> Engine::step() {
 
 Status Engine::runStep(const StepPlan& step, std::vector<Progress>& all) {
   RECIPERUN_TRY(model->run(step));
-  if (step.rows > 0)
-    RECIPERUN_TRY(model->readRows(step.rows, logits));
+  std::vector<Choice> choices = choicesOf(step);
+  RECIPERUN_TRY(takeLikeliest(step, choices));
+  RECIPERUN_TRY(readLogits(choices));
+  chooseTokens(choices);
   std::vector<StepOutcome> outcomes;
-  for (Choice& choice : chooseTokens(step)) {
+  for (Choice& choice : choices) {
     all.push_back({.request = choice.part->request});
     outcomes.push_back(take(std::move(choice), all.back()));
   }
@@ -90,38 +93,85 @@ Status Engine::runStep(const StepPlan& step, std::vector<Progress>& all) {
   return Status::ok();
 }
 
-/// Chooses the tokens that follow the parts, one thread for each at a time: an
-/// answer's sampler and constraint depend on no other answer.
-std::vector<Engine::Choice> Engine::chooseTokens(const StepPlan& step) {
-  const int64_t vocab = model->vocab();
+std::vector<Engine::Choice> Engine::choicesOf(const StepPlan& step) {
   std::vector<Choice> choices;
-  int64_t row = 0;
+  int64_t rows = 0;
   for (const StepPart& part : step.parts) {
-    row += part.rows;
-    if (part.rows > 0)
-      choices.push_back({.part = &part,
-                         .logits = std::span(logits).subspan(
-                             size_t((row - 1) * vocab), size_t(vocab))});
+    rows += part.rows;
+    if (part.rows == 0)
+      continue;
+    Answer& answer = answers.at(part.request);
+    choices.push_back(
+        {.part = &part,
+         .answer = &answer,
+         .row = rows - 1,
+         .needsLogits = answer.constraint || !answer.sampler.takesLikeliest()});
   }
+  return choices;
+}
+
+/// Takes the tokens that the model has chosen, where an answer wants no others.
+/// The logits of a row that are not finite are needed to say so.
+Status Engine::takeLikeliest(const StepPlan& step,
+                             std::vector<Choice>& choices) {
+  if (std::ranges::all_of(choices, &Choice::needsLogits))
+    return Status::ok();
+  likeliest.resize(size_t(step.rows));
+  RECIPERUN_TRY(model->readLikeliest(likeliest));
+  for (Choice& choice : choices) {
+    const int32_t id = likeliest[size_t(choice.row)];
+    if (choice.needsLogits)
+      continue;
+    if (id < 0)
+      choice.needsLogits = true;
+    else
+      choice.token.emplace(choice.answer->sampler.append(id));
+  }
+  return Status::ok();
+}
+
+/// Reads the logits that are needed, consecutive rows at once.
+Status Engine::readLogits(const std::vector<Choice>& choices) {
+  for (auto at = choices.begin(); at != choices.end();) {
+    at = std::find_if(at, choices.end(), std::mem_fn(&Choice::needsLogits));
+    const auto first = at;
+    while (at != choices.end() && at->needsLogits &&
+           at->row - first->row == at - first)
+      ++at;
+    if (at != first)
+      RECIPERUN_TRY(
+          model->readRows(first->row, logitsOf(first->row, at - first)));
+  }
+  return Status::ok();
+}
+
+std::span<float> Engine::logitsOf(int64_t row, int64_t rows) {
+  const int64_t vocab = model->vocab();
+  return std::span(logits).subspan(size_t(row * vocab), size_t(rows * vocab));
+}
+
+/// Chooses tokens by logits, one thread for each at a time: an answer's sampler
+/// and constraint depend on no other answer.
+void Engine::chooseTokens(std::vector<Choice>& choices) {
   auto choose = [&](int64_t index, int) {
     Choice& choice = choices[size_t(index)];
-    choice.finite = checkFinite(choice.logits);
-    if (!choice.finite.isOk())
+    if (!choice.needsLogits)
       return;
-    Answer& answer = answers.at(choice.part->request);
-    choice.token.emplace(
-        answer.sampler.next(choice.logits, answer.constraint.get()));
+    const std::span<float> row = logitsOf(choice.row);
+    choice.finite = checkFinite(row);
+    if (choice.finite.isOk())
+      choice.token.emplace(
+          choice.answer->sampler.next(row, choice.answer->constraint.get()));
   };
   const int64_t count = int64_t(choices.size());
   device::parallelItems(int(std::clamp<int64_t>(count, 1, model->threads())),
                         count, choose);
-  return choices;
 }
 
 /// Adds the chosen token to its answer.
 StepOutcome Engine::take(Choice choice, Progress& progress) {
   const StepPart& part = *choice.part;
-  Answer& answer = answers.at(part.request);
+  Answer& answer = *choice.answer;
   StepOutcome outcome{.request = part.request};
   auto fail = [&](const Status& failure) {
     progress.finished = FinishReason::failed;

@@ -107,13 +107,19 @@ private:
   /// The token that follows a part, or why there is none.
   struct Choice {
     const StepPart* part = nullptr;
-    std::span<float> logits; // of its last row
+    Answer* answer = nullptr;
+    int64_t row = 0; // of the logits, the last one of the part
+    bool needsLogits = true;
     Status finite = {};
     std::optional<Expected<SampledToken>> token = {}; // when they are finite
   };
 
   Status runStep(const StepPlan& step, std::vector<Progress>& all);
-  std::vector<Choice> chooseTokens(const StepPlan& step);
+  std::vector<Choice> choicesOf(const StepPlan& step);
+  Status takeLikeliest(const StepPlan& step, std::vector<Choice>& choices);
+  Status readLogits(const std::vector<Choice>& choices);
+  void chooseTokens(std::vector<Choice>& choices);
+  std::span<float> logitsOf(int64_t row, int64_t rows = 1);
   StepOutcome take(Choice choice, Progress& progress);
   std::optional<FinishReason> reasonFor(const Answer& answer, RequestId request,
                                         int32_t token) const;
@@ -124,9 +130,10 @@ private:
   std::set<int32_t> endTokens;
   Scheduler scheduler;
   std::unordered_map<RequestId, Answer> answers;
-  std::vector<Progress> ended; // since the last step
-  std::vector<float> logits;   // [rows, vocab]
-  Status broken;               // by a step
+  std::vector<Progress> ended;    // since the last step
+  std::vector<float> logits;      // [rows, vocab], rows that were read
+  std::vector<int32_t> likeliest; // of a step's rows
+  Status broken;                  // by a step
   EngineStatistics counts;
 };
 

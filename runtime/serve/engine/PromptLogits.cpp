@@ -49,7 +49,7 @@ Expected<Logits> promptLogits(StepModel& model, const plan::Serving& limits,
     const auto out =
         std::span(all.values)
             .subspan(size_t(all.tokens * all.vocab), size_t(count * all.vocab));
-    RECIPERUN_TRY(model.readRows(count, out));
+    RECIPERUN_TRY(model.readRows(/*first=*/0, out));
     for (int64_t row = 0; row < count; ++row)
       RECIPERUN_TRY(
           checkFinite(out.subspan(size_t(row * all.vocab), size_t(all.vocab))));

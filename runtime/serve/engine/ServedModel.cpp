@@ -82,7 +82,7 @@ const plan::Bucket& ServedModel::bucketOf(const StepPlan& step) const {
 
 Status ServedModel::run(const StepPlan& step) {
   const plan::Bucket& bucket = bucketOf(step);
-  lastBucket = step.bucket;
+  last = step.bucket;
   RECIPERUN_TRY(writeTokens(bucket, step));
   RECIPERUN_TRY(writeRows(bucket, step));
   RECIPERUN_TRY(writePages(bucket, step));
@@ -149,16 +149,23 @@ Status ServedModel::writePages(const plan::Bucket& bucket,
   return Status::ok();
 }
 
-Status ServedModel::readRows(int64_t count, std::span<float> out) {
-  const exec::Tensor logits =
-      executor->tensor(limits().buckets[size_t(lastBucket)].logits);
-  const int64_t shape[] = {count, vocab()};
-  const exec::Tensor rows{logits.data, logits.type, shape};
-  return device::readPieces(
-      *device, rows, [&](const exec::Tensor& piece, int64_t first) {
-        convertLogits(piece, out.data() + first, cpuThreads);
-        return Status::ok();
-      });
+Status ServedModel::readRows(int64_t first, std::span<float> out) {
+  const exec::Tensor logits = executor->tensor(lastBucket().logits);
+  const int64_t width = vocab();
+  const int64_t shape[] = {int64_t(out.size()) / width, width};
+  const exec::Tensor rows{logits.as<std::byte>() +
+                              first * width * plan::byteSize(logits.type),
+                          logits.type, shape};
+  return device::readPieces(*device, rows,
+                            [&](const exec::Tensor& piece, int64_t at) {
+                              convertLogits(piece, out.data() + at, cpuThreads);
+                              return Status::ok();
+                            });
+}
+
+Status ServedModel::readLikeliest(std::span<int32_t> out) {
+  return device->download(std::as_writable_bytes(out),
+                          executor->tensor(lastBucket().likeliest).data);
 }
 
 } // namespace reciperun::serve

@@ -39,7 +39,8 @@ public:
 
   int64_t vocab() const override;
   Status run(const StepPlan& step) override;
-  Status readRows(int64_t count, std::span<float> out) override;
+  Status readRows(int64_t first, std::span<float> out) override;
+  Status readLikeliest(std::span<int32_t> out) override;
   int threads() const override { return cpuThreads; }
 
 private:
@@ -47,6 +48,9 @@ private:
 
   Status load(const std::filesystem::path& weights, int threads);
   const plan::Bucket& bucketOf(const StepPlan& step) const;
+  const plan::Bucket& lastBucket() const {
+    return limits().buckets[size_t(last)];
+  }
   Status writeTokens(const plan::Bucket& bucket, const StepPlan& step);
   Status writeRows(const plan::Bucket& bucket, const StepPlan& step);
   Status writePages(const plan::Bucket& bucket, const StepPlan& step);
@@ -58,7 +62,7 @@ private:
   std::optional<exec::Executor> executor;
   /// What each buffer of pages has, so that only changed rows are copied to it.
   std::map<int, std::vector<int32_t>> pageTables;
-  int lastBucket = 0;
+  int last = 0; // the bucket of the last step
   int cpuThreads = 1;
 };
 

@@ -18,8 +18,11 @@ public:
   virtual int64_t vocab() const = 0;
   /// Computes a step. Fails when the device does.
   virtual Status run(const StepPlan& step) = 0;
-  /// Reads the first rows of the last step's logits, [count, vocab].
-  virtual Status readRows(int64_t count, std::span<float> out) = 0;
+  /// Reads the last step's logits from a row on, [rows, vocab].
+  virtual Status readRows(int64_t first, std::span<float> out) = 0;
+  /// Reads the likeliest tokens of the first rows of the last step: the lowest
+  /// id with the largest logit, and -1 where a logit is not finite.
+  virtual Status readLikeliest(std::span<int32_t> out) = 0;
   /// The threads of the CPU that choose tokens.
   virtual int threads() const { return 1; }
 };

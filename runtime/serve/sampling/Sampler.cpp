@@ -18,6 +18,15 @@ Sampler::Sampler(SamplingOptions options, int64_t vocab,
   assert(validate(options, vocab).isOk() && "options are checked before");
 }
 
+bool Sampler::takesLikeliest() const {
+  return temperature < greedyBelow && logprobs < 0 && !rules.areActive();
+}
+
+SampledToken Sampler::append(int32_t id) {
+  rules.append(id);
+  return {.id = id};
+}
+
 Expected<SampledToken> Sampler::next(std::span<float> logits,
                                      TokenConstraint* constraint) {
   assert(int64_t(logits.size()) == vocab);

@@ -43,6 +43,13 @@ public:
   Sampler(SamplingOptions options, int64_t vocab,
           std::span<const int32_t> prompt, std::set<int32_t> endTokens);
 
+  /// Whether next(), without a constraint, would choose the likeliest token by
+  /// the raw logits and report no log probability, so that append() with this
+  /// token does the same.
+  bool takesLikeliest() const;
+  /// Appends a token to the answer.
+  SampledToken append(int32_t id);
+
   /// Chooses the next token, appends it to the answer and passes it to
   /// `constraint->accept`. `logits` [vocab] are changed. `constraint` may be
   /// null. The random number of token i of an answer is a function of the seed

@@ -55,6 +55,8 @@ void addStep(Plan& plan, const Shared& shared, int64_t tokens) {
   int y = added(plan, named("y", tokens), T, {1, tokens, vocab});
   bucket.logits =
       added(plan, named("logits", tokens), T, {1, bucket.rows, vocab});
+  bucket.likeliest =
+      added(plan, named("likeliest", tokens), DType::i32, {1, bucket.rows});
   plan.stages[0].functions.push_back(
       {named("step", tokens),
        {makeOp(OpKind::AttentionPaged, "attention",
@@ -65,7 +67,9 @@ void addStep(Plan& plan, const Shared& shared, int64_t tokens) {
         makeOp(OpKind::StateScanStep, "scan",
                {x, dt, b, b, a, a, a, in.positions, in.sequences},
                {x, shared.states}),
-        makeOp(OpKind::TakeRows, "rows", {y, in.rows}, {bucket.logits})}});
+        makeOp(OpKind::TakeRows, "rows", {y, in.rows}, {bucket.logits}),
+        makeOp(OpKind::Argmax, "likeliest", {bucket.logits},
+               {bucket.likeliest})}});
   serving.buckets.push_back(bucket);
 }
 
@@ -233,6 +237,16 @@ TEST(ValidateServing, refusesStatesOfAnotherShape) {
           },
           "wants [2, 1, 6, 3]");
   expectRefused([](Plan& p) { p.serving.reset(); }, "the plan has none");
+}
+
+TEST(ValidateServing, refusesTokensThatAreNotOneForEachRow) {
+  auto added = [](Plan& p) {
+    return addBuffer(p, "other", DType::i32, {1, 3});
+  };
+  expectRefused([&](Plan& p) { p.serving->buckets[2].likeliest = added(p); },
+                "the likeliest tokens of the bucket of 4 tokens is `other`");
+  expectRefused([&](Plan& p) { opOf(p, OpKind::Argmax).outputs[0] = added(p); },
+                "(argmax) wants 2 elements in `other`");
 }
 
 TEST(ValidateServing, refusesRowsOfAnotherWidth) {

@@ -19,20 +19,27 @@ public:
   Status run(const StepPlan& step) override {
     for (const StepPart& part : step.parts)
       computed += int64_t(part.ids.size());
+    if (step.rows > 0)
+      next = script[at++ % script.size()];
     return {};
   }
   /// `$` is the end token, `!` makes the logits NaN.
   Status readRows(int64_t, std::span<float> out) override {
     std::fill(out.begin(), out.end(), 0.0f);
-    const char next = script[at++ % script.size()];
     if (next == '!')
       out[0] = std::numeric_limits<float>::quiet_NaN();
-    out[next == '$' ? 301 : size_t(next)] = 1;
+    out[size_t(token())] = 1;
     return {};
   }
+  Status readLikeliest(std::span<int32_t> out) override {
+    out[0] = next == '!' ? -1 : token();
+    return {};
+  }
+  int32_t token() const { return next == '$' ? 301 : next; }
 
   std::string script;
   size_t at = 0;
+  char next = 0;
   int64_t computed = 0; // tokens
 };
 

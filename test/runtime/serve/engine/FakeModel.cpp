@@ -162,14 +162,21 @@ std::vector<uint64_t> FakeModel::cellsOf(const StepPart& part, int64_t end) {
   return cells;
 }
 
-Status FakeModel::readRows(int64_t count, std::span<float> out) {
+Status FakeModel::readRows(int64_t first, std::span<float> out) {
   std::fill(out.begin(), out.end(), 0.f);
-  for (int64_t row = 0; row < count; ++row) {
+  const int64_t rows = int64_t(out.size()) / vocab();
+  for (int64_t row = 0; row < rows; ++row) {
     const auto logits = out.subspan(size_t(row * vocab()), size_t(vocab()));
-    logits[size_t(next[size_t(row)])] = 1;
-    if (poisoned.contains(row))
+    logits[size_t(next[size_t(first + row)])] = 1;
+    if (poisoned.contains(first + row))
       logits[3] = std::numeric_limits<float>::quiet_NaN();
   }
+  return Status::ok();
+}
+
+Status FakeModel::readLikeliest(std::span<int32_t> out) {
+  for (size_t row = 0; row < out.size(); ++row)
+    out[row] = poisoned.contains(int64_t(row)) ? -1 : next[row];
   return Status::ok();
 }
 

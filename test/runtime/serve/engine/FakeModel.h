@@ -43,7 +43,8 @@ public:
   /// Fails the test when the step breaks a limit.
   Status run(const StepPlan& step) override;
   /// 1 for the next token, 0 for others.
-  Status readRows(int64_t count, std::span<float> out) override;
+  Status readRows(int64_t first, std::span<float> out) override;
+  Status readLikeliest(std::span<int32_t> out) override;
 
   /// The next token of each row of the last step.
   const std::vector<int32_t>& rows() const { return next; }
