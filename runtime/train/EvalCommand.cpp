@@ -88,7 +88,7 @@ cli::Command evalCommand() {
   return {
       .name = "eval",
       .synopsis = "PLAN [options]",
-      .summary = "the loss of a checkpoint on the plan's validation data",
+      .summary = "the loss of a model on the plan's validation data",
       .details =
           "Goes through the validation data of a plan once and prints the mean "
           "loss over the tokens that count, its exponential, the perplexity, "
@@ -97,8 +97,9 @@ cli::Command evalCommand() {
           "where it has none.",
       .moreUsage = {"mpirun -np N reciperun eval PLAN [options]"},
       .options = {cli::text("--checkpoint", "PATH",
-                            "a checkpoint of any layout, or `latest` for the "
-                            "run's last one",
+                            "a checkpoint of any layout, a Hugging Face "
+                            "directory, quantized or not, or `latest` for the "
+                            "run's last checkpoint",
                             line->checkpoint),
                   cli::text("--folder", "DIR",
                             "relative paths of the plan start in DIR instead "

@@ -20,8 +20,7 @@ Status Training::prepareEvaluation(const std::string& wanted) {
   Expected<Start> found = findWeights(plan, communicator, *checkpoints, wanted);
   RECIPERUN_TRY(found);
   start = std::move(*found);
-  evaluated =
-      start.source ? start.source->path().string() : plan.exchange.weights;
+  evaluated = start.source ? start.source->path().string() : start.directory;
   RECIPERUN_TRY(communicator.agree(takeMemory()));
   RECIPERUN_TRY(prepareKernels());
   if (isRoot())

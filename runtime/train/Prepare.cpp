@@ -143,13 +143,13 @@ Status Training::makeDirectory() {
 
 /// Checks the initial weights when no checkpoint provides them.
 Status Training::checkWeights() const {
-  if (start.source || plan.exchange.weights.empty())
+  if (start.directory.empty())
     return Status::ok();
-  const std::string cause = data::whyNoFolder(plan.exchange.weights);
+  const std::string cause = data::whyNoFolder(start.directory);
   if (!cause.empty())
-    return Status::error("`weights`: cannot read `" + plan.exchange.weights +
+    return Status::error("`weights`: cannot read `" + start.directory +
                          "`: " + cause + startOfRelative(plan, "weights"));
-  return checkpoint::checkHuggingFace(plan, plan.exchange.weights)
+  return checkpoint::checkHuggingFace(plan, start.directory)
       .withContext("`weights`");
 }
 
@@ -277,10 +277,10 @@ Status Training::prepareKernels() {
 Status Training::initializeState() {
   int rank = communicator.rank();
   RECIPERUN_TRY(exec::initializeParameters(plan, *executor, rank, threads));
-  if (!start.source && !plan.exchange.weights.empty()) {
+  if (!start.directory.empty()) {
     checkpoint::ArenaParameters access(plan, rank, arena.base(), device);
     RECIPERUN_TRY(
-        checkpoint::loadHuggingFace(plan, rank, plan.exchange.weights, access));
+        checkpoint::loadHuggingFace(plan, rank, start.directory, access));
   }
   return exec::fillMasters(plan, *executor, rank);
 }

@@ -272,8 +272,10 @@ Expected<Start> findStart(const plan::Plan& plan,
   Expected<Start> start = Start();
   if (!resumed->empty())
     start = resume(plan, data, *resumed, communicator.rank() == 0, settings);
-  else if (!weights.empty() && checkpoint::isCheckpoint(weights))
+  else if (checkpoint::isCheckpoint(weights))
     start = open(plan, weights, Take::weights);
+  else
+    start->directory = weights;
   RECIPERUN_TRY(communicator.agree(start.status()));
   return start;
 }
@@ -283,6 +285,15 @@ Expected<Start> findWeights(const plan::Plan& plan,
                             const checkpoint::CheckpointFolder& folder,
                             const std::string& wanted) {
   bool isNamed = !wanted.empty() && wanted != "latest";
+  Expected<int64_t> isModel =
+      communicator.maximum(isNamed && checkpoint::lookAt(wanted).kind ==
+                                          checkpoint::FolderKind::model);
+  RECIPERUN_TRY(isModel);
+  if (*isModel) {
+    Start start;
+    start.directory = wanted;
+    return start;
+  }
   Expected<std::string> path =
       isNamed ? namedPath(communicator, folder, "--checkpoint", wanted)
               : newestPath(communicator, folder, nameOne);
@@ -302,8 +313,11 @@ Expected<Start> findWeights(const plan::Plan& plan,
                          "with `--checkpoint`");
   if (path->empty() && checkpoint::isCheckpoint(weights))
     path = weights;
-  Expected<Start> start =
-      path->empty() ? Start() : open(plan, *path, Take::weights);
+  Expected<Start> start = Start();
+  if (path->empty())
+    start->directory = weights;
+  else
+    start = open(plan, *path, Take::weights);
   RECIPERUN_TRY(communicator.agree(start.status()));
   return start;
 }

@@ -27,6 +27,9 @@ struct Start {
   /// none.
   std::optional<checkpoint::StateReader> source;
   checkpoint::Take take = checkpoint::Take::all;
+  /// The Hugging Face directory that weights come from; empty when there is a
+  /// source, or when they are random.
+  std::string directory;
   int64_t step = 0; // finished steps
   /// The settings that changed since the checkpoint was saved, as lines to
   /// print; only on rank 0.
@@ -49,11 +52,10 @@ Expected<Start> findStart(const plan::Plan& plan,
                           const data::Loader& data,
                           const std::vector<checkpoint::Setting>& settings);
 
-/// Finds the checkpoint whose weights are evaluated. `wanted` is the path of a
-/// checkpoint, `latest` for the run's last one, or empty. Empty means the run's
-/// last checkpoint or, when it has none, `weights`; `source` is empty when
-/// `weights` is a Hugging Face directory. A damaged checkpoint is an error.
-/// Otherwise like findStart.
+/// Finds the weights to evaluate. `wanted` is the path of a checkpoint or of a
+/// Hugging Face directory, `latest` for the run's last checkpoint, or empty.
+/// Empty means the run's last checkpoint or, when it has none, `weights`. A
+/// damaged checkpoint is an error. Otherwise like findStart.
 Expected<Start> findWeights(const plan::Plan& plan,
                             comm::Communicator& communicator,
                             const checkpoint::CheckpointFolder& folder,

@@ -69,9 +69,8 @@ std::string StartReport::modelText() const {
 
 std::string StartReport::weightsText() const {
   if (!start.source)
-    return plan.exchange.weights.empty()
-               ? "random weights"
-               : "weights from `" + plan.exchange.weights + "`";
+    return start.directory.empty() ? "random weights"
+                                   : "weights from `" + start.directory + "`";
   const std::string path = "`" + start.source->path().string() + "`";
   if (!start.resumes())
     return "weights from " + path;
