@@ -32,6 +32,7 @@
 #include "compiler/passes/fuse/Join.h"
 #include "compiler/passes/inference/CacheSize.h"
 #include "compiler/passes/inference/Evaluate.h"
+#include "compiler/passes/inference/MultiplyInFp8.h"
 #include "compiler/passes/inference/QuantizeWeights.h"
 #include "compiler/passes/inference/Serve.h"
 #include "compiler/passes/memory/Offload.h"
@@ -188,6 +189,9 @@ void lowerServing(ir::Module& program, const recipe::Recipe& recipe,
   verify(program, "serve");
   passes::quantizeWeights(program, recipe);
   verify(program, "quantize weights");
+  passes::multiplyInFp8(program);
+  passes::fuseCasts(program);
+  verify(program, "multiply in fp8");
 }
 
 /// Turns a training recipe into the recipe that generates from its export.

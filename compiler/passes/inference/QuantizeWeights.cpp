@@ -10,6 +10,7 @@
 #include "compiler/passes/inference/QuantizeWeights.h"
 
 #include "compiler/passes/common/ValueNames.h"
+#include "compiler/passes/inference/MultiplyInFp8.h"
 #include "runtime/ops/DenseOps.h"
 #include "runtime/ops/OpKind.h"
 #include "runtime/sizes/WeightScales.h"
@@ -36,19 +37,18 @@ constexpr int64_t leastElements = 1024;
 
 class WeightQuantizer {
 public:
-  WeightQuantizer(ir::Module& program, sizes::WeightFormat format,
-                  bool quantizesLogits)
+  WeightQuantizer(ir::Module& program, const recipe::Recipe& recipe,
+                  sizes::WeightFormat format)
       : program(program), names(program), format(format),
-        scales(format == sizes::WeightFormat::int4 ? sizes::WeightScales::groups
-                                                   : sizes::WeightScales::rows),
+        multipliesInFp8(recipe.string("serve.activations") == "fp8"),
         canQuantize(program.values.size(), true),
         rowDims(program.values.size(), -1) {
     for (const ir::Function& function : program.functions)
       for (const ir::Op& op : function.ops)
         if (op.kind == OpKind::Route)
           exactResults.push_back(op.operands[0]);
-    for (const auto& [role, value] : program.bindings)
-      if (!quantizesLogits)
+    if (!recipe.boolean("serve.quantize_logits"))
+      for (const auto& [role, value] : program.bindings)
         exactResults.push_back(value);
   }
 
@@ -106,6 +106,7 @@ private:
   void quantize(ir::Param& param) {
     const int rows = rowDims[size_t(param.value)];
     const auto [n, k] = sizesOf(param.value, rows);
+    const sizes::WeightScales scales = scalesOf(n, k);
     ir::Value scale;
     scale.name = names.make(program[param.value].name + ".scale");
     scale.kind = ir::ValueKind::parameter;
@@ -124,7 +125,15 @@ private:
       program[param.value].dims.back() = half;
     }
     program[param.value].type = sizes::storedType(format);
-    scaleOf.emplace(param.value, param.quantization->scale);
+    quantizations.emplace(param.value, *param.quantization);
+  }
+
+  sizes::WeightScales scalesOf(int64_t n, int64_t k) const {
+    if (format == sizes::WeightFormat::int4)
+      return sizes::WeightScales::groups;
+    return multipliesInFp8 && fitsMatmulsInFp8(n, k)
+               ? sizes::WeightScales::squares
+               : sizes::WeightScales::rows;
   }
 
   std::pair<int64_t, int64_t> sizesOf(ValueId weight, int rows) const {
@@ -138,24 +147,24 @@ private:
   void rewrite(ir::Op& op) const {
     if (op.kind != OpKind::Linear)
       return;
-    const auto found = scaleOf.find(op.operands[1]);
-    if (found == scaleOf.end())
+    const auto found = quantizations.find(op.operands[1]);
+    if (found == quantizations.end())
       return;
     op.kind = OpKind::QuantizedLinear;
-    op.operands = {op.operands[0], op.operands[1], found->second,
+    op.operands = {op.operands[0], op.operands[1], found->second.scale,
                    ValueId::none};
     op.attributes.erase("accumulate");
-    op.attributes["scales"] = std::string(sizes::weightScalesName(scales));
+    op.attributes["scales"] = found->second.scales;
   }
 
   ir::Module& program;
   ValueNames names;
   sizes::WeightFormat format;
-  sizes::WeightScales scales;
+  bool multipliesInFp8;
   std::vector<ValueId> exactResults; // of linears that stay
   std::vector<bool> canQuantize;     // by value
   std::vector<int> rowDims;          // by value; -1: no linear reads it
-  std::map<ValueId, ValueId> scaleOf;
+  std::map<ValueId, ir::WeightQuantization> quantizations; // by weight
 };
 
 } // namespace
@@ -166,8 +175,7 @@ void quantizeWeights(ir::Module& program, const recipe::Recipe& recipe) {
     return;
   const auto format = sizes::findWeightFormat(name);
   assert(format && "schema/serve.recipe lists the formats");
-  WeightQuantizer(program, *format, recipe.boolean("serve.quantize_logits"))
-      .run();
+  WeightQuantizer(program, recipe, *format).run();
 }
 
 } // namespace recipec::passes

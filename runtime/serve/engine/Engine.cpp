@@ -43,6 +43,7 @@ Engine::Engine(std::unique_ptr<StepModel> model, const plan::Serving& limits,
 Expected<RequestId> Engine::submit(Request request) {
   RECIPERUN_TRY(checkIds(request.prompt, model->vocab()));
   SamplingOptions& options = request.sampling;
+  RECIPERUN_TRY(validate(options, model->vocab()));
   Answer answer{Sampler(options, model->vocab(), request.prompt, endTokens),
                 {options.stopTokens.begin(), options.stopTokens.end()},
                 options.ignoreEndTokens,

@@ -75,7 +75,8 @@ public:
          std::set<int32_t> endTokens);
 
   /// Queues a request. Fails, with the numbers and the remedy, when the prompt
-  /// has no token or too many, or an id outside the vocabulary.
+  /// has no token or too many, or an id outside the vocabulary, and when
+  /// sampling options are out of their ranges.
   Expected<RequestId> submit(Request request);
 
   /// Ends a request, for the reason that the next step then reports. Does

@@ -164,6 +164,19 @@ TEST(Engine, RefusesIdsOutsideTheVocabulary) {
   EXPECT_TRUE(fixture.engine->isIdle());
 }
 
+TEST(Engine, RefusesSamplingOptionsOutOfTheirRanges) {
+  Fixture fixture;
+  SamplingOptions sampling;
+  sampling.topP = 1.5;
+  sampling.stopTokens = {FakeModel::vocabulary};
+  const std::string message =
+      fixture.engine->submit({.prompt = {1}, .sampling = sampling}).message();
+  EXPECT_NE(message.find("`top_p` is 1.5, but must be"), message.npos)
+      << message;
+  EXPECT_NE(message.find("`stop_token_ids` is 50"), message.npos) << message;
+  EXPECT_TRUE(fixture.engine->isIdle());
+}
+
 TEST(PromptLogits, GivesARowForEachToken) {
   const plan::Serving limits = smallLimits(); // at most 8 rows a step
   FakeModel model(limits);

@@ -1,0 +1,142 @@
+// See MultiplyInFp8.h.
+
+#include "compiler/passes/inference/MultiplyInFp8.h"
+
+#include "compiler/passes/common/ValueNames.h"
+#include "runtime/ops/OpKind.h"
+#include "runtime/ops/QuantizationOps.h"
+#include "runtime/sizes/ScaleBlocks.h"
+#include "runtime/sizes/WeightScales.h"
+
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace recipec::passes {
+namespace {
+
+namespace sizes = reciperun::sizes;
+
+using ir::OpKind;
+using ir::ValueId;
+
+/// With fewer tokens a matmul takes the time of reading the weight.
+constexpr int64_t leastTokens = 64;
+/// cuBLASLt reads matrices and their scales in vectors of 16 bytes.
+constexpr int64_t tokensMultiple = 16;
+
+/// A matrix in fp8 and its scales.
+struct QuantizedInput {
+  ValueId matrix, scale;
+};
+
+class Fp8Steps {
+public:
+  explicit Fp8Steps(ir::Module& program) : program(program), names(program) {}
+
+  void run() {
+    for (ir::Function& function : program.functions) {
+      inputs.clear();
+      for (ir::Op& op : std::exchange(function.ops, {}))
+        if (isChosen(op))
+          rewrite(std::move(op), function.ops);
+        else
+          function.ops.push_back(std::move(op));
+    }
+  }
+
+private:
+  bool isChosen(const ir::Op& op) const {
+    if (op.kind != OpKind::QuantizedLinear ||
+        program[op.operands[1]].type != ir::DType::f8e4m3 ||
+        ops::QuantizedLinearAttributes(op.attributes).scales !=
+            sizes::weightScalesName(sizes::WeightScales::squares))
+      return false;
+    const int64_t tokens = rowsOf(op.operands[0], leadOf(op));
+    return tokens >= leastTokens && tokens % tokensMultiple == 0;
+  }
+
+  /// The number of x's dimensions that are tokens.
+  size_t leadOf(const ir::Op& linear) const {
+    return (program[linear.operands[0]].dims.size() +
+            program[linear.results[0]].dims.size() -
+            program[linear.operands[1]].dims.size()) /
+           2;
+  }
+
+  int64_t rowsOf(ValueId x, size_t lead) const {
+    int64_t rows = 1;
+    for (size_t i = 0; i < lead; ++i)
+      rows *= program[program[x].dims[i]].size;
+    return rows;
+  }
+
+  void rewrite(ir::Op linear, std::vector<ir::Op>& out) {
+    const QuantizedInput x = quantized(linear, out);
+    linear.kind = OpKind::ScaledMatmul;
+    linear.operands = {x.matrix, linear.operands[1], x.scale,
+                       linear.operands[2]};
+    linear.attributes.erase("scales");
+    linear.attributes["a_blocks"] = std::string("rows");
+    linear.attributes["b_blocks"] = std::string("squares");
+    linear.attributes["fast"] = true;
+    out.push_back(std::move(linear));
+  }
+
+  /// The op's input in fp8, which the first op that reads it makes.
+  QuantizedInput quantized(const ir::Op& linear, std::vector<ir::Op>& out) {
+    const ValueId x = linear.operands[0];
+    if (auto found = inputs.find(x); found != inputs.end())
+      return found->second;
+    const size_t lead = leadOf(linear);
+    const int64_t rows = rowsOf(x, lead),
+                  columns = ir::localElements(program, x) / rows;
+    ir::Value matrix = program[x];
+    matrix.name = names.make(matrix.name + ".fp8");
+    matrix.kind = ir::ValueKind::temporary;
+    matrix.type = ir::DType::f8e4m3;
+    ir::Value scale;
+    scale.name = names.make(program[x].name + ".fp8_scale");
+    scale.kind = ir::ValueKind::temporary;
+    scale.type = ir::DType::f32;
+    scale.range = program[x].range;
+    for (int64_t size :
+         sizes::scalesOf(sizes::ScaleBlocks::rows, rows, columns).shape)
+      scale.dims.push_back(ir::constantDim(program, size));
+    scale.sharding.dims.resize(scale.dims.size());
+    ir::Op cast{};
+    cast.kind = OpKind::Quantize;
+    cast.name = program[x].name;
+    cast.layer = linear.layer;
+    cast.range = linear.range;
+    cast.attributes["lead"] = int64_t(lead);
+    cast.attributes["blocks"] = std::string("rows");
+    const QuantizedInput made = {ir::addValue(program, std::move(matrix)),
+                                 ir::addValue(program, std::move(scale))};
+    cast.operands = {x, ValueId::none};
+    cast.results = {made.matrix, made.scale, ValueId::none, ValueId::none,
+                    ValueId::none};
+    out.push_back(std::move(cast));
+    inputs.emplace(x, made);
+    return made;
+  }
+
+  ir::Module& program;
+  ValueNames names;
+  std::unordered_map<ValueId, QuantizedInput> inputs; // of a function, by x
+};
+
+} // namespace
+
+bool fitsMatmulsInFp8(int64_t n, int64_t k) {
+  return n % sizes::weightGroup == 0 &&
+         sizes::scalesOf(sizes::ScaleBlocks::squares, n, k).shape ==
+             sizes::scaleShape(sizes::WeightScales::squares, n, k);
+}
+
+void multiplyInFp8(ir::Module& program) {
+  Fp8Steps(program).run();
+}
+
+} // namespace recipec::passes
