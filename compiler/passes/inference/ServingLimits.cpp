@@ -17,7 +17,7 @@ std::vector<int64_t> stepWidths(const ServingLimits& limits) {
   std::vector<int64_t> widths;
   for (int64_t width = 1; width < limits.maxBatch; width *= 2)
     widths.push_back(width);
-  for (int64_t width = limits.maxBatch; width < limits.tokenBudget; width *= 4)
+  for (int64_t width = limits.maxBatch; width < limits.tokenBudget; width *= 2)
     widths.push_back(width);
   widths.push_back(limits.tokenBudget);
   return widths;

@@ -27,9 +27,10 @@ struct ServingLimits {
 
 ServingLimits servingLimits(const recipe::Recipe& recipe);
 
-/// The widths of the steps in tokens, ascending. Up to `max_batch`, where each
-/// sequence has one token, a width is twice the one before. Beyond it is four
-/// times as wide. `max_batch` and `token_budget` are widths, too.
+/// The widths of the steps in tokens, ascending: powers of two below
+/// `max_batch`, where each sequence has one token; `max_batch`, and each twice
+/// the one before; `token_budget`. A step leaves at most half of its width
+/// unused.
 std::vector<int64_t> stepWidths(const ServingLimits& limits);
 
 /// The function of a width: `step_64`.

@@ -8,8 +8,7 @@
 //    to the token budget. Waiting sequences start while slots, pages and tokens
 //    are left. Without chunked prefill, a prompt is computed in one step and
 //    precedes the decoding sequences.
-// 3. Choose the narrowest bucket that fits. If less than half of it would be
-//    used, cut parts of prompts so that the next narrower bucket is full.
+// 3. Choose the narrowest bucket that fits.
 //
 // Precedence is by priority, then by arrival; WaitingQueue.h bounds the time
 // that low priorities wait. The scheduler knows neither a device nor a clock:
@@ -99,7 +98,6 @@ private:
   struct Draft {
     int64_t left; // of the token budget
     std::vector<Share> shares;
-    int64_t total() const;
   };
 
   Status checkLength(int64_t tokens) const;
@@ -117,7 +115,6 @@ private:
   bool start(Sequence& sequence, int64_t left);
   void sharePages(Sequence& sequence);
   void releasePages(Sequence& sequence);
-  void cutToBucket(Draft& draft) const;
   StepPlan planOf(const Draft& draft);
   void countTokens(const Share& share);
 

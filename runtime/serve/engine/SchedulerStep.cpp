@@ -27,16 +27,8 @@ std::optional<StepPlan> Scheduler::next() {
     addDecoding(draft);
   if (draft.shares.empty())
     return std::nullopt;
-  cutToBucket(draft);
   underway = planOf(draft);
   return underway;
-}
-
-int64_t Scheduler::Draft::total() const {
-  int64_t tokens = 0;
-  for (const Share& share : shares)
-    tokens += share.tokens;
-  return tokens;
 }
 
 /// Gives each decoding sequence the page of its next token. The sequences that
@@ -161,28 +153,6 @@ void Scheduler::sharePages(Sequence& sequence) {
   }
   sequence.published = int64_t(sequence.pages.size());
   sequence.computed = sequence.published * limits.page;
-}
-
-void Scheduler::cutToBucket(Draft& draft) const {
-  const int64_t total = draft.total();
-  const int index = bucketFor(limits.buckets, total, /*rows=*/0);
-  const int64_t width = limits.buckets[size_t(index)].tokens;
-  if (!limits.chunkedPrefill || index == 0 || 2 * total >= width)
-    return;
-  int64_t excess = total - limits.buckets[size_t(index) - 1].tokens;
-  int64_t ofPrompts = 0;
-  for (const Share& share : draft.shares)
-    ofPrompts += share.decodes ? 0 : share.tokens;
-  if (ofPrompts < excess)
-    return;
-  for (size_t i = draft.shares.size(); i-- > 0 && excess > 0;) {
-    Share& share = draft.shares[i];
-    const int64_t cut = share.decodes ? 0 : std::min(share.tokens, excess);
-    share.tokens -= cut;
-    excess -= cut;
-  }
-  std::erase_if(draft.shares,
-                [](const Share& share) { return share.tokens == 0; });
 }
 
 void Scheduler::countTokens(const Share& share) {

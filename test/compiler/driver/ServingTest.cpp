@@ -94,7 +94,7 @@ TEST(Serving, WhatLivesBetweenStepsOverlapsNothing) {
   EXPECT_EQ(pages.size(), 6u);
 }
 
-TEST(Serving, WidthsDoubleUpToTheBatchAndThenGrowByFour) {
+TEST(Serving, WidthsDoubleFromOneAndFromTheBatch) {
   using Widths = std::vector<int64_t>;
   auto widths = [](int64_t batch, int64_t budget) {
     passes::ServingLimits limits;
@@ -102,10 +102,10 @@ TEST(Serving, WidthsDoubleUpToTheBatchAndThenGrowByFour) {
     limits.tokenBudget = budget;
     return passes::stepWidths(limits);
   };
-  EXPECT_EQ(widths(8, 64), (Widths{1, 2, 4, 8, 32, 64}));
+  EXPECT_EQ(widths(8, 64), (Widths{1, 2, 4, 8, 16, 32, 64}));
   EXPECT_EQ(widths(1, 1), (Widths{1}));
-  EXPECT_EQ(widths(1, 64), (Widths{1, 4, 16, 64}));
-  EXPECT_EQ(widths(6, 100), (Widths{1, 2, 4, 6, 24, 96, 100}));
+  EXPECT_EQ(widths(1, 64), (Widths{1, 2, 4, 8, 16, 32, 64}));
+  EXPECT_EQ(widths(6, 100), (Widths{1, 2, 4, 6, 12, 24, 48, 96, 100}));
   EXPECT_EQ(widths(8, 8), (Widths{1, 2, 4, 8}));
 }
 
@@ -143,7 +143,7 @@ TEST(Serving, PlanHasItsLimits) {
   EXPECT_TRUE(limits.prefixCache);
   EXPECT_FALSE(limits.hasStates);
   EXPECT_EQ(limits.policy, reciperun::plan::ServingPolicy::maxUtilization);
-  ASSERT_EQ(limits.buckets.size(), 6u);
+  ASSERT_EQ(limits.buckets.size(), 7u);
   EXPECT_EQ(limits.buckets.back().rows, 8);
 }
 

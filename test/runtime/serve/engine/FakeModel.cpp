@@ -43,7 +43,7 @@ std::vector<plan::Bucket> bucketsOf(const plan::Serving& limits) {
     add(tokens);
   if (limits.maxBatch < limits.tokenBudget)
     add(limits.maxBatch);
-  for (tokens = 4 * limits.maxBatch; tokens < limits.tokenBudget; tokens *= 4)
+  for (tokens = 2 * limits.maxBatch; tokens < limits.tokenBudget; tokens *= 2)
     add(tokens);
   add(limits.tokenBudget);
   return buckets;

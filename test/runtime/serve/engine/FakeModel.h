@@ -23,7 +23,7 @@ namespace reciperun::serve {
 /// makes them.
 plan::Serving smallLimits();
 
-/// The buckets of `limits`: 1, 2, 4, ... up to maxBatch, then by fours up to
+/// The buckets of `limits`: 1, 2, 4, ... up to maxBatch, then doubled up to
 /// the token budget.
 std::vector<plan::Bucket> bucketsOf(const plan::Serving& limits);
 

@@ -256,19 +256,17 @@ TEST(Scheduler, BoundsTheWaitOfLowPriorities) {
   EXPECT_EQ(server.finished[3], low);
 }
 
-TEST(Scheduler, CutsAStepToTheNarrowerBucket) {
+TEST(Scheduler, ChoosesTheNarrowestBucketThatFits) {
   plan::Serving limits = smallLimits();
   limits.tokenBudget = 64;
-  limits.buckets = bucketsOf(limits); // 1, 2, 4, 8, 32, 64
+  limits.buckets = bucketsOf(limits); // 1, 2, 4, 8, 16, 32, 64
   Server server(limits);
   const RequestId id = idOf(server.scheduler.submit(prompt(10), 2));
   server.step();
-  EXPECT_EQ(server.last[id], 8);
-  EXPECT_EQ(limits.buckets[size_t(server.bucket)].tokens, 8);
-  server.step();
-  EXPECT_EQ(server.last[id], 2);
+  EXPECT_EQ(server.last[id], 10);
+  EXPECT_EQ(limits.buckets[size_t(server.bucket)].tokens, 16);
   const RequestId wide = idOf(server.scheduler.submit(prompt(16, 3), 1));
-  server.step(); // half of 32 is enough, with the token of the other
+  server.step(); // with the token of the other
   EXPECT_EQ(server.last[wide], 16);
   EXPECT_EQ(limits.buckets[size_t(server.bucket)].tokens, 32);
   server.runAll();
