@@ -4,6 +4,7 @@
 #include "compiler/driver/Commands.h"
 
 #include "compiler/driver/EstimateReport.h"
+#include "compiler/driver/GeneratingRecipe.h"
 #include "compiler/driver/MemoryReport.h"
 #include "compiler/driver/Pipeline.h"
 
@@ -89,6 +90,8 @@ int estimateOne(Session& session, const Invocation& invocation) {
 /// A plan that does not fit is a result here, not an error: `fits` is false.
 int runEstimate(const Invocation& invocation) {
   Session session(invocation.inputs[0]);
+  if (isModelFolder(session.target.file) && !openModelFolder(session))
+    return finish(session, invocation);
   if (!session.open(invocation.sets))
     return finish(session, invocation);
   auto selection = session.select(sema::Extent::recipe);

@@ -252,4 +252,14 @@ std::optional<std::string> generatingRecipe(Session& session,
                 first);
 }
 
+bool openModelFolder(Session& session) {
+  auto text = generatingRecipe(session, session.target.file);
+  if (!text)
+    return false;
+  std::filesystem::path folder = session.target.file;
+  session.target.file = (folder / "generate.recipe").string();
+  session.loader.useTexts({{session.target.file, *text}});
+  return true;
+}
+
 } // namespace recipec::driver

@@ -20,6 +20,10 @@ bool isModelFolder(const std::string& path);
 std::optional<std::string> generatingRecipe(Session& session,
                                             const std::string& folder);
 
+/// Opens the recipe made for a model folder, the target of a session, as if it
+/// were a file. Returns false with diagnostics.
+bool openModelFolder(Session& session);
+
 } // namespace recipec::driver
 
 #endif // RECIPEC_DRIVER_GENERATINGRECIPE_H

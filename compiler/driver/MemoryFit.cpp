@@ -59,6 +59,7 @@ private:
   Candidates moreRanks() const;
   Candidates shorterSequences() const;
   Candidates widestLayouts(const MemoryChange& before) const;
+  Candidates shardedLayouts(const MemoryChange& before) const;
   Candidates severalAtOnce() const;
 
   int64_t alike() const;
@@ -267,6 +268,37 @@ Candidates FitSearch::widestLayouts(const MemoryChange& before) const {
   return candidates;
 }
 
+/// The widest layouts with several replicas, among which parameters, gradients
+/// and the optimizer are sharded. The parts that `before` leaves of them do not
+/// matter: what is sharded now is sharded anew.
+Candidates FitSearch::shardedLayouts(const MemoryChange& before) const {
+  const int64_t node = recipe.integer("cluster.ranks_per_node");
+  const int64_t shards = node * recipe.integer("parallel.pp");
+  const int64_t least = 2 * shards * recipe.integer("parallel.cp");
+  const std::string& shard = recipe.string("parallel.shard");
+  const double now =
+      double(recipe.integer("parallel.tp") * recipe.integer("parallel.pp"));
+  const double shared = now * double(alike());
+  Candidates candidates;
+  for (int64_t ranks = least; ranks <= mostRanks; ranks *= 2) {
+    MemoryChange change = before;
+    change.activations *= now / double(shards);
+    change.parameters = (shard == "parameters" ? shared : now) / double(ranks);
+    change.gradients =
+        (shard == "parameters" || shard == "gradients" ? shared : now) /
+        double(ranks);
+    change.optimizer = (shard == "none" ? now : shared) / double(ranks);
+    Settings settings;
+    if (ranks != recipe.integer("cluster.ranks"))
+      settings.push_back(setting("cluster.ranks", ranks));
+    settings.push_back(setting("parallel.tp", node));
+    if (shard != "parameters")
+      settings.emplace_back("parallel.shard=\"parameters\"");
+    candidates.push_back({settings, change});
+  }
+  return candidates;
+}
+
 /// Combinations for cases where one change is not enough. First recomputation
 /// with wider layouts. Then the changes accumulate one by one. Last the widest
 /// layouts, first without and then with all other changes.
@@ -304,6 +336,12 @@ Candidates FitSearch::severalAtOnce() const {
   Candidates alone = widestLayouts({});
   candidates.insert(candidates.end(), alone.begin(), alone.end());
   for (Candidate& layout : widestLayouts(change)) {
+    layout.settings.insert(layout.settings.begin(), settings.begin(),
+                           settings.end());
+    candidates.push_back(std::move(layout));
+  }
+  std::erase(settings, "parallel.shard=\"parameters\"");
+  for (Candidate& layout : shardedLayouts(change)) {
     layout.settings.insert(layout.settings.begin(), settings.begin(),
                            settings.end());
     candidates.push_back(std::move(layout));

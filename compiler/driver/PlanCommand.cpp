@@ -319,18 +319,6 @@ int planRecipe(Session& session, const EmitKind& kind,
   return writeOne(session, kind, invocation);
 }
 
-/// Opens the recipe made for a model folder as if it were a file. Returns false
-/// with diagnostics.
-bool openModelFolder(Session& session) {
-  auto text = generatingRecipe(session, session.target.file);
-  if (!text)
-    return false;
-  std::filesystem::path folder = session.target.file;
-  session.target.file = (folder / "generate.recipe").string();
-  session.loader.useTexts({{session.target.file, *text}});
-  return true;
-}
-
 int runPlan(const Invocation& invocation) {
   const EmitKind* kind = findKind(invocation.emit);
   Session session(invocation.inputs[0]);

@@ -3,6 +3,7 @@
 #include "compiler/driver/Session.h"
 
 #include "compiler/diag/Render.h"
+#include "compiler/driver/GeneratingRecipe.h"
 #include "compiler/driver/Proposals.h"
 #include "compiler/driver/SettingRepair.h"
 #include "compiler/driver/Subjects.h"
@@ -87,6 +88,18 @@ bool Session::open(const std::vector<std::string>& arguments) {
                            "\" as run`");
     return false;
   }
+  if (isModelFolder(target.file)) {
+    engine
+        .report(diag::Kind::FileNotReadable, {},
+                "`" + target.file +
+                    "` is a Hugging Face directory, and this command takes a "
+                    "recipe")
+        .help("`recipec plan " + target.file +
+              "` compiles a plan that answers prompts from it, and `recipec "
+              "estimate " +
+              target.file + "` prints the plan's memory");
+    return false;
+  }
   sema::Loaded loaded = loader.load(target.file);
   if (loaded.state == State::notFound) {
     auto builder = engine.report(diag::Kind::FileNotReadable, {},
@@ -112,8 +125,13 @@ bool Session::open(const std::vector<std::string>& arguments) {
 
 std::optional<std::vector<sema::Selection>>
 Session::select(sema::Extent extent) {
-  sema::Naming naming = {file, target.recipe, target.point, overrides, {}, {}};
-  if (!target.recipe.empty()) {
+  sema::Naming naming = {file, target.recipe, target.point, overrides, {}, {},
+                         {}};
+  if (target.recipe.empty()) {
+    SourceId source =
+        sources.add("argument", target.file, SourceKind::commandLine);
+    naming.fileRange = {source, 0, static_cast<uint32_t>(target.file.size())};
+  } else {
     std::string text = target.recipe;
     if (!target.point.empty())
       text += "@" + target.point;

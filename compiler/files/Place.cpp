@@ -58,6 +58,45 @@ Gap gapOf(const fs::path& path) {
   return gap;
 }
 
+/// The endings of the files that a setting names.
+std::vector<std::string_view> endingsOf(const std::string& setting) {
+  if (setting.starts_with("data."))
+    return {".bin", ".npy", ".jsonl", ".txt"};
+  if (setting == "tokenizer")
+    return {".json"};
+  return {};
+}
+
+/// The files that a path without its ending, or with another one, may name:
+/// `corpus.bin` and `corpus_document.bin` for `corpus`.
+std::vector<std::string> withOtherEnding(const Place& place) {
+  const fs::path resolved = place.resolved;
+  const std::string stem = resolved.stem().string();
+  std::vector<std::string> found;
+  std::error_code code;
+  if (isPattern(place.resolved) || stem.empty() ||
+      !fs::is_directory(resolved.parent_path().empty() ? fs::path(".")
+                                                       : resolved.parent_path(),
+                        code))
+    return found;
+  // `train.json` may be `train.jsonl`, and is no `train.bin`.
+  const std::string own = resolved.extension().string();
+  auto isNearEnding = [&](std::string_view ending) {
+    return own.empty() || ending.starts_with(own) ||
+           own.starts_with(std::string(ending));
+  };
+  const std::vector<std::string> names = namesIn(
+      resolved.parent_path().empty() ? fs::path(".") : resolved.parent_path());
+  for (const std::string_view ending : endingsOf(place.setting))
+    for (const std::string& name : names)
+      if (name.ends_with(ending) && isNearEnding(ending) &&
+          (name == stem + std::string(ending) ||
+           (resolved.extension().empty() && name.starts_with(stem + "_"))))
+        found.push_back(
+            (fs::path(place.written).parent_path() / name).string());
+  return found;
+}
+
 /// Finds the string `text` in a value: in a list, in the fields of a source, or
 /// in the sources of a blend.
 const recipe::Value* find(const recipe::Value& value, const std::string& text) {
@@ -250,7 +289,16 @@ void reportMissing(diag::Engine& engine, const Place& place,
     builder.note("relative paths start in `" + absolute(place.folder) + "`");
   std::string near = nearestPath(place);
   std::error_code code;
-  if (!near.empty())
+  const std::vector<std::string> endings = withOtherEnding(place);
+  if (!endings.empty() && endings.size() <= mostListed) {
+    std::string all;
+    for (size_t i = 0; i < endings.size(); ++i)
+      all += (i == 0                    ? "`"
+              : i + 1 == endings.size() ? " or `"
+                                        : ", `") +
+             endings[i] + "`";
+    builder.help("a file is named with its ending: did you mean " + all + "?");
+  } else if (!near.empty())
     builder.help("did you mean `" + near + "`?");
   else if (place.setting == "weights" &&
            fs::is_regular_file(place.resolved, code))

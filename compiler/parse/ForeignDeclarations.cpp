@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cctype>
 #include <iterator>
+#include <optional>
 
 namespace recipec::parse {
 namespace {
@@ -34,7 +35,7 @@ public:
            choiceType() || severalParents() || severalImports() || allNames() ||
            parentFile() || namedBlock() || fromImport() || amendedModel() ||
            extends() || quotedDeclaration() || hyphens() || slashes() ||
-           valueOfFile() || settingOfFile() || word();
+           changedLater() || valueOfFile() || settingOfFile() || word();
   }
 
 private:
@@ -428,6 +429,58 @@ private:
     return fix("the parts of a path are divided by `.`: write `import " + path +
                    "`; a file of your own is `import \"folder/file.recipe\"`",
                rangeOf(first + 1, last), path);
+  }
+
+  /// `tiny.layers = 4` or `tiny { layers = 4 }` at file level, where the file
+  /// has declared `tiny`: what is declared does not change later.
+  bool changedLater() const {
+    const bool isPath = next() == TokenType::DOT && isName(next(2));
+    const bool isBraces =
+        next() == TokenType::OPEN || next() == TokenType::BLOCK_OPEN;
+    if (!isOfFile() || !isName(found()) || !(isPath || isBraces) ||
+        beginsIndentedLine(sources, list, error.token))
+      return false;
+    const auto declared = declarationOf(textOf(error.token));
+    if (!declared)
+      return false;
+    const size_t last = lastOfItem(error.token);
+    std::string setting = textOf(error.token + 2, last);
+    const size_t begin = setting.find_first_not_of(" \n");
+    if (begin == setting.npos || setting.find('\n') != setting.npos)
+      setting = "its settings";
+    else
+      setting =
+          "`" +
+          setting.substr(begin, setting.find_last_not_of(" \n") + 1 - begin) +
+          "`";
+    const std::string head = textOf(*declared, *declared + 1);
+    reword("`" + textOf(error.token) + "` is declared in line " +
+               std::to_string(
+                   sources.lineColumn(list.source, list.tokens[*declared].begin)
+                       .line) +
+               ", and what is declared does not change later",
+           rangeOf(error.token, isPath ? error.token + 2 : error.token));
+    // `let tiny = llama.llama3_8b` has no braces yet.
+    const size_t end = lastOfItem(*declared);
+    const bool hasBraces = type(end + 1) == TokenType::CLOSE;
+    const bool isShort = setting.starts_with('`') &&
+                         textOf(*declared, end).find('\n') == std::string::npos;
+    if (type(*declared) == TokenType::LET && !hasBraces && isShort)
+      return help("write `" + textOf(*declared, end) + " { " +
+                  setting.substr(1, setting.size() - 2) + " }`");
+    return help("write " + setting + " between the braces of `" + head + "`");
+  }
+
+  /// The keyword of the file's `let`, recipe or mixin of this name.
+  std::optional<size_t> declarationOf(const std::string& name) const {
+    for (size_t i = 0; i + 1 < list.tokens.size(); ++i) {
+      const bool isDeclared = type(i) == TokenType::LET ||
+                              type(i) == TokenType::RECIPE ||
+                              type(i) == TokenType::MIXIN;
+      if (isDeclared && list.tokens[i].depth == 0 && textOf(i + 1) == name)
+        return i;
+    }
+    return std::nullopt;
   }
 
   /// `folder = "data"` at file level is certainly a `let` if the file reads the

@@ -262,11 +262,32 @@ private:
                 "braces of the text are written `\\{\\}`");
   }
 
+  /// `"${HOME:-/tmp}"`, `"${oc.env:HOME}"`
+  bool variable() const {
+    const SourceRange inner = rangeOf(0, list.tokens.size() - 2);
+    const std::string_view text = sources.text(list.source);
+    const std::string value = textOf(0, error.token - 1);
+    const bool isVariable =
+        value.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") ==
+            value.npos ||
+        value == "oc.env" || value == "env";
+    if (inner.begin < 2 || text.substr(inner.begin - 2, 2) != "${" ||
+        !isVariable)
+      return false;
+    reword("a recipe does not read variables of the environment such as `${" +
+               std::string(sources.text(inner)) + "}`",
+           inner);
+    return help("write its value, or give the setting on the command line, "
+                "`--set 'PATH=\"...\"'`");
+  }
+
   /// `"{n:03d}"`, `"{n=}"`
   bool format() const {
     if (!isInterpolation() || error.token == 0 ||
         (found() != TokenType::COLON && found() != TokenType::ASSIGN))
       return false;
+    if (variable())
+      return true;
     const std::string value = textOf(0, error.token - 1);
     const std::string spec = textOf(error.token + 1, list.tokens.size() - 2);
     if (found() == TokenType::COLON && !isFormat(spec))

@@ -442,7 +442,6 @@ ast::StringLiteral Transformer::stringParts(size_t token, int& depthBelow) {
       ast::ExprId hole =
           interpolation({tokens->source, whole.begin + uint32_t(at) + 1,
                          whole.begin + uint32_t(end) - 1});
-      warnOfPrefix(text, at, end, whole.begin);
       at = end;
       if (hole == ast::ExprId::none)
         continue;
@@ -454,22 +453,6 @@ ast::StringLiteral Transformer::stringParts(size_t token, int& depthBelow) {
     }
   }
   return literal;
-}
-
-/// Warns of `${name}`, whose `$` is text here.
-void Transformer::warnOfPrefix(std::string_view text, size_t open, size_t end,
-                               uint32_t offset) {
-  if (open == 0 || text[open - 1] != '$')
-    return;
-  const std::string hole(text.substr(open, end - open));
-  const uint32_t begin = offset + uint32_t(open) - 1;
-  engine
-      .report(diag::Kind::UnlikelySetting,
-              {tokens->source, begin, offset + uint32_t(end)},
-              "the `$` of `$" + hole +
-                  "` is part of the text: an interpolation is `" + hole + "`")
-      .help("write `" + hole + "`")
-      .fixIt({tokens->source, begin, begin + 1}, "");
 }
 
 void Transformer::escape(std::string_view text, size_t& at, uint32_t offset,

@@ -132,8 +132,6 @@ private:
   void escape(std::string_view text, size_t& at, uint32_t offset,
               std::string& result);
   ast::ExprId interpolation(SourceRange range);
-  void warnOfPrefix(std::string_view text, size_t open, size_t end,
-                    uint32_t offset);
 
   const SourceMap& sources;
   const TokenList* tokens; // of the text being transformed

@@ -3,11 +3,14 @@
 
 #include "runtime/train/ForeignUsage.h"
 
+#include "runtime/cli/Options.h"
 #include "runtime/cli/Spelling.h"
 #include "runtime/plan/Paths.h"
 
 #include <algorithm>
 #include <cctype>
+#include <cmath>
+#include <sstream>
 #include <string_view>
 
 namespace reciperun::train {
@@ -294,6 +297,57 @@ constexpr ForeignValue foreignValues[] = {
      "give another number for another answer"},
 };
 
+/// An option that takes an id, and the one that takes a text in its place.
+struct TextOption {
+  std::string_view option, ofText;
+};
+
+constexpr TextOption textOptions[] = {{"--stop-token", "--stop"}};
+
+/// A value in single quotes, for the shell.
+std::string inShellQuotes(const std::string& value) {
+  const bool isPlain = value.find('\'') == value.npos;
+  return isPlain ? "'" + value + "'" : "TEXT";
+}
+
+/// A number that is written in another way than options take it: `0,7`, `95%`,
+/// `1_000`, `4k`. The spellings to try, the likeliest first.
+std::vector<std::string> numbersMeant(const std::string& value) {
+  std::vector<std::string> meant;
+  if (value.empty() || !std::isdigit(static_cast<unsigned char>(value[0])))
+    return meant;
+  std::string plain = value;
+  std::erase(plain, '_');
+  std::erase(plain, ',');
+  std::string point = value;
+  std::replace(point.begin(), point.end(), ',', '.');
+  const bool hasThousands = value.find_last_of(",") != value.npos &&
+                            value.size() - value.find_last_of(",") == 4;
+  meant.push_back(hasThousands ? plain : point);
+  meant.push_back(plain);
+  const char last = value.back();
+  const auto number =
+      cli::parseNumber<double>(value.substr(0, value.size() - 1));
+  double factor = 0;
+  if (last == '%')
+    factor = 0.01;
+  else if (last == 'k' || last == 'K')
+    factor = 1000;
+  else if (last == 'M')
+    factor = 1e6;
+  if (number && factor > 0) {
+    std::ostringstream text;
+    text.precision(12);
+    text << *number * factor;
+    meant.push_back(text.str());
+  }
+  if (const auto whole = cli::parseNumber<double>(value);
+      whole && *whole == std::floor(*whole) && std::abs(*whole) < 1e15)
+    meant.push_back(std::to_string(int64_t(*whole)));
+  std::erase(meant, value);
+  return meant;
+}
+
 bool holds(std::string_view words, std::string_view word) {
   for (size_t begin = 0; begin < words.size();) {
     const size_t end = std::min(words.find(' ', begin), words.size());
@@ -399,6 +453,13 @@ std::string adviseValue(const cli::Command& command, const cli::Option& option,
     if (holds(each.commands, command.name) && each.option == option.name &&
         holds(each.values, word))
       return std::string(each.help);
+  for (const TextOption& each : textOptions)
+    if (each.option == option.name && holds(prompting, command.name))
+      return "a text is given by `" + std::string(each.ofText) + " " +
+             inShellQuotes(value) + "`";
+  for (const std::string& number : numbersMeant(value))
+    if (option.store && !option.store({number, ""}))
+      return "write `" + option.name + " " + number + "`";
   return {};
 }
 

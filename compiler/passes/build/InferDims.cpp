@@ -244,10 +244,12 @@ private:
     for (size_t i : made) {
       const ir::Value& value = module[op.operands[i]];
       const std::string_view name = ops::infoOf(op.kind).operands[i].name;
-      if (value.range.isValid())
-        builder.label(value.range, "`" + std::string(name) + "` is " +
-                                       describe(std::span(dims(i)).subspan(2)) +
-                                       " here");
+      const ir::Op* maker = linearBehind(module, op.operands[i]);
+      const SourceRange place = maker ? maker->range : value.range;
+      if (place.isValid())
+        builder.label(place, "`" + std::string(name) + "` is " +
+                                 describe(std::span(dims(i)).subspan(2)) +
+                                 (maker ? " from here" : " here"));
     }
     labelDifference(builder, expected, found);
     if (!help.empty())
@@ -475,7 +477,11 @@ private:
       return differ(k, dims(2),
                     "`attention` takes keys and values of one shape, here " +
                         describe(k),
-                    "give both the same dimensions, those of `k`", {1, 2});
+                    "make both of the same dimensions: `k` with " +
+                        mapped(std::span(dims(2)).subspan(2)) +
+                        ", as `v` is, or `v` with " +
+                        mapped(std::span(k).subspan(2)) + ", as `k` is",
+                    {1, 2});
     if (!sameDim(module, q[3], k[3]))
       return differ(std::span(q).last(1), std::span(k).last(1),
                     "`attention` takes queries and keys of one width, here " +

@@ -24,7 +24,8 @@ public:
          const std::string& callee, ScopeArguments* scope, const Type* untyped)
       : evaluator(evaluator), parameters(parameters), node(node), range(range),
         env(env), callee(callee), scope(scope), untyped(untyped),
-        bound(parameters.size()) {}
+        bound(parameters.size()),
+        behind(evaluator.calls.takeArgumentsBehind()) {}
 
   std::optional<std::vector<BoundArgument>> run() {
     for (const ast::Argument& argument : node.arguments)
@@ -32,7 +33,7 @@ public:
     size_t next = 0;
     for (size_t i = 0;
          i < values.size() && !lacksBrackets(i, next) && !areSwapped(i, next) &&
-         !isShape(i, next) && !isUnnamedName(i, next);
+         !isShape(i, next) && !lacksOperand(i, next) && !isUnnamedName(i, next);
          ++i) {
       const ast::Argument& argument = node.arguments[i];
       bindGiven(i, argument.name ? indexOf(argument.name->text) : next++);
@@ -151,6 +152,48 @@ private:
     return true;
   }
 
+  /// Reports an op without its operand, as a module of PyTorch is made before
+  /// it is called: `linear(hidden -> ffn, name = "up")`.
+  bool lacksOperand(size_t argument, size_t parameter) {
+    if (!scope || parameter + 1 >= parameters.size() ||
+        !isPositional(argument) || !takesTensor(typeOf(parameters[parameter])))
+      return false;
+    const Type& next = typeOf(parameters[parameter + 1]);
+    if (takesTensor(next) || !values[argument].is<const Mapping*>() ||
+        !fits(argument, next))
+      return false;
+    isGood = false;
+    hasUnknown = true;
+    const std::string operand = parameters[parameter].declaration->name.text;
+    auto builder = evaluator.messages.report(
+        diag::Kind::MissingArgument, placeOf(node.arguments[argument]),
+        "`" + callee + "` takes its operand `" + operand +
+            "` in the same call, before `" +
+            parameters[parameter + 1].declaration->name.text + "`");
+    if (const std::string call = withOperand(); !call.empty())
+      builder.help("write `" + call + "`");
+    return true;
+  }
+
+  /// The operand of a call that lacks it, for an example.
+  std::string operandText() const {
+    return behind.empty()
+               ? onlyTensor(env, parameters.front().declaration->name.text)
+               : behind;
+  }
+
+  /// The call with its operand before the other arguments; empty where it takes
+  /// several lines.
+  std::string withOperand() const {
+    std::string text = callee + "(" + operandText();
+    for (size_t i = 0; i < node.arguments.size(); ++i)
+      text += ", " +
+              (node.arguments[i].name ? node.arguments[i].name->text + " = "
+                                      : std::string()) +
+              textOf(i, i + 1);
+    return text.find('\n') == text.npos ? text + ")" : std::string();
+  }
+
   bool isDim(size_t argument) const {
     return isPositional(argument) && values[argument].is<DimRef>();
   }
@@ -208,8 +251,7 @@ private:
                         : "write `") +
                    call + "`");
     else if (parameter == 0)
-      builder.help("the tensor comes first: `" + callee + "(" +
-                   onlyTensor(env, parameters.front().declaration->name.text) +
+      builder.help("the tensor comes first: `" + callee + "(" + operandText() +
                    ", ...)`");
     return true;
   }
@@ -217,8 +259,7 @@ private:
   /// The call with a tensor in place of the dimensions `first` to `end`.
   std::string callWithTensor(size_t first, size_t end, size_t parameter) const {
     const std::string dims = textOf(first, end);
-    const std::string x =
-        onlyTensor(env, parameters.front().declaration->name.text);
+    const std::string x = operandText();
     const bool isFollowed = parameter + 1 < parameters.size();
     const Type* next =
         isFollowed ? &typeOf(parameters[parameter + 1]) : nullptr;
@@ -450,6 +491,10 @@ private:
                               const Type& type) const {
     std::string example = exampleOf(evaluator, type);
     const std::string name = type.kind == Type::Kind::any ? "" : nameOf(type);
+    const bool isFirst = &parameter == parameters.front().declaration;
+    if (takesTensor(type) && isFirst && !behind.empty())
+      if (const std::string call = withOperand(); !call.empty())
+        return "an op takes its operand in the same call: write `" + call + "`";
     if (takesTensor(type))
       return "add a tensor to the arguments, `" + parameter.name.text +
              " = ...`: what an op or a block returns";
@@ -478,6 +523,7 @@ private:
   const Type* untyped;
   std::vector<Value> values; // of the call's arguments, in its order
   std::vector<BoundArgument> bound;
+  std::string behind; // the arguments of a second call, `linear(a -> b)(x)`
   bool isGood = true;
   bool hasUnknown = false; // an argument that no parameter takes
 };

@@ -176,7 +176,14 @@ Value Calls::evaluate(const ast::Call& node, SourceRange range,
   } else if (reportQualifiedOp(calleeExpr, env)) {
     return poison();
   } else {
+    const bool isSecond =
+        env.inBlock && std::holds_alternative<ast::Call>(calleeExpr.node);
+    if (isSecond && !node.arguments.empty())
+      argumentsBehind = evaluator.sources.text(
+          cover((*env.file)[node.arguments.front().value].range,
+                (*env.file)[node.arguments.back().value].range));
     callee = evaluator.evaluate(node.callee, env);
+    argumentsBehind.clear();
   }
   if (callee.isPoison())
     return poison();

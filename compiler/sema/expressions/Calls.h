@@ -7,6 +7,7 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace recipec::sema {
@@ -43,6 +44,11 @@ public:
   bind(const std::vector<ParameterRef>& parameters, const ast::Call& node,
        SourceRange range, const Env& env, const std::string& callee,
        ScopeArguments* scope, const Type* untyped);
+  /// The text of the second parentheses of `linear(hidden -> ffn)(x)`, for the
+  /// call in front of them, which takes it when it binds its arguments.
+  std::string takeArgumentsBehind() {
+    return std::exchange(argumentsBehind, {});
+  }
   static std::vector<ParameterRef>
   parametersOf(const std::vector<ast::Parameter>& parameters, const Env* env);
 
@@ -62,6 +68,7 @@ private:
 
   Evaluator& evaluator;
   std::vector<const ast::FunDecl*> callStack;
+  std::string argumentsBehind;
 };
 
 } // namespace recipec::sema

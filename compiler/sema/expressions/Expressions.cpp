@@ -3,6 +3,7 @@
 #include "compiler/recipe/Units.h"
 #include "compiler/sema/Evaluator.h"
 #include "compiler/sema/models/Trace.h"
+#include "compiler/sema/names/ShellVariables.h"
 #include "compiler/sema/types/Convert.h"
 #include "compiler/sema/types/Mismatch.h"
 #include "compiler/sema/values/Loops.h"
@@ -67,6 +68,10 @@ struct Evaluator::NodeEvaluator {
       if (!self.limits.fitsString(text.size(), range))
         return poison();
     }
+    if (text.find('$') != text.npos)
+      warnOfDollar(self, *env.file, node, range);
+    if (text.starts_with('~'))
+      warnOfHome(self, text, range);
     return {std::move(text), origin()};
   }
   Value operator()(const ast::NameRef& node) const {

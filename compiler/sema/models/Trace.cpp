@@ -4,6 +4,7 @@
 
 #include "compiler/ast/Operators.h"
 #include "compiler/sema/types/Convert.h"
+#include "compiler/sema/values/Comments.h"
 #include "compiler/sema/values/Loops.h"
 #include "compiler/sema/values/Lower.h"
 
@@ -66,6 +67,63 @@ void Tracer::collectDims() {
   }
 }
 
+/// Why no op takes what a parameter is called: "`causal` and the documents of a
+/// row are the mask". Empty where no comment of an op says so.
+static std::string whyNoOperand(Evaluator& evaluator, std::string_view name) {
+  if (const Module* ops = evaluator.modules.ops())
+    for (const auto& [op, entry] : ops->entries)
+      if (std::string why = whyAbsent(entry.declaration->comments, name);
+          !why.empty())
+        return why;
+  return {};
+}
+
+/// Reports a `forward` with other parameters than the tokens.
+static void reportParameters(Evaluator& evaluator,
+                             const ast::BlockDecl& forward) {
+  const std::vector<ast::Parameter>& parameters = forward.parameters;
+  if (parameters.empty()) {
+    evaluator.messages
+        .report(diag::Kind::InvalidValue, forward.name.range,
+                "`forward` takes the tokens, and this has no parameter")
+        .help("write `block forward(tokens)`");
+    return;
+  }
+  const bool hasSelf = parameters[0].name.text == "self";
+  std::vector<std::string> surplus;
+  for (size_t i = hasSelf ? 0 : 1; i < parameters.size(); ++i)
+    if (!hasSelf || i != 1)
+      surplus.push_back(parameters[i].name.text);
+  const ast::Name& first = parameters[hasSelf ? 0 : 1].name;
+  auto builder =
+      evaluator.messages.report(diag::Kind::InvalidValue, first.range,
+                                "`forward` takes the tokens alone, and not " +
+                                    diag::quotedList(surplus, surplus.size()));
+  std::string why;
+  for (const std::string& name : surplus)
+    if (why.empty())
+      why = whyNoOperand(evaluator, name);
+  builder.help((surplus.size() == 1 ? "remove it: " : "remove them: ") +
+               (!why.empty() ? why
+                : hasSelf
+                    ? "a block sees the fields of its model by their names"
+                    : "a block sees the fields of its model, and what else it "
+                      "is to know is one of them"));
+  const bool arePlain =
+      std::all_of(parameters.begin(), parameters.end(), [](const auto& each) {
+        return each.type == ast::TypeId::none &&
+               each.defaultValue == ast::ExprId::none;
+      });
+  if (arePlain && !hasSelf)
+    builder.fixIt({first.range.source, parameters[0].name.range.end,
+                   parameters.back().name.range.end},
+                  "");
+  else if (arePlain && parameters.size() == 2)
+    builder.fixIt(
+        {first.range.source, first.range.begin, parameters[1].name.range.begin},
+        "");
+}
+
 std::optional<recipe::Dataflow> Tracer::run() {
   const Schema& schema = *model.schema;
   auto forward =
@@ -92,10 +150,7 @@ std::optional<recipe::Dataflow> Tracer::run() {
   }
   const ast::BlockDecl& block = **forward;
   if (block.parameters.size() != 1) {
-    evaluator.messages.report(diag::Kind::InvalidValue, block.name.range,
-                              "`forward` takes the tokens alone, not " +
-                                  std::to_string(block.parameters.size()) +
-                                  " arguments");
+    reportParameters(evaluator, block);
     return std::nullopt;
   }
   collectDims();

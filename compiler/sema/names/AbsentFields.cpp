@@ -82,6 +82,11 @@ constexpr AbsentField absentFields[] = {
      "dataset_prepared_path skip_prepare_dataset index_mapping_dir",
      "leave it out: files are read where they are, and nothing is cached"},
     {"data",
+     "split splits data_split split_string train_val_test_split "
+     "train_valid_test_split dataset_split splits_string",
+     "leave it out, no file is split: samples to validate on are in files of "
+     "their own, `valid = text(\"valid.txt\")`, say"},
+    {"data",
      "batch_size batch collate_fn collator data_collator sampler "
      "dataloader_type",
      "leave it out: `batch { global = 32, micro = 1 }` says how many sequences "

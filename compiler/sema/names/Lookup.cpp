@@ -9,6 +9,7 @@
 #include "compiler/sema/names/OtherNames.h"
 #include "compiler/sema/names/OwnFields.h"
 #include "compiler/sema/names/Sections.h"
+#include "compiler/sema/names/ShellVariables.h"
 #include "compiler/sema/names/UnknownCalls.h"
 #include "compiler/sema/types/Mismatch.h"
 #include "compiler/sema/types/Quotation.h"
@@ -257,10 +258,10 @@ std::vector<std::string> Lookup::visibleNames(const Env& env) {
 }
 
 void Lookup::reportUnknownName(const ast::Name& name, const Env& env) {
-  if (reportOwnField(evaluator, name, env))
+  if (reportOwnField(evaluator, name, env) || reportVariable(evaluator, name))
     return;
   SourceRange place;
-  const std::optional<SlotOf> current = evaluator.objects.current();
+  const auto current = evaluator.objects.current();
   if (current &&
       bareLiteral(evaluator, *current->object, *current->slot, &place) &&
       place.begin <= name.range.begin && name.range.end <= place.end) {
@@ -406,8 +407,7 @@ bool Lookup::helpWithHole(diag::Builder& builder, const ast::Name& name) {
   uint32_t begin = name.range.begin, end = name.range.end;
   bool isHole = begin > 0 && end < text.size() && text[begin - 1] == '{' &&
                 text[end] == '}';
-  // The braces of a record hold no bare name.
-  if (!isHole)
+  if (!isHole) // the braces of a record hold no bare name
     return false;
   builder
       .help("in a string `{" + name.text + "}` is the value of `" + name.text +

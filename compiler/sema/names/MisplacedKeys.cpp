@@ -3,6 +3,7 @@
 #include "compiler/sema/names/MisplacedKeys.h"
 
 #include "compiler/sema/Evaluator.h"
+#include "compiler/sema/names/MeantPaths.h"
 #include "compiler/sema/names/Sections.h"
 #include "compiler/sema/types/Convert.h"
 #include "compiler/sema/values/Comments.h"
@@ -10,71 +11,44 @@
 #include <vector>
 
 namespace recipec::sema {
-namespace {
 
-/// A field that takes records of a schema, and the path to it.
-struct RecordField {
-  std::string path;
-  const Schema* schema;
-};
-
-/// The first field below `schema` that takes records of a schema called `name`.
-std::optional<RecordField> fieldOfRecords(Evaluator& evaluator,
-                                          const Schema& schema,
-                                          const std::string& name, int depth) {
-  const auto known = evaluator.library.knownAs(name);
-  for (const Field& field : schema.fields) {
-    if (field.declaration->isFixed)
-      continue;
-    const Type& type =
-        *evaluator.types.resolve(*schema.layer.env, field.declaration->type);
-    const std::string& path = field.declaration->name.text;
-    std::vector<const Type*> members = type.members;
-    if (type.kind == Type::Kind::schema)
-      members = {&type};
-    for (const Type* member : members) {
-      if (member->kind != Type::Kind::schema)
-        continue;
-      const std::string own(member->schema->shownName());
-      const bool isSeen =
-          evaluator.modules.prelude() && evaluator.modules.prelude()->find(own);
-      if (isSeen && (isSameName(own, name) || (known && known->name == own)))
-        return RecordField{path, member->schema};
-    }
-  }
-  if (depth == 0)
-    return std::nullopt;
-  for (const Field& field : schema.fields) {
-    const Type& type =
-        *evaluator.types.resolve(*schema.layer.env, field.declaration->type);
-    if (type.kind != Type::Kind::schema)
-      continue;
-    if (auto inner = fieldOfRecords(evaluator, *type.schema, name, depth - 1)) {
-      inner->path = field.declaration->name.text + "." + inner->path;
-      return inner;
-    }
-  }
-  return std::nullopt;
-}
-
-} // namespace
-
-bool helpWithServing(Evaluator& evaluator, diag::Builder& builder,
-                     const Object& object, const KnownField& known) {
-  const bool isInServe = object.schema && object.schema->find("max_batch");
-  Slot* task = known.path.starts_with("serve.") && !isInServe && evaluator.root
-                   ? evaluator.root->find("task")
-                   : nullptr;
+/// The task of the recipe; empty while it is evaluated.
+static std::string taskOf(Evaluator& evaluator) {
+  Slot* task = evaluator.root ? evaluator.root->find("task") : nullptr;
   if (!task || task->state == Slot::State::running)
-    return false;
+    return {};
   Messages::Muted muted(evaluator.messages);
   const Value value = evaluator.objects.force(*evaluator.root, *task);
   const std::string* name = value.get<std::string>();
-  if (!name || *name == "serve" || *name == "generate")
+  return name ? *name : std::string();
+}
+
+/// A layout of ranks for a recipe that answers prompts.
+static bool helpWithOneRank(Evaluator& evaluator, diag::Builder& builder,
+                            const KnownField& known) {
+  if (!known.path.starts_with("parallel.") &&
+      !known.path.starts_with("cluster.ranks") && known.path != "cluster.nodes")
+    return false;
+  const std::string task = taskOf(evaluator);
+  if (task != "serve" && task != "generate")
+    return false;
+  builder.help("leave it out: this version answers prompts on one rank");
+  return true;
+}
+
+bool helpWithServing(Evaluator& evaluator, diag::Builder& builder,
+                     const Object& object, const KnownField& known) {
+  if (helpWithOneRank(evaluator, builder, known))
+    return true;
+  const bool isInServe = object.schema && object.schema->find("max_batch");
+  const std::string task = known.path.starts_with("serve.") && !isInServe
+                               ? taskOf(evaluator)
+                               : std::string();
+  if (task.empty() || task == "serve" || task == "generate")
     return false;
   builder.help("leave it out: that is `" + known.path +
                "` here, a limit of `task = \"serve\"`, and this one is \"" +
-               *name + "\"");
+               task + "\"");
   return true;
 }
 
@@ -112,6 +86,108 @@ bool helpWithAxisPath(Evaluator& evaluator, diag::Builder& builder,
   return true;
 }
 
+bool helpWithMeantPath(Evaluator& evaluator, diag::Builder& builder,
+                       const Object& object, const Member& member) {
+  const ast::Name& name = member.path.front();
+  const SourceKind kind = evaluator.sources.kind(name.range.source);
+  const bool isArgument = kind == SourceKind::commandLine;
+  if (member.given || fieldKnownAs(evaluator, *object.schema, name.text))
+    return false;
+  if (!isArgument && member.body != ast::BodyId::none &&
+      object.schema != evaluator.recipes.loadedSchema() &&
+      isSameName(object.schema->shownName(), name.text)) {
+    builder.help("these braces are those of `" +
+                 std::string(object.schema->shownName()) +
+                 "`: write its fields without `" + name.text +
+                 " { ... }` around them");
+    return true;
+  }
+  std::vector<std::string> names;
+  SourceRange whole = cover(name.range, member.path.back().range);
+  if (isArgument) {
+    const std::string_view argument = evaluator.sources.text(name.range.source);
+    const size_t sign = argument.find('=');
+    if (sign == argument.npos)
+      return false;
+    whole = {name.range.source, 0, uint32_t(sign)};
+    names = namesOfPath(argument.substr(0, sign));
+  } else if (object.schema == evaluator.recipes.loadedSchema()) {
+    for (const ast::Name& each : member.path)
+      names.push_back(each.text);
+  }
+  if (names.size() < 2)
+    return false;
+  const std::string path(evaluator.sources.text(whole));
+  const std::vector<std::string> all = pathsMeant(evaluator, names);
+  if (all.size() != 1 || all.front() == path)
+    return false;
+  const std::string& meant = all.front();
+  std::string setting(evaluator.sources.text(
+      isArgument
+          ? SourceRange{whole.source, 0,
+                        uint32_t(evaluator.sources.text(whole.source).size())}
+          : member.range));
+  setting.replace(0, path.size(), meant);
+  const bool isQuoted =
+      isArgument && setting.find_first_of(" \"{}[]()$") != setting.npos;
+  if (setting.find(isArgument ? '\'' : '\n') != setting.npos)
+    setting = meant + (isArgument ? "=..." : " ...");
+  builder
+      .help(isArgument ? "write `--set " +
+                             (isQuoted ? "'" + setting + "'" : setting) + "`"
+                       : "write `" + setting + "`")
+      .fixIt(whole, meant);
+  return true;
+}
+
+bool helpWithInnerSweep(Evaluator& evaluator, diag::Builder& builder,
+                        const Object& object, const Layer& layer,
+                        const Member& member) {
+  const ast::Name& name = member.path.front();
+  if (name.text != sweepName || !object.schema ||
+      object.schema == evaluator.recipes.loadedSchema() || member.given)
+    return false;
+  const bool isArgument =
+      evaluator.sources.kind(name.range.source) == SourceKind::commandLine;
+  // The record is not yet in its recipe, which has the path.
+  std::string section(object.schema->shownName());
+  const Schema* recipes = evaluator.recipes.loadedSchema();
+  if (auto holder = recipes
+                        ? fieldOfRecords(evaluator, *recipes, section, 1, false)
+                        : std::nullopt)
+    section = holder->path;
+  std::string axes;
+  auto add = [&](std::span<const ast::Name> path, ast::ExprId value,
+                 const ast::File& file) {
+    if (path.empty() || value == ast::ExprId::none)
+      return;
+    std::string axis;
+    for (const ast::Name& each : path)
+      axis += (axis.empty() ? "" : ".") + each.text;
+    if (object.schema->find(path.front().text))
+      axis = section + "." + axis;
+    const std::string_view values = evaluator.sources.text(file[value].range);
+    const std::string text =
+        values.find('\n') == values.npos ? std::string(values) : "[...]";
+    axes +=
+        (axes.empty() ? "" : ", ") + axis + (isArgument ? "=" : " = ") + text;
+  };
+  const ast::File& file = *layer.env->file;
+  add(member.path.subspan(1), member.value, file);
+  if (member.body != ast::BodyId::none)
+    for (const ast::Item& item : file[member.body].items)
+      if (const auto* node = std::get_if<ast::Assignment>(&item.node))
+        add(node->path, node->value, file);
+  if (isArgument)
+    builder.help("a sweep is one of the recipe: write `--set 'sweep." +
+                 (axes.empty() ? "PATH=[...]" : axes) + "'`");
+  else
+    builder.help("`sweep` stands in the recipe's braces, beside `" + section +
+                 "`, with the path of each axis: write `sweep { " +
+                 (axes.empty() ? "..." : axes) + " }` there");
+  return true;
+}
+
 bool helpWithRecordName(Evaluator& evaluator, diag::Builder& builder,
                         const Object& object, const Layer& layer,
                         const Member& member) {
@@ -119,7 +195,8 @@ bool helpWithRecordName(Evaluator& evaluator, diag::Builder& builder,
   if (layer.isArguments || member.given || member.path.size() != 1 ||
       evaluator.sources.kind(name.range.source) != SourceKind::file)
     return false;
-  const auto meant = fieldOfRecords(evaluator, *object.schema, name.text, 1);
+  const auto meant =
+      fieldOfRecords(evaluator, *object.schema, name.text, 1, true);
   if (!meant || !sectionsWith(evaluator, *object.schema, name.text).empty())
     return false;
   const Schema& schema = *meant->schema;

@@ -9,13 +9,26 @@
 
 namespace recipec::sema {
 
-/// A field of the section `serve` that a recipe without a server is given.
+/// A field of the section `serve` that a recipe without a server is given, or a
+/// layout of ranks for one that answers prompts.
 bool helpWithServing(Evaluator& evaluator, diag::Builder& builder,
                      const Object& object, const KnownField& known);
 
 /// An axis of a sweep that is named without its section: `lr = [1e-4, 2e-4]`.
 bool helpWithAxisPath(Evaluator& evaluator, diag::Builder& builder,
                       const Object& object, const Member& member);
+
+/// A path through the name of a schema or of a device, `lora.rank` for
+/// `adapter.rank`: in the braces of the recipe, or on the command line. Also
+/// the braces of a record in those of its own, `optimizer { adamw { ... } }`.
+bool helpWithMeantPath(Evaluator& evaluator, diag::Builder& builder,
+                       const Object& object, const Member& member);
+
+/// A sweep in a section, `train { sweep { seed = [0, 1] } }`, or on the command
+/// line, `train.sweep.seed=[0,1]`.
+bool helpWithInnerSweep(Evaluator& evaluator, diag::Builder& builder,
+                        const Object& object, const Layer& layer,
+                        const Member& member);
 
 /// `lora { rank = 8 }` for `adapter = lora { rank = 8 }`: the name of a record
 /// in place of the field's.

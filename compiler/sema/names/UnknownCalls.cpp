@@ -152,9 +152,12 @@ bool helpWithSchemas(Evaluator& evaluator, diag::Builder& builder,
   if (names.empty())
     return false;
   const std::string path = "`" + evaluator.pathOf(object, slot.name) + "`";
+  const bool isVowel = !names.front().empty() &&
+                       std::string_view("aeiou").find(names.front()[0]) !=
+                           std::string_view::npos;
   if (names.size() == 1)
     builder
-        .help(path + " is an `" + names.front() +
+        .help(path + (isVowel ? " is an `" : " is a `") + names.front() +
               "`, there is no other: write `" + names.front() + "`")
         .fixIt(name.range, names.front());
   else

@@ -5,11 +5,13 @@
 
 #include "compiler/sema/Evaluator.h"
 #include "compiler/sema/names/AbsentFields.h"
+#include "compiler/sema/names/ForeignBraces.h"
 #include "compiler/sema/names/HubNames.h"
 #include "compiler/sema/names/MeantValues.h"
 #include "compiler/sema/names/MisplacedKeys.h"
 #include "compiler/sema/names/OtherNames.h"
 #include "compiler/sema/names/Sections.h"
+#include "compiler/sema/names/SetPlaces.h"
 #include "compiler/sema/types/Examples.h"
 
 #include <algorithm>
@@ -24,6 +26,22 @@ constexpr size_t leastPrefix = 3;
 /// More fields than this are not listed.
 constexpr size_t mostListedFields = 24;
 
+/// The one name of several words that a longer one begins or ends with,
+/// `original_max_position` for `original_max_position_embeddings`.
+std::optional<std::string> onlyWithin(const std::vector<std::string>& names,
+                                      std::string_view longer) {
+  std::optional<std::string> only;
+  for (const std::string& name : names) {
+    if (name.find('_') == name.npos ||
+        !(longer.starts_with(name + "_") || longer.ends_with("_" + name)))
+      continue;
+    if (only)
+      return std::nullopt;
+    only = name;
+  }
+  return only;
+}
+
 /// The one name that begins with `prefix`, `optimizer` for `optim`.
 std::optional<std::string> onlyWith(const std::vector<std::string>& names,
                                     std::string_view prefix) {
@@ -36,73 +54,6 @@ std::optional<std::string> onlyWith(const std::vector<std::string>& names,
     only = name;
   }
   return only;
-}
-
-/// The names of a path, `data.sequence`.
-std::vector<std::string_view> partsOf(std::string_view path) {
-  std::vector<std::string_view> parts;
-  for (size_t dot = path.find('.'); dot != path.npos; dot = path.find('.')) {
-    parts.push_back(path.substr(0, dot));
-    path.remove_prefix(dot + 1);
-  }
-  parts.push_back(path);
-  return parts;
-}
-
-/// The assignment to `parts` that a path, with a value or braces behind it,
-/// makes; not valid where there is none.
-SourceRange assignmentIn(const ast::File& file, std::span<const ast::Name> path,
-                         ast::BodyId body, SourceRange range,
-                         std::span<const std::string_view> parts) {
-  if (path.size() > parts.size())
-    return {};
-  for (size_t i = 0; i < path.size(); ++i)
-    if (path[i].text != parts[i])
-      return {};
-  parts = parts.subspan(path.size());
-  if (parts.empty())
-    return body == ast::BodyId::none ? range : SourceRange{};
-  if (body == ast::BodyId::none)
-    return {};
-  for (const ast::Item& item : file[body].items)
-    if (auto* inner = std::get_if<ast::Assignment>(&item.node)) {
-      const SourceRange found =
-          assignmentIn(file, inner->path, inner->body, item.range, parts);
-      if (found.isValid())
-        return found;
-    }
-  return {};
-}
-
-/// The assignment to `parts` in the braces behind a value, `adamw { ... }`.
-SourceRange assignmentInValue(const ast::File& file, const Member& member,
-                              std::span<const std::string_view> parts) {
-  if (member.value == ast::ExprId::none || member.path.size() >= parts.size())
-    return {};
-  for (size_t i = 0; i < member.path.size(); ++i)
-    if (member.path[i].text != parts[i])
-      return {};
-  const auto* amended = std::get_if<ast::Amend>(&file[member.value].node);
-  return amended ? assignmentIn(file, {}, amended->body, {},
-                                parts.subspan(member.path.size()))
-                 : SourceRange{};
-}
-
-/// Where the layers of a record set a path; not valid where none does.
-SourceRange placeOf(const Object& object, std::string_view path) {
-  const std::vector<std::string_view> parts = partsOf(path);
-  for (const Layer* layer : object.layers)
-    for (const Member& member : layer->members) {
-      if (member.given || !layer->env || !layer->env->file)
-        continue;
-      SourceRange found = assignmentIn(*layer->env->file, member.path,
-                                       member.body, member.range, parts);
-      if (!found.isValid())
-        found = assignmentInValue(*layer->env->file, member, parts);
-      if (found.isValid())
-        return found;
-    }
-  return {};
 }
 
 /// A text without its line breaks and alignment.
@@ -138,7 +89,11 @@ void helpWithOwnField(Evaluator& evaluator, diag::Builder& builder,
   const ast::Name& name = member.path.front();
   // `dataset { ... }` is the section, not the one field in it.
   const size_t dot = own.path.find('.');
-  if (member.body != ast::BodyId::none && dot != own.path.npos &&
+  const std::string set = leaveOut(evaluator, object, own.path, name);
+  if (set.empty() &&
+      helpWithBraces(evaluator, builder, object, layer, member, own))
+    return;
+  if (member.body != ast::BodyId::none && set.empty() && dot != own.path.npos &&
       own.declaration &&
       evaluator.types.resolve(*own.owner->layer.env, own.declaration->type)
               ->kind != Type::Kind::schema) {
@@ -146,8 +101,7 @@ void helpWithOwnField(Evaluator& evaluator, diag::Builder& builder,
     builder.help("that is `" + section + "` here").fixIt(name.range, section);
     return;
   }
-  if (std::string set = leaveOut(evaluator, object, own.path, name);
-      !set.empty()) {
+  if (!set.empty()) {
     builder.help("that is `" + own.path + "` here" + set);
     return;
   }
@@ -273,13 +227,33 @@ bool helpWithOtherName(Evaluator& evaluator, diag::Builder& builder,
   return other.has_value();
 }
 
+/// Whether a field of the recipe, or of one of its sections, takes records of a
+/// schema.
+bool isSection(Evaluator& evaluator, const Schema& around, const Schema& schema,
+               int depth = 2) {
+  for (const Field& field : around.fields) {
+    const Type& type =
+        *evaluator.types.resolve(*around.layer.env, field.declaration->type);
+    std::vector<const Type*> members = type.members;
+    members.push_back(&type);
+    for (const Type* member : members)
+      if (member->kind == Type::Kind::schema &&
+          (member->schema == &schema ||
+           (depth > 0 &&
+            isSection(evaluator, *member->schema, schema, depth - 1))))
+        return true;
+  }
+  return false;
+}
+
 /// A misspelt name of another tool.
 bool helpWithNearName(Evaluator& evaluator, diag::Builder& builder,
                       const Object& object, const ast::Name& name) {
   const Schema* const recipes = evaluator.recipes.loadedSchema();
   for (const Schema* schema : {object.schema, recipes}) {
     // A field of a model is none of the recipe's sections.
-    if (!schema || (schema == recipes && object.schema->isModel))
+    if (!schema || (schema == recipes && schema != object.schema &&
+                    !isSection(evaluator, *recipes, *object.schema)))
       continue;
     auto near = nearestOtherName(evaluator, *schema, name.text);
     auto known = near ? fieldKnownAs(evaluator, *schema, *near) : std::nullopt;
@@ -493,7 +467,9 @@ void reportUnknownKey(Evaluator& evaluator, const Object& object,
   const bool isOfSection =
       &schema == evaluator.recipes.loadedSchema() && !layer.isArguments &&
       sectionsWith(evaluator, schema, name.text).size() == 1;
-  if (helpWithArgument(evaluator, builder, object, member) ||
+  if (helpWithInnerSweep(evaluator, builder, object, layer, member) ||
+      helpWithMeantPath(evaluator, builder, object, member) ||
+      helpWithArgument(evaluator, builder, object, member) ||
       helpWithAxisPath(evaluator, builder, object, member) ||
       helpWithOtherPath(evaluator, builder, object, member) ||
       (!isOfSection &&
@@ -510,7 +486,10 @@ void reportUnknownKey(Evaluator& evaluator, const Object& object,
     names.emplace_back(sweepName);
   if (builder.suggest(name.range, name.text, names))
     return;
-  if (std::optional<std::string> whole = onlyWith(names, name.text)) {
+  std::optional<std::string> whole = onlyWith(names, name.text);
+  if (!whole)
+    whole = onlyWithin(names, name.text);
+  if (whole) {
     builder.help("did you mean `" + *whole + "`?").fixIt(name.range, *whole);
     return;
   }
@@ -546,8 +525,14 @@ void reportUnknownKey(Evaluator& evaluator, const Object& object,
       recipes && &schema != recipes && evaluator.isLibrary(schema.range) &&
       !layer.isArguments) {
     const Field* outside = recipes->find(name.text);
-    if (outside && !outside->declaration->isFixed &&
-        mayTake(evaluator, *recipes, *outside, layer, member)) {
+    // The value of a section is another matter.
+    const bool isMeant =
+        outside && !outside->declaration->isFixed &&
+        (evaluator.types
+                 .resolve(*recipes->layer.env, outside->declaration->type)
+                 ->kind == Type::Kind::schema ||
+         mayTake(evaluator, *recipes, *outside, layer, member));
+    if (isMeant) {
       builder.help("`" + name.text +
                    "` is a field of the recipe: write it beside `" +
                    std::string(schema.name) + "`, not in it");

@@ -4,11 +4,12 @@
 
 #include "compiler/recipe/Format.h"
 #include "compiler/sema/Evaluator.h"
+#include "compiler/sema/names/MeantPaths.h"
 #include "compiler/sema/names/OtherNames.h"
-#include "compiler/sema/names/Sections.h"
 #include "compiler/sema/recipes/History.h"
 #include "compiler/sema/recipes/Sweep.h"
 #include "compiler/sema/records/Operands.h"
+#include "compiler/sema/types/Examples.h"
 #include "compiler/sema/types/Mismatch.h"
 #include "compiler/sema/values/Comments.h"
 #include "compiler/sema/values/Lower.h"
@@ -52,6 +53,10 @@ private:
                                const std::vector<PathStep>& path);
   bool takeName(Target& target, const std::string& name, SourceRange range);
   bool takeIndex(Target& target, int64_t index, SourceRange range);
+  std::optional<bool> isSet(const std::string& path);
+  void helpWithPath(diag::Builder& builder, const Target& target,
+                    const Object& object, const std::string& name,
+                    SourceRange range, const std::vector<std::string>& fields);
   void reportNone(const Target& target, SourceRange range,
                   std::string_view what);
   Source sourceOf(Object& object, Slot& slot);
@@ -68,6 +73,7 @@ private:
   diag::Engine found;
   Evaluator evaluator;
   std::set<const Slot*> expanded;
+  std::vector<std::string> wanted; // the names of the path, up to an element
 };
 
 Object* Explainer::settings() {
@@ -107,17 +113,7 @@ bool Explainer::takeName(Target& target, const std::string& name,
       names.emplace_back(each.name);
     auto builder = engine.report(diag::Kind::UnknownKey, range,
                                  "`" + owner + "` has no field `" + name + "`");
-    auto known = object->schema ? fieldKnownAs(evaluator, *object->schema, name)
-                                : std::nullopt;
-    const std::vector<std::string> sections =
-        object->schema ? sectionsWith(evaluator, *object->schema, name)
-                       : std::vector<std::string>();
-    if (!sections.empty())
-      builder.help("did you mean `" + sections.front() + "." + name + "`?");
-    else if (known)
-      builder.help(helpFor(*known));
-    else
-      builder.suggestOrList(range, name, names, "its fields are ");
+    helpWithPath(builder, target, *object, name, range, names);
     return false;
   }
   target.object = object;
@@ -130,6 +126,58 @@ bool Explainer::takeName(Target& target, const std::string& name,
   if (!target.isElement)
     target.names.push_back(name);
   return true;
+}
+
+/// Whether a path leads to a field of the recipe, and the layers set it.
+std::optional<bool> Explainer::isSet(const std::string& path) {
+  Object* object = evaluator.root;
+  Slot* slot = nullptr;
+  for (const std::string& name : namesOfPath(path)) {
+    if (slot) {
+      Object* const* inner =
+          evaluator.objects.force(*object, *slot).get<Object*>();
+      if (!inner)
+        return std::nullopt;
+      object = *inner;
+    }
+    slot = object->find(name);
+    if (!slot)
+      return std::nullopt;
+  }
+  return !slot->chain.empty();
+}
+
+/// What a path means that has no field `name` in `object`.
+void Explainer::helpWithPath(diag::Builder& builder, const Target& target,
+                             const Object& object, const std::string& name,
+                             SourceRange range,
+                             const std::vector<std::string>& fields) {
+  std::vector<std::string> path = target.names;
+  path.push_back(name);
+  for (size_t i = path.size(); i < wanted.size(); ++i)
+    path.push_back(wanted[i]);
+  const auto own = object.schema && &object != evaluator.root
+                       ? fieldKnownAs(evaluator, *object.schema, name)
+                       : std::nullopt;
+  std::vector<std::string> set, others;
+  if (!own)
+    for (const std::string& meant : pathsMeant(evaluator, path))
+      if (const std::optional<bool> isGiven = isSet(meant))
+        (*isGiven ? set : others).push_back(meant);
+  set.insert(set.end(), others.begin(), others.end());
+  const Schema* recipes = evaluator.recipes.loadedSchema();
+  const auto known = own       ? own
+                     : recipes ? fieldKnownAs(evaluator, *recipes, path.back(),
+                                              object.schema != recipes)
+                               : std::nullopt;
+  const bool isKnown = known && (known->isFixed || known->path.empty() ||
+                                 !known->values.empty());
+  if (!set.empty() && !isKnown)
+    builder.help("did you mean " + joinAlternatives(set) + "?");
+  else if (known)
+    builder.help(helpFor(*known));
+  else
+    builder.suggestOrList(range, name, fields, "its fields are ");
 }
 
 bool Explainer::takeIndex(Target& target, int64_t index, SourceRange range) {
@@ -282,6 +330,12 @@ std::optional<Explanation> Explainer::run(const std::vector<PathStep>& path) {
     return std::nullopt;
   }
   evaluator.root = root;
+  for (const PathStep& step : path) {
+    const auto* name = std::get_if<std::string>(&step.key);
+    if (!name)
+      break;
+    wanted.push_back(*name);
+  }
   std::optional<Target> target = follow(*root, path);
   if (!target)
     return std::nullopt;

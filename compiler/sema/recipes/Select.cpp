@@ -149,7 +149,9 @@ std::optional<Selector::Recipes> Selector::onlyRecipe(Recipes concrete) const {
     return std::nullopt;
   }
   engine
-      .report(diag::Kind::AmbiguousRecipe, concrete[1]->name.range,
+      .report(diag::Kind::AmbiguousRecipe,
+              naming.fileRange.isValid() ? naming.fileRange
+                                         : concrete[1]->name.range,
               "`" + fileName() + "` has " + std::to_string(names.size()) +
                   " recipes, and none is named")
       .help("name one, say `" + fileName() + ":" + names[0] +
@@ -235,7 +237,10 @@ void Selector::reportSeveralPoints(const ast::RecipeDecl& recipe,
                                    const std::vector<Selection>& points) {
   std::vector<std::string> names = namesOf(points);
   engine
-      .report(diag::Kind::AmbiguousRecipe, recipe.name.range,
+      .report(diag::Kind::AmbiguousRecipe,
+              naming.recipeRange.isValid() ? naming.recipeRange
+              : naming.fileRange.isValid() ? naming.fileRange
+                                           : recipe.name.range,
               "`" + recipe.name.text + "` sweeps over " +
                   std::to_string(points.size()) + " points, and none is named")
       .help("name one, say `" + fileName() + ":" + names[0] + "`")

@@ -26,6 +26,7 @@ struct Naming {
   std::string recipe; // empty: not named
   std::string point;  // the text after `@`; empty: not named
   std::vector<Override> overrides;
+  SourceRange fileRange;   // of the file on the command line
   SourceRange recipeRange; // where the user named it, if given
   SourceRange pointRange;
 };

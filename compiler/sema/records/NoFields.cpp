@@ -10,6 +10,7 @@
 #include "compiler/sema/records/NoFields.h"
 
 #include "compiler/sema/Evaluator.h"
+#include "compiler/sema/names/MeantPaths.h"
 #include "compiler/sema/names/MeantValues.h"
 #include "compiler/sema/types/Convert.h"
 #include "compiler/sema/types/Examples.h"
@@ -47,12 +48,15 @@ public:
         type(evaluator.objects.typeOf(object, slot)),
         env(*evaluator.objects.scopeOf(object, definition)) {
     collect();
+    if (base.isNumber())
+      correct();
   }
 
   void report(const Suggestion* list);
 
 private:
   void collect();
+  void correct();
   std::vector<const Schema*> records() const;
   SourceRange place() const;
   std::string message() const;
@@ -78,6 +82,28 @@ private:
   const Env& env;
   std::vector<SetKey> keys;
 };
+
+/// A misspelt key is the field of a record that it is near to: `peek` of a
+/// schedule is `peak`.
+void NoFields::correct() {
+  const std::vector<const Schema*> schemas = records();
+  for (SetKey& key : keys) {
+    const bool isKnown =
+        namesKind(key.name) ||
+        std::any_of(schemas.begin(), schemas.end(), [&](const Schema* schema) {
+          return schema->find(key.name) ||
+                 fieldKnownAs(evaluator, *schema, key.name);
+        });
+    for (const Schema* schema : schemas) {
+      const std::string near =
+          isKnown ? std::string() : nearField(*schema, key.name);
+      if (near.empty())
+        continue;
+      key.name = near;
+      break;
+    }
+  }
+}
 
 void NoFields::collect() {
   const Member& member = *definition.member;

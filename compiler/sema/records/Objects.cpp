@@ -18,7 +18,9 @@
 #include "compiler/sema/names/UnknownKeys.h"
 #include "compiler/sema/records/Conditions.h"
 #include "compiler/sema/records/FixedFields.h"
+#include "compiler/sema/records/MissingMixin.h"
 #include "compiler/sema/records/NoFields.h"
+#include "compiler/sema/records/Replaced.h"
 #include "compiler/sema/types/Convert.h"
 #include "compiler/sema/types/Examples.h"
 #include "compiler/sema/types/Mismatch.h"
@@ -61,32 +63,6 @@ std::string exampleForMissing(Evaluator& evaluator, const Object& object,
   const std::string example = defaultAsExample(evaluator, type);
   evaluator.typing = typing;
   return example.empty() ? "..." : example;
-}
-
-/// `data = { ... }` where a parent's `data` was to be amended.
-bool helpWithReplaced(diag::Builder& builder, const Object& object) {
-  Slot* slot = object.container ? object.container->find(object.key) : nullptr;
-  if (!slot || slot->chain.empty() || !slot->chain.front().isValue())
-    return false;
-  const Member& own = *slot->chain.front().member;
-  const ast::File& file = *slot->chain.front().layer->env->file;
-  if (own.given || own.path.size() != 1 ||
-      !std::holds_alternative<ast::RecordExpr>(file[own.value].node))
-    return false;
-  for (const Layer* layer : object.container->layers)
-    for (const Member& member : layer->members) {
-      if (&member == &own || member.path.front().text != object.key)
-        continue;
-      const std::string name(object.key);
-      const SourceRange path = own.path.front().range;
-      builder
-          .help("`=` replaces the parent's `" + name + "`: write `" + name +
-                " { ... }`, which amends it")
-          .fixIt({path.source, path.end, file[own.value].range.begin}, " ",
-                 diag::Applicability::safe);
-      return true;
-    }
-  return false;
 }
 
 } // namespace
@@ -294,6 +270,8 @@ Value Objects::slotValue(Object& object, Slot& slot) {
   if (!slot.chain.empty() && slot.chain.front().isValue()) {
     value = definedValue(object, slot);
     first = 1;
+    if (!value.isPoison())
+      warnOfReplaced(evaluator, object, slot);
   } else {
     value = defaultValue(object, slot);
   }
@@ -449,7 +427,8 @@ void Objects::reportMissing(Object& object, Slot& slot) {
     object.hasUnknownKey = true; // the other fields are missing for this cause
     return;
   }
-  if (helpWithBareSchema(evaluator, builder, object))
+  if (helpWithBareSchema(evaluator, builder, object) ||
+      helpWithServingMixin(evaluator, builder, path))
     return;
   bool isSection = object.container && object.container->container == nullptr;
   std::string choices;

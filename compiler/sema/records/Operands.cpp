@@ -17,6 +17,8 @@ namespace recipec::sema {
 namespace {
 
 constexpr std::string_view outerPrefix = "outer.";
+/// Defaults that are further behind a condition are no reason to be told.
+constexpr size_t deepestDefault = 2;
 
 /// Whether a note can describe the operand's value in a few words.
 bool isShownAsOperand(const Operand& operand) {
@@ -167,6 +169,7 @@ std::vector<Operand> operandsOf(Evaluator& evaluator, ast::ExprId id,
   std::vector<Operand> operands;
   collectOperands(evaluator, id, env, operands);
   const size_t written = operands.size();
+  std::vector<size_t> depths(written, 0); // of derivations behind the condition
   // After the operands written in the condition, add the operands of derived
   // fields and of the library's names for expressions.
   for (size_t i = 0; i < operands.size(); ++i) {
@@ -180,10 +183,13 @@ std::vector<Operand> operandsOf(Evaluator& evaluator, ast::ExprId id,
           evaluator, operand.slot->field->declaration->defaultValue,
           *evaluator.objects.schemaScope(*operand.object, operand.slot->name),
           operands);
+    depths.resize(operands.size(), depths[i] + 1);
   }
   for (size_t i = 0; i < operands.size(); ++i)
     operands[i].isHidden =
-        (i >= written && !operands[i].slot) || !isShownAsOperand(operands[i]);
+        (i >= written && !operands[i].slot) || !isShownAsOperand(operands[i]) ||
+        (depths[i] > deepestDefault &&
+         operands[i].value.origin.kind == recipe::Origin::Kind::defaultValue);
   return operands;
 }
 

@@ -13,6 +13,7 @@
 #include "compiler/sema/records/Conditions.h"
 #include "compiler/sema/types/Convert.h"
 #include "compiler/sema/types/Examples.h"
+#include "compiler/sema/values/Comments.h"
 #include "compiler/sema/values/Lower.h"
 
 #include <algorithm>
@@ -54,6 +55,8 @@ std::vector<int64_t> nearPowers(int64_t number) {
 } // namespace
 
 bool Remedies::holdsWith(const Operand& operand, const Value& value) {
+  if (evaluator.limits.isHalfSpent())
+    return false;
   auto pathTo = [](const Object* at) {
     std::vector<std::string_view> keys;
     for (; at && !at->key.empty(); at = at->container)
@@ -289,6 +292,16 @@ std::vector<Value> Remedies::withoutSigns(const Operand& operand) {
   return {{&std::as_const(positive), {}}};
 }
 
+/// For a number below 0: 0 for -1, which is "none" in other tools, else the
+/// number without its sign.
+std::vector<Value> Remedies::aboveZero(const Operand& operand, double current) {
+  if (current >= 0)
+    return {};
+  const double meant = current == -1 ? 0 : -current;
+  return holdsWith(operand, {meant, {}}) ? std::vector<Value>{{meant, {}}}
+                                         : std::vector<Value>();
+}
+
 /// Lists of whole numbers that are as even as may be, the larger ones first: as
 /// long, and of such a sum, as other operands or the list itself.
 std::vector<Value> Remedies::evenLists(const Operand& operand) {
@@ -423,6 +436,8 @@ std::vector<Value> Remedies::helpfulValues(const Operand& operand) {
   const bool hasOthers = !values.empty();
   const double* number = operand.value.get<double>();
   if (!hasOthers && number)
+    values = aboveZero(operand, *number);
+  if (!hasOthers && number && values.empty())
     values = scaledValues(operand, *number);
   isScaled = !hasOthers && !values.empty();
   if (values.empty())
@@ -452,10 +467,18 @@ std::optional<diag::Proposal> Remedies::remedy(const Operand& operand) {
     return std::nullopt;
   std::string path = evaluator.pathOf(*operand.object, operand.slot->name);
   std::string name = operand.let ? path : operand.text;
+  // What 0 means is in the comment: `largest norm; 0 leaves it as it is`.
+  const double* first = values[0].get<double>();
+  std::string meaning =
+      first && *first == 0 && operand.object->schema
+          ? summaryOf(*operand.object->schema, operand.slot->name)
+          : std::string();
+  const size_t zero = meaning.find("; 0 ");
+  meaning = zero == meaning.npos ? "" : ": " + meaning.substr(zero + 2);
   diag::Proposal proposal{isUserSet(operand) ? "change `" + name + "` to "
                                              : "set `" + path + "` to ",
                           {},
-                          "",
+                          std::move(meaning),
                           2};
   for (const Value& value : values) {
     std::string text = recipe::formatValue(lower(evaluator, value), {});

@@ -42,6 +42,7 @@ private:
   std::vector<Value> nearestBound(const Operand& operand, double current);
   std::vector<Value> documentedValue(const Operand& operand);
   std::vector<Value> withoutSigns(const Operand& operand);
+  std::vector<Value> aboveZero(const Operand& operand, double current);
   std::vector<Value> otherValues(const Operand& operand);
   std::vector<Value> scaledValues(const Operand& operand, double current);
   std::vector<Value> doubledValues(const Operand& operand,

@@ -246,6 +246,68 @@ bool helpWithDocumented(Evaluator& evaluator, diag::Builder& builder,
   return true;
 }
 
+bool helpWithShare(Evaluator& evaluator, diag::Builder& builder,
+                   const Value& value, SourceRange range) {
+  const double* share = value.get<double>();
+  const auto [object, slot] = evaluator.typing;
+  const ast::Comments* comments = object && object->schema && slot
+                                      ? commentsOf(*object->schema, slot->name)
+                                      : nullptr;
+  if (!share || *share <= 0 || *share > 1 || !comments)
+    return false;
+  for (const Field& field : object->schema->fields) {
+    const std::string& name = field.declaration->name.text;
+    const Type& type = *evaluator.types.resolve(*object->schema->layer.env,
+                                                field.declaration->type);
+    const bool isNamed =
+        std::any_of(comments->leading.begin(), comments->leading.end(),
+                    [&](const std::string& line) {
+                      return line.find("`" + name + "`") != line.npos;
+                    });
+    if (type.kind != Type::Kind::real || !isNamed)
+      continue;
+    const std::string written(evaluator.sources.text(range));
+    const std::string setting = name + " = " + written;
+    const bool isArgument =
+        evaluator.sources.kind(range.source) == SourceKind::commandLine;
+    std::string summary = summaryOf(*object->schema, name);
+    if (!summary.empty())
+      summary[0] = char(std::tolower(static_cast<unsigned char>(summary[0])));
+    builder.help(
+        "a fraction is `" + name + "`, " + summary + ": write `" +
+        (isArgument ? "--set " + evaluator.pathOf(*object, name) + "=" + written
+                    : setting) +
+        "`");
+    const Member* member =
+        slot->chain.empty() ? nullptr : slot->chain.front().member;
+    if (member && member->path.size() == 1 && !isArgument)
+      builder.fixIt(member->range, setting);
+    return true;
+  }
+  return false;
+}
+
+/// Proposes the user's number with each unit of bytes that leaves no error,
+/// where the field that is being set is one of the recipe.
+static bool proposeBytes(Evaluator& evaluator, diag::Builder& builder,
+                         const std::string& number,
+                         const std::string& otherwise) {
+  const auto [object, slot] = evaluator.typing;
+  const Object* outermost = object;
+  while (outermost && outermost->container)
+    outermost = outermost->container;
+  if (!outermost || !slot || !outermost->schema ||
+      outermost->schema != evaluator.recipes.loadedSchema())
+    return false;
+  const std::string path = evaluator.pathOf(*object, slot->name);
+  diag::Proposal proposal{"write a unit behind the number: ", {}, ""};
+  for (const char* unit : {"GiB", "MiB", "B"})
+    proposal.ways.push_back(
+        {"`" + number + unit + "`", {path + "=" + number + unit}});
+  builder.propose(std::move(proposal)).otherwise(otherwise);
+  return true;
+}
+
 void helpWithUnit(Evaluator& evaluator, diag::Builder& builder,
                   const Type& quantity, SourceRange range) {
   const std::string number(evaluator.sources.text(range));
@@ -266,6 +328,11 @@ void helpWithUnit(Evaluator& evaluator, diag::Builder& builder,
         .fixIt(range, bytes, diag::Applicability::safe);
     return;
   }
+  const std::string otherwise = "write a unit behind the number, as in `" +
+                                exampleOf(evaluator, quantity) + "`";
+  if (!number.empty() && digits == number.npos && isBytes &&
+      proposeBytes(evaluator, builder, number, otherwise))
+    return;
   if (!number.empty() && digits == number.npos) {
     builder.help(
         "write a unit behind the number: " +
@@ -274,8 +341,7 @@ void helpWithUnit(Evaluator& evaluator, diag::Builder& builder,
              : "`" + number + "s`, `" + number + "min` or `" + number + "h`"));
     return;
   }
-  builder.help("write a unit behind the number, as in `" +
-               exampleOf(evaluator, quantity) + "`");
+  builder.help(otherwise);
 }
 
 } // namespace recipec::sema

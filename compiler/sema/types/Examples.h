@@ -43,6 +43,12 @@ std::string madeOfNumber(Evaluator& evaluator, const Value& value,
 bool helpWithDocumented(Evaluator& evaluator, diag::Builder& builder,
                         const Value& value, const Type& type);
 
+/// For a fraction in a field of bytes, `cache = 0.9`: the field of the same
+/// record that takes fractions and that the comment of the other one names.
+/// False where there is none.
+bool helpWithShare(Evaluator& evaluator, diag::Builder& builder,
+                   const Value& value, SourceRange range);
+
 /// Adds the help for a size or a time that was written as a plain number at
 /// `range`: `8G` gets the letter that is missing, `30` may be of several units.
 void helpWithUnit(Evaluator& evaluator, diag::Builder& builder,

@@ -9,6 +9,7 @@
 #include "compiler/sema/types/Counts.h"
 #include "compiler/sema/types/Examples.h"
 #include "compiler/sema/types/Mismatch.h"
+#include "compiler/sema/types/Sources.h"
 #include "compiler/sema/values/Comments.h"
 
 #include <algorithm>
@@ -209,19 +210,7 @@ bool helpWithBlend(Evaluator& evaluator, diag::Builder& builder,
       (*all)->elements.size() > mostWrittenOut ||
       type.kind != Type::Kind::list || !evaluator.modules.prelude())
     return false;
-  // The first record that a text alone makes, and the field of numbers.
-  std::string maker;
-  for (auto& [name, entry] : evaluator.modules.prelude()->entries) {
-    const Value& named =
-        evaluator.modules.entryValue(*evaluator.modules.prelude(), entry);
-    const Schema* const* schema = named.get<const Schema*>();
-    const bool isMember =
-        schema && findMember(*type.element, [&](const Type& member) {
-          return member.kind == Type::Kind::schema && member.schema == *schema;
-        });
-    if (isMember && maker.empty() && formsOf(**schema).front().empty())
-      maker = std::string(name);
-  }
+  // The records that paths make, and the field of numbers.
   std::string numbers;
   for (const Field& field : object->schema->fields) {
     const Type& due = *evaluator.types.resolve(*object->schema->layer.env,
@@ -233,7 +222,10 @@ bool helpWithBlend(Evaluator& evaluator, diag::Builder& builder,
     if (reals && numbers.empty())
       numbers = field.declaration->name.text;
   }
-  if (maker.empty() || numbers.empty())
+  const bool takesSources = findMember(*type.element, [](const Type& member) {
+    return member.kind == Type::Kind::schema;
+  });
+  if (!takesSources || numbers.empty())
     return false;
   std::string records, weights;
   const std::vector<Value>& elements = (*all)->elements;
@@ -242,12 +234,15 @@ bool helpWithBlend(Evaluator& evaluator, diag::Builder& builder,
       return false;
     const char* comma = i > 0 ? ", " : "";
     weights += comma + describe(evaluator, elements[i]);
-    records += comma + maker + "(" + describe(evaluator, elements[i + 1]) + ")";
+    records += comma + sourceCall(*elements[i + 1].get<std::string>());
   }
   builder.help("weights have a list of their own: write `" +
                std::string(object->schema->shownName()) + "(" +
                std::string(slot->name) + " = [" + records + "], " + numbers +
-               " = [" + weights + "])`");
+               " = [" + weights + "])`" +
+               (records.find("jsonl(") == records.npos
+                    ? ""
+                    : ", with the names of the files' own fields"));
   return true;
 }
 

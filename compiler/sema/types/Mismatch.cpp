@@ -201,7 +201,7 @@ bool Mismatch::reportUnit() {
         .fixIt(range, text,
                units == 1 ? diag::Applicability::safe
                           : diag::Applicability::maybe);
-  } else {
+  } else if (!helpWithShare(evaluator, builder, value, range)) {
     helpWithUnit(evaluator, builder, *quantity, range);
   }
   return true;

@@ -12,6 +12,7 @@
 #include "compiler/sema/types/Examples.h"
 #include "compiler/sema/types/Intent.h"
 #include "compiler/sema/types/Mismatch.h"
+#include "compiler/sema/types/SectionValues.h"
 #include "compiler/sema/types/Types.h"
 #include "compiler/sema/values/Comments.h"
 
@@ -350,14 +351,19 @@ std::optional<Suggestion> inBrackets(Evaluator& evaluator, const Value& value,
   const Schema* const only = onlySchemaOf(type);
   std::string name = fieldNamed(what);
   // What the library has records of, devices say, is no section.
-  if (!only || name.empty() || !value.isScalar() ||
+  Object* const* record = value.get<Object*>();
+  const bool isRecord = record && (*record)->schema;
+  if (!only || name.empty() || !(value.isScalar() || isRecord) ||
       !evaluator.library.recordsOf(*only).empty())
     return std::nullopt;
   const Field* taking = nullptr;
   for (const Field& field : only->fields) {
     const Type* due =
         evaluator.types.resolve(*only->layer.env, field.declaration->type);
-    if (field.declaration->isFixed || !convert(evaluator, value, *due))
+    // `true` says nothing of which switch.
+    const bool isMeant = !value.is<bool>() || &field == &only->fields.front();
+    if (field.declaration->isFixed || !isMeant ||
+        !convert(evaluator, value, *due))
       continue;
     // The first field is the main one of its section, as in
     // `precision.compute`, if it takes only certain strings.
@@ -376,6 +382,10 @@ std::optional<Suggestion> inBrackets(Evaluator& evaluator, const Value& value,
     if (isFirst)
       break;
   }
+  if (!taking)
+    if (auto other =
+            sectionOfOtherTools(evaluator, value, *only, name, written))
+      return other;
   if (!taking) {
     // Another program's spelling contains the choice: `"bf16-mixed"`.
     const std::string* text = value.get<std::string>();
@@ -392,7 +402,8 @@ std::optional<Suggestion> inBrackets(Evaluator& evaluator, const Value& value,
     return std::nullopt;
   }
   return Suggestion{"write `" + name + " { " + taking->declaration->name.text +
-                        " = " + written + " }`",
+                        " = " + written + othersAskedFor(*only, *taking) +
+                        " }`",
                     ""};
 }
 

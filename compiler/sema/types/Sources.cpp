@@ -64,6 +64,19 @@ bool helpWithList(Evaluator& evaluator, diag::Builder& builder,
 
 } // namespace
 
+std::string sourceCall(const std::string& path) {
+  const size_t slash = path.rfind('/');
+  const size_t dot = path.find('.', slash == path.npos ? 0 : slash + 1);
+  const std::string ending =
+      dot == path.npos ? "" : path.substr(path.rfind('.'));
+  if (ending == ".jsonl" || ending == ".json")
+    return "jsonl(\"" + path +
+           "\", prompt = \"prompt\", completion = \"completion\")";
+  const bool hasTokens = ending.empty() || ending == ".bin" ||
+                         ending == ".npy" || ending == ".idx";
+  return (hasTokens ? "tokens(\"" : "text(\"") + path + "\")";
+}
+
 bool namesFieldOfFile(const Object& object, const Slot& slot) {
   return object.schema &&
          summaryOf(*object.schema, slot.name).starts_with("Field of ");

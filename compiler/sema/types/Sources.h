@@ -10,6 +10,10 @@ namespace recipec::sema {
 
 class Evaluator;
 
+/// The call that makes a source of a path, by the path's ending:
+/// `tokens("a.bin")`. Without an ending it is the prefix of token files.
+std::string sourceCall(const std::string& path);
+
 /// Helps with a list where the name of one field of a file is due, as several
 /// columns of a prompt.
 bool helpWithFieldNames(Evaluator& evaluator, diag::Builder& builder,

@@ -38,6 +38,11 @@ public:
   bool takeSteps(int64_t count, SourceRange range);
   /// Counts the memory of a new value.
   bool takeBytes(size_t count, SourceRange range);
+  /// Whether half of the steps or bytes are used up. What is only tried for a
+  /// help stops then, so that the rest of the analysis has its share.
+  bool isHalfSpent() const {
+    return isExhausted || steps > maxSteps / 2 || bytes > maxBytes / 2;
+  }
   /// Whether a string or list may have this size. Reports when it may not.
   bool fitsString(size_t bytes, SourceRange range);
   bool fitsElements(size_t count, SourceRange range);
