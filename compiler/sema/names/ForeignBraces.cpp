@@ -163,19 +163,24 @@ bool Braces::help(diag::Builder& builder) {
       member.given || !layer.env || !layer.env->file ||
       evaluator.sources.kind(member.range.source) != SourceKind::file)
     return false;
+  const Type& type = *evaluator.types.resolve(*known.owner->layer.env,
+                                              known.declaration->type);
+  // A section keeps its braces, and each key in it has its own help.
+  if (type.kind == Type::Kind::schema)
+    return false;
   std::vector<std::string> left;
   for (const InnerKey& key : keysOf(*layer.env->file, member))
     if (!take(key))
       left.push_back(key.name);
-  const Type& type = *evaluator.types.resolve(*known.owner->layer.env,
-                                              known.declaration->type);
   const bool takesRecords = std::any_of(
       type.members.begin(), type.members.end(),
       [](const Type* each) { return each->kind == Type::Kind::schema; });
-  if (settings.empty() && !left.empty() && !takesRecords &&
-      type.kind != Type::Kind::schema) {
-    builder.help("that is `" + known.path + "` here, without " +
-                 diag::quotedList(left, left.size()) + ": leave it out");
+  if (settings.empty() && !left.empty() && !takesRecords) {
+    builder.help(known.values.empty()
+                     ? "that is `" + known.path + "` here, without " +
+                           diag::quotedList(left, left.size()) +
+                           ": leave it out"
+                     : helpFor(known));
     return true;
   }
   if (settings.empty())

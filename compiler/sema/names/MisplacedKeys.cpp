@@ -91,7 +91,10 @@ bool helpWithMeantPath(Evaluator& evaluator, diag::Builder& builder,
   const ast::Name& name = member.path.front();
   const SourceKind kind = evaluator.sources.kind(name.range.source);
   const bool isArgument = kind == SourceKind::commandLine;
-  if (member.given || fieldKnownAs(evaluator, *object.schema, name.text))
+  // A field of a section is that before it is a name of other tools.
+  if (member.given ||
+      (fieldKnownAs(evaluator, *object.schema, name.text) &&
+       sectionsWith(evaluator, *object.schema, name.text).empty()))
     return false;
   if (!isArgument && member.body != ast::BodyId::none &&
       object.schema != evaluator.recipes.loadedSchema() &&

@@ -249,7 +249,8 @@ bool helpWithBlend(Evaluator& evaluator, diag::Builder& builder,
 bool helpWithoutSign(Evaluator& evaluator, diag::Builder& builder,
                      const Value& value, SourceRange range) {
   Object* const* map = value.get<Object*>();
-  auto [object, slot] = evaluator.typing;
+  const Object* const object = evaluator.typing.first;
+  const Slot* const slot = evaluator.typing.second;
   if (!map || (*map)->schema || !object || !slot || slot->chain.empty())
     return false;
   const Definition& definition = slot->chain.front();

@@ -3,7 +3,6 @@
 #include "compiler/sema/types/SectionValues.h"
 
 #include "compiler/sema/Evaluator.h"
-#include "compiler/sema/names/AbsentFields.h"
 #include "compiler/sema/values/Comments.h"
 
 #include <algorithm>
@@ -70,10 +69,7 @@ std::optional<Suggestion> sectionOfOtherTools(Evaluator& evaluator,
               "` here, which is derived: leave `" + section + "` out",
           ""};
   }
-  const std::string_view absent =
-      text ? insteadOf(schema.name, *text) : std::string_view();
-  return absent.empty() ? std::nullopt
-                        : std::optional<Suggestion>({std::string(absent), ""});
+  return std::nullopt;
 }
 
 std::string othersAskedFor(const Schema& schema, const Field& given) {
