@@ -3,14 +3,14 @@
 //   1. The text must be UTF-8 and not too long. A byte order mark at the top is
 //      skipped.
 //   2. ANTLR's lexer runs over code points; offsets are mapped back to bytes.
-//   It
-//      stops when the file has too many tokens or too many errors.
+//      It stops when the file has too many tokens or too many errors.
 //   3. Comments go to a separate list. Broken strings and stray characters are
 //      reported. Their lines are marked as doubtful, which suppresses further
 //      errors there.
 
 #include "compiler/base/Utf8.h"
 #include "compiler/parse/LookAlikes.h"
+#include "compiler/parse/StrayCharacters.h"
 #include "compiler/parse/Tokens.h"
 
 #include "ANTLRInputStream.h"
@@ -43,7 +43,7 @@ public:
   Lexing(const SourceMap& sources, SourceRange range, TokenList& list,
          TokenBudget& budget, diag::Engine& engine)
       : sources(sources), range(range), list(list), budget(budget),
-        engine(engine), text(sources.text(range)) {
+        engine(engine), text(sources.text(range)), characters(sources, list) {
     list.source = range.source;
     offsets.base = range.begin;
   }
@@ -336,11 +336,11 @@ private:
       if (earlier->lines == 1)
         earlier->nextLine = sources.lineColumn(list.source, token.begin).line;
       auto first = engine.at(earlier->diagnostic);
-      correctLine(token, first);
+      characters.correctLine(token, first);
       markLine(token);
       return;
     }
-    if (character == ";" || isQuote(character))
+    if (character == ";" || StrayCharacters::isQuote(character))
       strays.push_back({message, engine.all().size()});
     auto report =
         engine.report(diag::Kind::UnexpectedCharacter, range, message);
@@ -350,12 +350,13 @@ private:
       markLine(token);
       return;
     }
-    if (std::string help = strayHelp(token, meant); !help.empty()) {
+    if (std::string help = characters.help(token, meant); !help.empty()) {
       report.help(help);
-      if (isQuote(character)) // where the edit of the line does not work
+      if (StrayCharacters::isQuote(
+              character)) // where the edit of the line does not work
         report.otherwise(std::move(help));
     }
-    correctLine(token, report);
+    characters.correctLine(token, report);
     markLine(token);
   }
 
@@ -386,21 +387,6 @@ private:
                   " on");
   }
 
-  /// Whether the innermost open bracket is a square or round one.
-  bool isInList() const {
-    int depth = 0;
-    for (size_t i = list.tokens.size(); i > 0; --i) {
-      const size_t type = list.tokens[i - 1].type;
-      depth += type == TokenType::RBRACKET || type == TokenType::RPAREN ||
-               type == TokenType::CLOSE;
-      if (type == TokenType::OPEN || type == TokenType::LBRACKET ||
-          type == TokenType::LPAREN)
-        if (depth-- == 0)
-          return type != TokenType::OPEN;
-    }
-    return false;
-  }
-
   /// `name : string?`: whether a `?` ends a type behind a `:`.
   bool isBehindType(const Token& token) const {
     std::string_view all = sources.text(list.source);
@@ -419,182 +405,6 @@ private:
     return "character " + codePointName(character);
   }
 
-  static bool isQuote(std::string_view character) {
-    std::optional<LookAlike> meant = lookAlikeOf(character);
-    return character == "'" || character == "`" || (meant && meant->isQuote);
-  }
-
-  std::string_view restOfLine(uint32_t from) const {
-    std::string_view rest = sources.text(list.source).substr(from);
-    return rest.substr(0, rest.find('\n'));
-  }
-
-  /// The text between a foreign quotation mark at the front of `text` and the
-  /// next quotation mark. Returns nullopt if the text cannot go between `"`
-  /// unchanged.
-  static std::optional<std::string_view> quotedIn(std::string_view text) {
-    size_t begin = codePointLength(text);
-    for (size_t at = begin; at < text.size();
-         at += codePointLength(text.substr(at))) {
-      std::string_view character =
-          text.substr(at, codePointLength(text.substr(at)));
-      if (isQuote(character) || character == "\"")
-        return text.substr(begin, at - begin);
-      if (character == "\\" || character == "{" || character == "\r")
-        return std::nullopt;
-    }
-    return std::nullopt;
-  }
-
-  /// Adds edits for the rest of the line from a stray character on. Very long
-  /// lines, which nobody writes by hand, get none.
-  void correctLine(const Token& token, diag::Builder& report) {
-    constexpr size_t longestCorrected = 2000; // bytes
-    std::string_view line = restOfLine(token.begin);
-    if (line.size() > longestCorrected)
-      return;
-    bool inString = false;
-    for (size_t at = 0, length = 0; at < line.size(); at += length) {
-      length = codePointLength(line.substr(at));
-      std::string_view character = line.substr(at, length);
-      if (character == "#" && !inString)
-        return;
-      if (character == "\\")
-        length += at + 1 < line.size();
-      if (character == "\"")
-        inString = !inString;
-      if (inString)
-        continue;
-      uint32_t begin = token.begin + uint32_t(at);
-      auto replace = [&](size_t size, std::string text) {
-        report.fixIt({list.source, begin, begin + uint32_t(size)},
-                     std::move(text), diag::Applicability::safe);
-      };
-      std::optional<LookAlike> meant = lookAlikeOf(character);
-      if (isQuote(character)) {
-        auto text = quotedIn(line.substr(at));
-        if (!text)
-          return;
-        replace(length, "\"");
-        at += length + text->size();
-        begin = token.begin + uint32_t(at);
-        length = codePointLength(line.substr(at));
-        if (line[at] != '"')
-          replace(length, "\"");
-      } else if (meant) {
-        replace(length, meant->replacement);
-      } else if (character == ";") {
-        size_t after = line.find_first_not_of(" \t\r;", at);
-        bool isLast = after == std::string_view::npos || line[after] == '#' ||
-                      line[after] == '}';
-        replace(1, isLast ? "" : ",");
-      } else if (const std::string name = referenceAt(line.substr(at));
-                 !name.empty()) {
-        length = name.size() + 3;
-        replace(length, name);
-      } else if (line.substr(at).starts_with("&&")) {
-        replace(2, "and");
-        length = 2;
-      }
-    }
-  }
-
-  /// `for (i = 0; i < n; i++) {`
-  bool beginsLoop(const Token& token) const {
-    const int line = sources.lineColumn(list.source, token.begin).line;
-    std::string_view text = sources.lineText(list.source, line);
-    text.remove_prefix(std::min(text.find_first_not_of(" \t"), text.size()));
-    return text.starts_with("for");
-  }
-
-  /// The forms of other languages that have a `?` or `&`: `a ?? b`, `a?.b`,
-  /// `&anchor`.
-  std::string operatorHelp(const Token& token) const {
-    std::string_view rest = sources.text(list.source).substr(token.begin);
-    if (rest.starts_with("??"))
-      return "a value for `none` is chosen by `if a == none then b else a`";
-    if (rest.starts_with("?."))
-      return "write `.`: a field of a record is always there, and may be "
-             "`none`";
-    if (rest.starts_with("&") && rest.size() > 1 &&
-        std::isalpha(static_cast<unsigned char>(rest[1])))
-      return "there are no anchors: what is used twice is named with `let`, "
-             "settings that recipes share with `mixin`";
-    return {};
-  }
-
-  /// `c ? a : b` on one line; each part ends at a comma, a bracket or a sign.
-  std::string ternaryHelp(const Token& token) const {
-    const std::string_view all = sources.text(list.source);
-    auto trimmed = [](std::string_view part) {
-      const size_t begin = part.find_first_not_of(' ');
-      return begin == part.npos
-                 ? std::string()
-                 : std::string(part.substr(begin, part.find_last_not_of(' ') +
-                                                      1 - begin));
-    };
-    std::string_view before = all.substr(0, token.begin);
-    // The `=` of a setting, and not that of `a == b` or `a <= b`.
-    size_t start = before.find_last_of("\n,({[");
-    for (size_t at = start == before.npos ? 0 : start; at < before.size(); ++at)
-      if (before[at] == '=' && at > 0 &&
-          std::string_view("=!<>").find(before[at - 1]) ==
-              std::string_view::npos &&
-          before.substr(at + 1, 1) != "=")
-        start = at;
-    const std::string_view rest = restOfLine(token.begin + 1);
-    const size_t colon = rest.find(':');
-    const std::string condition =
-        trimmed(before.substr(start == before.npos ? 0 : start + 1));
-    if (colon == rest.npos || condition.empty())
-      return "a conditional is written `if condition then a else b`";
-    const std::string_view behind = rest.substr(colon + 1);
-    return "write `if " + condition + " then " +
-           trimmed(rest.substr(0, colon)) + " else " +
-           trimmed(behind.substr(0, behind.find_first_of(",)}]#"))) + "`";
-  }
-
-  std::string strayHelp(const Token& token,
-                        const std::optional<LookAlike>& meant) const {
-    std::string_view character = sources.text(rangeOf(token));
-    if (isQuote(character))
-      return "strings are written with `\"`";
-    if (meant && meant->replacement.empty())
-      return "leave it out";
-    if (meant)
-      return meant->replacement == " " ? "write a space"
-                                       : "write `" + meant->replacement + "`";
-    if (std::string help = operatorHelp(token); !help.empty())
-      return help;
-    if (character == ";" && beginsLoop(token))
-      return "a repetition is written `for i in 0..n { ... }`";
-    if (character == ";" && !list.tokens.empty() && isInList())
-      return "write `,` between the elements of a list";
-    if (character == ";")
-      return "remove it: an item ends at the end of its line, or with a comma";
-    if (character == "&")
-      return "write `and`";
-    if (character == "!")
-      return "write `not`";
-    if (character == "^")
-      return "a power is written `pow(base, exponent)`, one of ten `1e-3`";
-    if (character == "?")
-      return ternaryHelp(token);
-    if (const std::string name = referenceAt(restOfLine(token.begin));
-        !name.empty())
-      return "write `" + name + "`, without the `$` and the braces";
-    if (character == "$")
-      return "names are written without `$`, and in a string `{name}` is the "
-             "value of one";
-    if (character == "@")
-      return "a matrix product is `linear(x, from -> to, name = \"...\")`";
-    if (character == "\\" || character == "~")
-      return "it has no meaning outside of strings";
-    if (static_cast<unsigned char>(character[0]) >= 0x80)
-      return "names are written with the letters `a` to `z`, digits and `_`";
-    return {};
-  }
-
   static constexpr std::string_view importHelp =
       "import long lists as data, from a `.json` or `.yaml` file";
 
@@ -605,6 +415,7 @@ private:
   diag::Engine& engine;
   std::string_view text;
   ByteOffsets offsets;
+  StrayCharacters characters;
   std::vector<Repeated> strays;
 };
 
