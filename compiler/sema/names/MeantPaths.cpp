@@ -23,17 +23,6 @@
 namespace recipec::sema {
 namespace {
 
-/// The schemas whose records a type takes.
-std::vector<const Schema*> takenSchemas(const Type& type) {
-  if (type.kind == Type::Kind::schema)
-    return {type.schema};
-  std::vector<const Schema*> schemas;
-  for (const Type* member : type.members)
-    if (member->kind == Type::Kind::schema)
-      schemas.push_back(member->schema);
-  return schemas;
-}
-
 class PathSearch {
 public:
   PathSearch(Evaluator& evaluator, const std::vector<std::string>& names)
@@ -76,7 +65,7 @@ bool PathSearch::throughField(const Schema& schema, const std::string& name,
     return true;
   }
   const size_t before = found.size();
-  follow(takenSchemas(type), index, way);
+  follow(schemasOf(type), index, way);
   return found.size() > before;
 }
 
@@ -91,7 +80,7 @@ bool PathSearch::throughPath(const Schema& schema, const std::string& inner,
     return false;
   const Type& type =
       *evaluator.types.resolve(*schema.layer.env, field->declaration->type);
-  for (const Schema* next : takenSchemas(type))
+  for (const Schema* next : schemasOf(type))
     if (throughPath(*next, inner.substr(dot + 1), index,
                     joined(path, inner.substr(0, dot))))
       return true;
@@ -196,7 +185,7 @@ std::optional<RecordField> fieldOfRecords(Evaluator& evaluator,
       continue;
     const Type& type =
         *evaluator.types.resolve(*schema.layer.env, field.declaration->type);
-    for (const Schema* taken : takenSchemas(type)) {
+    for (const Schema* taken : schemasOf(type)) {
       const std::string own(taken->shownName());
       const bool isSeen = !areSeen || (evaluator.modules.prelude() &&
                                        evaluator.modules.prelude()->find(own));

@@ -12,25 +12,13 @@
 
 namespace recipec::sema {
 
-/// The task of the recipe; empty while it is evaluated.
-static std::string taskOf(Evaluator& evaluator) {
-  Slot* task = evaluator.root ? evaluator.root->find("task") : nullptr;
-  if (!task || task->state == Slot::State::running)
-    return {};
-  Messages::Muted muted(evaluator.messages);
-  const Value value = evaluator.objects.force(*evaluator.root, *task);
-  const std::string* name = value.get<std::string>();
-  return name ? *name : std::string();
-}
-
 /// A layout of ranks for a recipe that answers prompts.
 static bool helpWithOneRank(Evaluator& evaluator, diag::Builder& builder,
                             const KnownField& known) {
   if (!known.path.starts_with("parallel.") &&
       !known.path.starts_with("cluster.ranks") && known.path != "cluster.nodes")
     return false;
-  const std::string task = taskOf(evaluator);
-  if (task != "serve" && task != "generate")
+  if (!answersPrompts(taskOf(evaluator)))
     return false;
   builder.help("leave it out: this version answers prompts on one rank");
   return true;
@@ -44,7 +32,7 @@ bool helpWithServing(Evaluator& evaluator, diag::Builder& builder,
   const std::string task = known.path.starts_with("serve.") && !isInServe
                                ? taskOf(evaluator)
                                : std::string();
-  if (task.empty() || task == "serve" || task == "generate")
+  if (task.empty() || answersPrompts(task))
     return false;
   builder.help("leave it out: that is `" + known.path +
                "` here, a limit of `task = \"serve\"`, and this one is \"" +

@@ -46,17 +46,6 @@ bool takesTwoNumbers(const Type& type) {
   return hasQuantity && hasReal;
 }
 
-/// The schemas of the records that a value of the type may be.
-std::vector<const Schema*> schemasOf(const Type& type) {
-  if (type.kind == Type::Kind::schema)
-    return {type.schema};
-  std::vector<const Schema*> schemas;
-  for (const Type* member : type.members)
-    if (member->kind == Type::Kind::schema)
-      schemas.push_back(member->schema);
-  return schemas;
-}
-
 std::optional<KnownField> find(Evaluator& evaluator, const Schema& schema,
                                std::string_view name, int depth) {
   for (const ast::Item& item : schema.body->items)

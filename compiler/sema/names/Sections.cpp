@@ -37,4 +37,18 @@ std::string inSections(const std::vector<std::string>& sections,
   return joinAlternatives(texts);
 }
 
+std::string taskOf(Evaluator& evaluator) {
+  Slot* task = evaluator.root ? evaluator.root->find("task") : nullptr;
+  if (!task || task->state == Slot::State::running)
+    return {};
+  Messages::Muted muted(evaluator.messages);
+  const Value value = evaluator.objects.force(*evaluator.root, *task);
+  const std::string* name = value.get<std::string>();
+  return name ? *name : std::string();
+}
+
+bool answersPrompts(std::string_view task) {
+  return task == "serve" || task == "generate";
+}
+
 } // namespace recipec::sema

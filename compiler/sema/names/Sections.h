@@ -1,5 +1,6 @@
 // Finds the sections of a recipe that have a field, for a name that is unknown
-// at one place but known in a section.
+// at one place but known in a section, and the task, which decides what
+// sections apply.
 
 #ifndef RECIPEC_SEMA_NAMES_SECTIONS_H
 #define RECIPEC_SEMA_NAMES_SECTIONS_H
@@ -22,6 +23,12 @@ std::string joinSections(const std::vector<std::string>& sections);
 /// `` `data { seed = 42 }` or `train { seed = 42 }` ``
 std::string inSections(const std::vector<std::string>& sections,
                        const std::string& name, const std::string& value);
+
+/// The task of the recipe; empty while it is evaluated.
+std::string taskOf(Evaluator& evaluator);
+
+/// Whether recipes of the task answer prompts, and train nothing.
+bool answersPrompts(std::string_view task);
 
 } // namespace recipec::sema
 

@@ -2,6 +2,8 @@
 
 #include "compiler/sema/names/SetPlaces.h"
 
+#include "compiler/sema/names/MeantPaths.h"
+
 #include <span>
 
 namespace recipec::sema {
@@ -11,7 +13,7 @@ namespace {
 /// makes; not valid where there is none.
 SourceRange assignmentIn(const ast::File& file, std::span<const ast::Name> path,
                          ast::BodyId body, SourceRange range,
-                         std::span<const std::string_view> parts) {
+                         std::span<const std::string> parts) {
   if (path.size() > parts.size())
     return {};
   for (size_t i = 0; i < path.size(); ++i)
@@ -34,7 +36,7 @@ SourceRange assignmentIn(const ast::File& file, std::span<const ast::Name> path,
 
 /// The assignment to `parts` in the braces behind a value, `adamw { ... }`.
 SourceRange assignmentInValue(const ast::File& file, const Member& member,
-                              std::span<const std::string_view> parts) {
+                              std::span<const std::string> parts) {
   if (member.value == ast::ExprId::none || member.path.size() >= parts.size())
     return {};
   for (size_t i = 0; i < member.path.size(); ++i)
@@ -48,18 +50,8 @@ SourceRange assignmentInValue(const ast::File& file, const Member& member,
 
 } // namespace
 
-std::vector<std::string_view> partsOf(std::string_view path) {
-  std::vector<std::string_view> parts;
-  for (size_t dot = path.find('.'); dot != path.npos; dot = path.find('.')) {
-    parts.push_back(path.substr(0, dot));
-    path.remove_prefix(dot + 1);
-  }
-  parts.push_back(path);
-  return parts;
-}
-
 SourceRange placeOf(const Object& object, std::string_view path) {
-  const std::vector<std::string_view> parts = partsOf(path);
+  const std::vector<std::string> parts = namesOfPath(path);
   for (const Layer* layer : object.layers)
     for (const Member& member : layer->members) {
       if (member.given || !layer->env || !layer->env->file)

@@ -6,12 +6,8 @@
 #include "compiler/sema/values/Value.h"
 
 #include <string_view>
-#include <vector>
 
 namespace recipec::sema {
-
-/// The names of a path, `data.sequence`.
-std::vector<std::string_view> partsOf(std::string_view path);
 
 /// Where the layers of a record set a path; not valid where none does.
 SourceRange placeOf(const Object& object, std::string_view path);

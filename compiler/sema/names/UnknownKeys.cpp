@@ -7,6 +7,7 @@
 #include "compiler/sema/names/AbsentFields.h"
 #include "compiler/sema/names/ForeignBraces.h"
 #include "compiler/sema/names/HubNames.h"
+#include "compiler/sema/names/MeantPaths.h"
 #include "compiler/sema/names/MeantValues.h"
 #include "compiler/sema/names/MisplacedKeys.h"
 #include "compiler/sema/names/OtherNames.h"
@@ -319,7 +320,7 @@ bool helpWithOtherPath(Evaluator& evaluator, diag::Builder& builder,
   if (!section || section->path.empty())
     return false;
   const Schema* schema = object.schema;
-  for (std::string_view part : partsOf(section->path)) {
+  for (const std::string& part : namesOfPath(section->path)) {
     const Field* field = schema ? schema->find(part) : nullptr;
     schema = field ? onlySchemaOf(*evaluator.types.resolve(
                          *schema->layer.env, field->declaration->type))
@@ -385,7 +386,7 @@ bool helpWithModelField(Evaluator& evaluator, diag::Builder& builder,
 /// be a field.
 bool isPathOfRecipe(Evaluator& evaluator, std::string_view path) {
   const Schema* schema = evaluator.recipes.loadedSchema();
-  for (std::string_view part : partsOf(path)) {
+  for (const std::string& part : namesOfPath(path)) {
     const Field* field = schema ? schema->find(part) : nullptr;
     if (!field)
       return false;

@@ -3,6 +3,7 @@
 #include "compiler/sema/records/MissingMixin.h"
 
 #include "compiler/sema/Evaluator.h"
+#include "compiler/sema/names/Sections.h"
 
 #include <algorithm>
 #include <span>
@@ -29,16 +30,6 @@ bool setsPath(const ast::File& file, ast::BodyId body, std::string_view path) {
       return true;
   }
   return false;
-}
-
-bool answersPrompts(Evaluator& evaluator) {
-  Slot* task = evaluator.root ? evaluator.root->find("task") : nullptr;
-  if (!task || task->state == Slot::State::running)
-    return false;
-  Messages::Muted muted(evaluator.messages);
-  const Value value = evaluator.objects.force(*evaluator.root, *task);
-  const std::string* name = value.get<std::string>();
-  return name && (*name == "serve" || *name == "generate");
 }
 
 /// Whether the file imports a declaration of the library by its name.
@@ -69,7 +60,7 @@ bool helpWithServingMixin(Evaluator& evaluator, diag::Builder& builder,
   const SourceRange recipe = evaluator.recipeRange;
   if (!recipe.isValid() ||
       evaluator.sources.kind(recipe.source) != SourceKind::file ||
-      !answersPrompts(evaluator))
+      !answersPrompts(taskOf(evaluator)))
     return false;
   const Module* module = evaluator.modules.find(recipe.source);
   for (const std::string& library : evaluator.loader.standardFiles()) {

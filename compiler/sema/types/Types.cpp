@@ -222,6 +222,16 @@ const Schema* onlySchemaOf(const Type& type) {
   return only;
 }
 
+std::vector<const Schema*> schemasOf(const Type& type) {
+  if (type.kind == Type::Kind::schema)
+    return {type.schema};
+  std::vector<const Schema*> schemas;
+  for (const Type* member : type.members)
+    if (member->kind == Type::Kind::schema)
+      schemas.push_back(member->schema);
+  return schemas;
+}
+
 std::string nameOf(const Type& type) {
   switch (type.kind) {
   case Type::Kind::quantity:

@@ -8,6 +8,7 @@
 #include <map>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace recipec::sema {
 
@@ -37,6 +38,8 @@ const Type* onlyCountOf(const Type& type);
 /// The one schema whose records a type takes; null when it takes none, or those
 /// of several.
 const Schema* onlySchemaOf(const Type& type);
+/// The schemas whose records a type takes.
+std::vector<const Schema*> schemasOf(const Type& type);
 std::string typeNameOf(const Value& value);
 /// The type including a function's parameters and result: `fun(int): float`.
 std::string fullTypeNameOf(const SourceMap& sources, const Value& value);
