@@ -6,8 +6,9 @@
 
 #include "compiler/driver/Documentation.h"
 
+#include "compiler/base/Text.h"
+
 #include <algorithm>
-#include <cctype>
 #include <iterator>
 
 namespace recipec::driver {
@@ -23,20 +24,6 @@ std::string stripped(std::string_view line, size_t marks) {
   if (line.starts_with(' '))
     line.remove_prefix(1);
   return std::string(line);
-}
-
-/// Collapses runs of white space, including line breaks, to one space.
-std::string onOneLine(std::string_view text) {
-  std::string result;
-  for (unsigned char c : text) {
-    bool isSpace = std::isspace(c) != 0;
-    if (isSpace && (result.empty() || result.back() == ' '))
-      continue;
-    result += isSpace ? ' ' : char(c);
-  }
-  while (result.ends_with(' '))
-    result.pop_back();
-  return result;
 }
 
 /// Encloses text in enough backticks. Empty text stays empty.

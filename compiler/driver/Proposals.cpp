@@ -65,7 +65,7 @@ bool isNumber(const std::string& text) {
 }
 
 /// `` `a`, `b` or `c` ``. Numbers are sorted and have no backticks.
-std::string joined(std::vector<std::string> texts) {
+std::string alternatives(std::vector<std::string> texts) {
   if (std::all_of(texts.begin(), texts.end(), isNumber))
     std::sort(texts.begin(), texts.end(),
               [](const std::string& a, const std::string& b) {
@@ -486,8 +486,8 @@ private:
       }
       if (texts.empty())
         continue;
-      diagnostic.helps.push_back(proposal.before + joined(std::move(texts)) +
-                                 proposal.after);
+      diagnostic.helps.push_back(
+          proposal.before + alternatives(std::move(texts)) + proposal.after);
       if (diagnostic.kind != diag::Kind::RequireFailed || ++helps == mostHelps)
         return;
     }
@@ -518,8 +518,8 @@ private:
       texts.push_back(miss.way->text);
     }
     if (first)
-      diagnostic.helps.push_back(first->before + joined(std::move(texts)) +
-                                 first->after +
+      diagnostic.helps.push_back(first->before +
+                                 alternatives(std::move(texts)) + first->after +
                                  ", which then does not fit into memory");
   }
 

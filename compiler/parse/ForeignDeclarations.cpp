@@ -12,11 +12,11 @@ namespace recipec::parse {
 namespace {
 
 /// A keyword that begins a declaration in other languages, and ours.
-struct Word {
+struct ForeignKeyword {
   std::string_view foreign, own;
 };
 
-constexpr Word words[] = {
+constexpr ForeignKeyword foreignKeywords[] = {
     {"class", "schema"},     {"struct", "schema"}, {"type", "schema"},
     {"interface", "schema"}, {"def", "fun"},       {"func", "fun"},
     {"function", "fun"},     {"fn", "fun"},        {"const", "let"},
@@ -547,10 +547,11 @@ private:
         !(isName(next()) || next() == TokenType::STRING))
       return false;
     auto known =
-        std::find_if(std::begin(words), std::end(words), [&](const Word& each) {
-          return each.foreign == textOf(error.token);
-        });
-    return known != std::end(words) &&
+        std::find_if(std::begin(foreignKeywords), std::end(foreignKeywords),
+                     [&](const ForeignKeyword& each) {
+                       return each.foreign == textOf(error.token);
+                     });
+    return known != std::end(foreignKeywords) &&
            fix("write `" + std::string(known->own) + "`",
                list.range(error.token), std::string(known->own),
                Applicability::maybe);

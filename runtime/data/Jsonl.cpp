@@ -21,7 +21,6 @@ using Json = nlohmann::json;
 
 constexpr size_t listedErrors = 10;
 constexpr const char* commaFault = "a comma stands behind the object";
-constexpr std::string_view byteOrderMark = "\xEF\xBB\xBF";
 
 /// The column, in code points from 1, of a byte of a line.
 int64_t columnOf(std::string_view line, size_t byte) {

@@ -18,8 +18,6 @@ namespace reciperun::data {
 
 namespace {
 
-constexpr std::string_view byteOrderMark = "\xEF\xBB\xBF";
-
 class TextStream : public TokenStream {
 public:
   /// `tokenizer` must be valid during calls of `add`.

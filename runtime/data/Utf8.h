@@ -14,6 +14,9 @@
 
 namespace reciperun::data {
 
+/// What some editors write at the start of a file of UTF-8.
+inline constexpr std::string_view byteOrderMark = "\xEF\xBB\xBF";
+
 /// The unit at one offset of a text.
 struct Utf8Unit {
   enum class Kind {

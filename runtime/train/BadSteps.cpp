@@ -18,7 +18,7 @@
 namespace reciperun::train {
 namespace {
 
-std::string text(double number) {
+std::string numberText(double number) {
   char digits[32];
   std::snprintf(digits, sizeof digits, "%.6g", number);
   return digits;
@@ -29,10 +29,10 @@ std::string text(double number) {
 Expected<std::string> BadSteps::nonFinite(const StepRecord& record) {
   const bool isLoss = !std::isfinite(record.loss);
   std::string complaint =
-      (isLoss ? "the loss is " + text(record.loss)
-              : "the gradient's norm is " + text(record.gradNorm)) +
+      (isLoss ? "the loss is " + numberText(record.loss)
+              : "the gradient's norm is " + numberText(record.gradNorm)) +
       " at step " + std::to_string(record.step) + " (learning rate " +
-      text(record.learningRate) + ")";
+      numberText(record.learningRate) + ")";
   Expected<std::string> cause = causeOf(record.step - 1);
   RECIPERUN_TRY(cause);
   return complaint + (cause->empty() ? "" : ": " + *cause);
@@ -91,19 +91,19 @@ Expected<std::string> BadSteps::badGradient() {
 }
 
 std::string BadSteps::nonFiniteValidation(const StepRecord& record) {
-  return "the validation loss is " + text(*record.validLoss) + " behind step " +
-         std::to_string(record.step) + " (learning rate " +
-         text(record.learningRate) + ")";
+  return "the validation loss is " + numberText(*record.validLoss) +
+         " behind step " + std::to_string(record.step) + " (learning rate " +
+         numberText(record.learningRate) + ")";
 }
 
 std::string BadSteps::spike(const StepRecord& record, double usual) const {
   const std::string origin = rows.origin(record.step - 1);
-  return "the loss " + text(record.loss) + " at step " +
-         std::to_string(record.step) + " is " + text(record.loss / usual) +
-         " times " + text(usual) + ", the median of the " +
-         std::to_string(plan.train.spikeWindow) +
-         " steps before (`train.spike` = " + text(plan.train.spike) + ")" +
-         (origin.empty() ? "" : "; its rows are " + origin);
+  return "the loss " + numberText(record.loss) + " at step " +
+         std::to_string(record.step) + " is " +
+         numberText(record.loss / usual) + " times " + numberText(usual) +
+         ", the median of the " + std::to_string(plan.train.spikeWindow) +
+         " steps before (`train.spike` = " + numberText(plan.train.spike) +
+         ")" + (origin.empty() ? "" : "; its rows are " + origin);
 }
 
 } // namespace reciperun::train

@@ -140,14 +140,14 @@ const char* nameOf(Condition condition) {
   return "";
 }
 
-struct Row {
+struct ListedCheckpoint {
   fs::path path;
   Examined examined;
   std::string saved;
   int64_t bytes = 0;
 };
 
-Json jsonOf(const Row& row) {
+Json jsonOf(const ListedCheckpoint& row) {
   Json json = {{"path", row.path.string()},
                {"saved", row.saved},
                {"bytes", row.bytes},
@@ -166,7 +166,7 @@ Json jsonOf(const Row& row) {
   return json;
 }
 
-void print(const Row& row) {
+void print(const ListedCheckpoint& row) {
   char loss[32] = "-";
   std::string layout = "-";
   if (const auto& manifest = row.examined.manifest) {
@@ -188,8 +188,8 @@ int list(const CheckpointArguments& line, const std::vector<fs::path>& paths) {
     std::printf("%-16s %-20s %10s %10s  %-20s %s\n", "checkpoint", "saved",
                 "size", "valid_loss", "layout", "state");
   for (const fs::path& path : paths) {
-    const Row row{path, checkpoint::examine(path), timeText(path),
-                  bytesOf(path)};
+    const ListedCheckpoint row{path, checkpoint::examine(path), timeText(path),
+                               bytesOf(path)};
     if (line.json)
       all.push_back(jsonOf(row));
     else

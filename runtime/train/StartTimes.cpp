@@ -35,7 +35,7 @@ double secondsOfProcess() {
          double(ticks) / double(sysconf(_SC_CLK_TCK));
 }
 
-std::string text(double seconds) {
+std::string secondsText(double seconds) {
   char digits[32];
   std::snprintf(digits, sizeof digits, "%.2f", seconds);
   return digits;
@@ -57,9 +57,9 @@ std::string StartTimes::text() const {
   std::string list;
   for (const auto& [part, seconds] : parts) {
     all += seconds;
-    list += (list.empty() ? ": " : ", ") + train::text(seconds) + " " + part;
+    list += (list.empty() ? ": " : ", ") + secondsText(seconds) + " " + part;
   }
-  return "start: " + train::text(all) + " s" + list;
+  return "start: " + secondsText(all) + " s" + list;
 }
 
 } // namespace reciperun::train

@@ -3,6 +3,7 @@
 
 #include "compiler/sema/names/UnknownKeys.h"
 
+#include "compiler/base/Text.h"
 #include "compiler/sema/Evaluator.h"
 #include "compiler/sema/names/AbsentFields.h"
 #include "compiler/sema/names/ForeignBraces.h"
@@ -16,7 +17,6 @@
 #include "compiler/sema/types/Examples.h"
 
 #include <algorithm>
-#include <cctype>
 
 namespace recipec::sema {
 namespace {
@@ -55,17 +55,6 @@ std::optional<std::string> onlyWith(const std::vector<std::string>& names,
     only = name;
   }
   return only;
-}
-
-/// A text without its line breaks and alignment.
-std::string onOneLine(std::string_view text) {
-  std::string line;
-  for (char c : text)
-    if (!std::isspace(static_cast<unsigned char>(c)))
-      line += c;
-    else if (!line.ends_with(' '))
-      line += ' ';
-  return line;
 }
 
 /// `` , which line 28 sets: `lr = 2e-5`; leave this out `` where the record

@@ -8,6 +8,7 @@
 
 #include "compiler/sema/records/Operands.h"
 
+#include "compiler/base/Text.h"
 #include "compiler/sema/Evaluator.h"
 #include "compiler/sema/types/Mismatch.h"
 
@@ -23,17 +24,6 @@ constexpr size_t deepestDefault = 2;
 /// Whether a note can describe the operand's value in a few words.
 bool isShownAsOperand(const Operand& operand) {
   return operand.value.isScalar() || operand.slot;
-}
-
-/// An expression as a message shows it, without line breaks.
-std::string onOneLine(std::string_view text) {
-  std::string line;
-  for (char c : text) {
-    bool isSpace = c == ' ' || c == '\n' || c == '\r' || c == '\t';
-    if (!isSpace || !line.ends_with(' '))
-      line += isSpace ? ' ' : c;
-  }
-  return line;
 }
 
 /// The branch of a conditional that was taken, also through nested

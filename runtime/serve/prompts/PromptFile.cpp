@@ -23,7 +23,6 @@ using OrderedJson = nlohmann::ordered_json;
 
 /// Enough for a million prompts; limits the damage of a wrong file.
 constexpr size_t maxBytes = size_t(256) << 20;
-constexpr std::string_view byteOrderMark = "\xEF\xBB\xBF";
 
 /// Reads instead of mapping, since the file may be a pipe.
 Expected<std::string> readAll(const std::string& path) {
@@ -224,8 +223,8 @@ Status readFile(const std::string& path, const SamplingArguments& sampling,
   RECIPERUN_TRY(text);
   PromptLines lines(path, sampling, prompts);
   std::string_view rest = *text;
-  if (rest.starts_with(byteOrderMark))
-    rest.remove_prefix(byteOrderMark.size());
+  if (rest.starts_with(data::byteOrderMark))
+    rest.remove_prefix(data::byteOrderMark.size());
   for (int64_t number = 1; !rest.empty(); ++number) {
     const std::string_view line = rest.substr(0, rest.find('\n'));
     rest.remove_prefix(std::min(rest.size(), line.size() + 1));
