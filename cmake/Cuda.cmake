@@ -20,7 +20,7 @@ if(RECIPEC_CUDA)
   endif()
 endif()
 
-if(CMAKE_CUDA_COMPILER)
+if(RECIPEC_CUDA AND CMAKE_CUDA_COMPILER)
   enable_language(CUDA)
   set(RECIPEC_HAS_CUDA TRUE)
   message(STATUS "CUDA ${CUDAToolkit_VERSION}: building the kernels of GPUs")

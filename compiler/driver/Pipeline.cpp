@@ -31,6 +31,7 @@
 #include "compiler/passes/fuse/Fuse.h"
 #include "compiler/passes/fuse/Join.h"
 #include "compiler/passes/inference/CacheSize.h"
+#include "compiler/passes/inference/ChooseLikeliest.h"
 #include "compiler/passes/inference/Evaluate.h"
 #include "compiler/passes/inference/MultiplyInFp8.h"
 #include "compiler/passes/inference/QuantizeWeights.h"
@@ -183,7 +184,9 @@ std::vector<ir::Module> lowerTraining(ir::Module program,
 
 void lowerServing(ir::Module& program, const recipe::Recipe& recipe,
                   diag::Engine& engine, const Verifier& verify) {
-  passes::shard(program, passes::wholeLayout());
+  passes::chooseLikeliest(program);
+  verify(program, "choose likeliest");
+  passes::shard(program, passes::layoutOf(recipe));
   verify(program, "shard");
   passes::addServing(program, passes::servingLimits(recipe), engine);
   verify(program, "serve");

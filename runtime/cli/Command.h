@@ -83,9 +83,6 @@ struct Command {
   std::function<Check()> check = {};
   /// Runs the command and returns the exit code.
   std::function<int()> run = {};
-  /// Prints an error in a call and returns the exit code; when empty, the
-  /// program does.
-  std::function<int(const UsageError&)> refuse = {};
 };
 
 /// A command of another program that users may look for, and our equivalent.

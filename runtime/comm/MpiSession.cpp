@@ -21,6 +21,9 @@ namespace {
 
 constexpr Awaited countOfHost = {
     "a count of this host's ranks", {}, "all ranks"};
+/// No link of a plan has this tag (MpiCommunicator::begin). MPI grants tags up
+/// to 32767.
+constexpr int announcementTag = 32767;
 constexpr Awaited comparison = {"a comparison", {}, "all ranks"};
 
 /// Concatenates the bytes of `members` ranks in rank order. All pass the same
@@ -130,6 +133,46 @@ MpiSession::ranksUnlikeFirst(std::span<const std::byte> bytes) const {
 
 Status MpiSession::agree(const Status& mine) const {
   return agreeOnWorld(mine, ownRank, allRanks, watch.get());
+}
+
+bool MpiSession::isOneOfSeveral() {
+  for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"})
+    if (const char* size = std::getenv(name))
+      return std::atoi(size) > 1;
+  return false;
+}
+
+Status MpiSession::announce(std::span<const std::byte> bytes) const {
+  const Watch::Wait wait(watch.get(), {"an announcement", {}, "all ranks"});
+  std::vector<MPI_Request> requests(size_t(allRanks), MPI_REQUEST_NULL);
+  for (int to = 0; to < allRanks; ++to)
+    if (to != ownRank)
+      RECIPERUN_TRY(checkMpi(MPI_Isend(bytes.data(), int(bytes.size()),
+                                       MPI_BYTE, to, announcementTag,
+                                       MPI_COMM_WORLD, &requests[size_t(to)]),
+                             "MPI_Isend", ownRank));
+  return finishMpi(requests, "MPI_Isend", ownRank);
+}
+
+Expected<std::vector<std::byte>> MpiSession::announcement() const {
+  int isThere = 0, bytes = 0;
+  MPI_Message message = MPI_MESSAGE_NULL;
+  MPI_Status status;
+  for (Patience patience; !isThere;) {
+    RECIPERUN_TRY(
+        checkMpi(MPI_Improbe(/*source=*/0, announcementTag, MPI_COMM_WORLD,
+                             &isThere, &message, &status),
+                 "MPI_Improbe", ownRank));
+    if (!isThere)
+      patience.pause();
+  }
+  RECIPERUN_TRY(checkMpi(MPI_Get_count(&status, MPI_BYTE, &bytes),
+                         "MPI_Get_count", ownRank));
+  std::vector<std::byte> announced(static_cast<size_t>(bytes));
+  RECIPERUN_TRY(checkMpi(
+      MPI_Mrecv(announced.data(), bytes, MPI_BYTE, &message, MPI_STATUS_IGNORE),
+      "MPI_Mrecv", ownRank));
+  return announced;
 }
 
 void MpiSession::abort(int exitCode) {

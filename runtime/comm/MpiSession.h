@@ -43,6 +43,15 @@ public:
   /// Communicator::agree for use before a mesh is known.
   Status agree(const Status& mine) const;
 
+  /// Whether mpirun or another launcher has started this process with others.
+  static bool isOneOfSeveral();
+
+  /// Sends bytes to all other ranks. Returns when the bytes may change.
+  Status announce(std::span<const std::byte> bytes) const;
+  /// The next bytes that rank 0 announces. Waits without a limit, because rank
+  /// 0 may have nothing to do for hours.
+  Expected<std::vector<std::byte>> announcement() const;
+
   /// Ends all ranks at once with an exit code. For a rank that cannot continue
   /// while others wait for it.
   [[noreturn]] void abort(int exitCode);

@@ -43,7 +43,7 @@ public:
       before = each.tokens;
       RECIPERUN_TRY(bucket(each));
     }
-    if (before != serving.tokenBudget)
+    if (before < serving.tokenBudget)
       return damaged("its widest bucket is of " + std::to_string(before) +
                      " tokens, and its `token_budget` is " +
                      std::to_string(serving.tokenBudget));

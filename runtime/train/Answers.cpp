@@ -8,6 +8,7 @@
 #include "runtime/device/cpu/Threads.h"
 #include "runtime/serve/commands/BatchAnswers.h"
 #include "runtime/serve/engine/ModelFolder.h"
+#include "runtime/serve/engine/ServedModel.h"
 #include "runtime/serve/prompts/PromptTokens.h"
 
 #include <cstdio>
@@ -59,13 +60,15 @@ Status answerPrompts(const plan::Plan& plan) {
   auto tokens =
       serve::PromptTokens::open(folder->path, folder->plan, *folder->tokenizer);
   RECIPERUN_TRY(tokens);
-  auto engine = serve::openEngine(*folder, *threads);
-  RECIPERUN_TRY(engine);
+  auto model = serve::ServedModel::open(folder->path, folder->plan, *threads);
+  RECIPERUN_TRY(model);
+  const std::unique_ptr<serve::Engine> engine =
+      serve::makeEngine(*folder, *std::move(model));
   std::vector<serve::Prompt> asked;
   for (const std::string& prompt : prompts)
     asked.push_back({prompt, "prompt `" + prompt + "`", {}, {}});
   AnswerCollector collector(asked.size());
-  serve::BatchAnswers batch(**engine, *folder, *tokens);
+  serve::BatchAnswers batch(*engine, *folder, *tokens);
   RECIPERUN_TRY(batch.run(
       asked, [](size_t) { return true; }, collector));
   for (size_t i = 0; i < prompts.size(); ++i) {

@@ -12,6 +12,7 @@
 #include "runtime/serve/commands/GenerateCommand.h"
 #include "runtime/train/Exceptions.h"
 #include "runtime/train/ForeignUsage.h"
+#include "runtime/train/RankJob.h"
 
 #include <cerrno>
 #include <cstdio>
@@ -55,15 +56,10 @@ int dispatch(const std::vector<std::string>& arguments) {
     return 2;
   }
   const cli::Reading reading = cli::read(program, arguments);
-  const cli::Command* command = reading.command;
-  if (reading.error && command && command->refuse)
-    return command->refuse(*reading.error);
-  if (reading.error) {
-    std::fputs(cli::toText(*reading.error).c_str(), stderr);
-    return 2;
-  }
+  if (reading.error)
+    return refuseOnce(*reading.error);
   if (reading.text.empty())
-    return command->run();
+    return reading.command->run();
   std::fputs(reading.text.c_str(), stdout);
   return 0;
 }

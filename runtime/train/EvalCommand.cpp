@@ -110,8 +110,7 @@ cli::Command evalCommand() {
                             "`weights`",
                             line->json)},
       .operands = {1, 1, "the path of a plan", &line->plans},
-      .run = [line] { return runEval(*line); },
-      .refuse = refuseOnce};
+      .run = [line] { return runEval(*line); }};
 }
 
 } // namespace reciperun::train

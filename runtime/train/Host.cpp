@@ -1,8 +1,7 @@
-// Reads the cores from the affinity mask and the peak memory from /proc.
+// Reads the peak memory from /proc.
 
 #include "runtime/train/Host.h"
 
-#include "runtime/device/cpu/Threads.h"
 #include "runtime/train/Report.h"
 
 #include <malloc.h>
@@ -16,17 +15,6 @@
 #include <string>
 
 namespace reciperun::train {
-
-Expected<int> threadsOfRank(const comm::MpiSession& session) {
-  // A launcher that binds ranks to cores has already divided them, so only
-  // ranks with the same mask share its cores.
-  const cpu_set_t mask = device::coreMask();
-  Expected<int> sharing =
-      session.countOnHost(std::as_bytes(std::span(&mask, 1)));
-  if (!sharing)
-    return sharing.status();
-  return device::threadsOfProcess(*sharing);
-}
 
 Status checkMemoryBudget(int64_t bytes) {
   void* room = mmap(nullptr, size_t(bytes), PROT_READ | PROT_WRITE,

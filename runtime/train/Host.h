@@ -1,18 +1,13 @@
-// The cores and the memory that the host gives this process.
+// The memory and the files that the host gives this process.
 
 #ifndef RECIPERUN_TRAIN_HOST_H
 #define RECIPERUN_TRAIN_HOST_H
 
-#include "runtime/comm/MpiSession.h"
+#include "runtime/base/Status.h"
 
 #include <cstdint>
 
 namespace reciperun::train {
-
-/// The number of threads for this rank: `OMP_NUM_THREADS`, or the cores in its
-/// affinity mask divided by the ranks on this host with the same mask; at least
-/// 1. Collective; may fail on some ranks.
-Expected<int> threadsOfRank(const comm::MpiSession& session);
 
 /// Checks that the system grants this process `bytes` more bytes. Libraries
 /// allocate them later and do not check whether the allocation succeeds.

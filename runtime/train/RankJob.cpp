@@ -2,18 +2,13 @@
 
 #include "runtime/train/RankJob.h"
 
-#include "runtime/base/Hash.h"
 #include "runtime/checkpoint/FolderKind.h"
-#include "runtime/comm/GroupName.h"
 #include "runtime/exec/Devices.h"
-#include "runtime/plan/Mesh.h"
 #include "runtime/plan/PlanJson.h"
 #include "runtime/train/Exceptions.h"
-#include "runtime/train/Host.h"
 
-#include <algorithm>
 #include <cstdio>
-#include <span>
+#include <utility>
 
 namespace reciperun::train {
 namespace {
@@ -36,46 +31,6 @@ Status checkJob(const plan::Plan& plan, int ranks) {
   return Status::ok();
 }
 
-/// Fails when ranks were started with different plans, whose collectives would
-/// not match. Collective.
-Status comparePlans(const comm::MpiSession& session, const plan::Plan& plan,
-                    const std::string& path) {
-  if (session.ranks() == 1)
-    return Status::ok();
-  const Hash mine = hashOf(plan::toJson(plan));
-  const uint64_t words[] = {mine.high, mine.low};
-  auto unlike = session.ranksUnlikeFirst(std::as_bytes(std::span(words)));
-  RECIPERUN_TRY(session.agree(unlike.status()));
-  const bool isUnlike = std::find(unlike->begin(), unlike->end(),
-                                  session.rank()) != unlike->end();
-  return session.agree(
-      isUnlike
-          ? Status::error("`" + path +
-                          "` is another plan than that of rank 0, or its paths "
-                          "start elsewhere; so it is on " +
-                          comm::nameOfRanks(*unlike) +
-                          ": start all ranks with one plan")
-          : Status::ok());
-}
-
-/// Fails when several ranks use one GPU. Collective.
-Status checkOwnDevice(const comm::MpiSession& session,
-                      const device::Device& device) {
-  const std::string identity = device.identity();
-  if (identity.empty())
-    return Status::ok();
-  Expected<int> sharing =
-      session.countOnHost(std::as_bytes(std::span(identity)));
-  Status mine = sharing.status();
-  if (sharing && *sharing > 1)
-    mine =
-        Status::error(std::to_string(*sharing) +
-                      " ranks of this host have one GPU (`" + device.name() +
-                      "`) between them, and a plan wants one for each; start "
-                      "fewer ranks a host, or see `CUDA_VISIBLE_DEVICES`");
-  return session.agree(mine);
-}
-
 } // namespace
 
 int failTogether(const comm::MpiSession& session, const Status& status,
@@ -86,7 +41,9 @@ int failTogether(const comm::MpiSession& session, const Status& status,
 }
 
 int refuseOnce(const cli::UsageError& error) {
-  Expected<comm::MpiSession> session = comm::MpiSession::start();
+  const auto session = comm::MpiSession::isOneOfSeveral()
+                           ? comm::MpiSession::start()
+                           : Status::error("no other ranks");
   if (!session || session->rank() == 0)
     std::fputs(cli::toText(error).c_str(), stderr);
   return 2;
@@ -136,33 +93,20 @@ Expected<plan::Plan> agreeOnPlan(const comm::MpiSession& session,
                                  Expected<plan::Plan> read) {
   RECIPERUN_TRY(session.agree(session.environment()));
   RECIPERUN_TRY(session.agree(read.status()));
-  RECIPERUN_TRY(comparePlans(session, *read, path));
+  RECIPERUN_TRY(exec::comparePlans(session, *read, path));
   RECIPERUN_TRY(checkJob(*read, session.ranks()));
   return read;
 }
 
 Expected<Rank> joinRanks(comm::MpiSession& session, const plan::Plan& plan) {
-  Expected<int> threads = threadsOfRank(session);
+  Expected<int> threads = exec::threadsOfRank(session);
   RECIPERUN_TRY(session.agree(threads.status()));
-  Rank rank;
-  rank.threads = *threads;
-  rank.times.mark("program, MPI and plan");
-  Expected<int> place = session.placeOnHost();
-  RECIPERUN_TRY(session.agree(place.status()));
-  auto device = exec::openDevice(plan, plan::stageOf(plan, session.rank()),
-                                 *place, rank.threads);
-  RECIPERUN_TRY(session.agree(device.status()));
-  rank.device = *std::move(device);
-  RECIPERUN_TRY(checkOwnDevice(session, *rank.device));
-  rank.times.mark("device");
-  auto communicator = session.connect(plan.mesh);
-  RECIPERUN_TRY(session.agree(communicator.status()));
-  communicator =
-      exec::connectDevices(plan, *std::move(communicator), *rank.device);
-  RECIPERUN_TRY(session.agree(communicator.status()));
-  rank.communicator = *std::move(communicator);
-  rank.times.mark("connections");
-  return rank;
+  StartTimes times;
+  times.mark("program, MPI and plan");
+  Expected<exec::RankDevice> opened = exec::openRank(
+      session, plan, *threads, [&](const char* part) { times.mark(part); });
+  RECIPERUN_TRY(opened);
+  return Rank{*std::move(opened), std::move(times)};
 }
 
 } // namespace reciperun::train

@@ -6,12 +6,11 @@
 
 #include "runtime/cli/Command.h"
 #include "runtime/comm/MpiSession.h"
-#include "runtime/device/Device.h"
+#include "runtime/exec/RankDevice.h"
 #include "runtime/plan/Plan.h"
 #include "runtime/train/StartTimes.h"
 
 #include <functional>
-#include <memory>
 #include <string>
 
 namespace reciperun::train {
@@ -46,10 +45,7 @@ Expected<plan::Plan> agreeOnPlan(const comm::MpiSession& session,
                                  Expected<plan::Plan> read);
 
 /// The resources of a rank.
-struct Rank {
-  int threads = 1; // of the host
-  std::unique_ptr<device::Device> device;
-  std::unique_ptr<comm::Communicator> communicator;
+struct Rank : exec::RankDevice {
   StartTimes times; // of the start, until the ranks are connected
 };
 /// Opens the plan's devices and connects them. Collective; fails on all ranks

@@ -161,8 +161,7 @@ cli::Command trainCommand() {
       .moreUsage = {"mpirun -np N reciperun train PLAN [options]"},
       .options = optionsOf(*line),
       .operands = {1, 1, "the path of a plan", &line->plans},
-      .run = [line] { return runTrain(*line); },
-      .refuse = refuseOnce};
+      .run = [line] { return runTrain(*line); }};
 }
 
 } // namespace reciperun::train

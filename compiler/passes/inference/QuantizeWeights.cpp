@@ -98,7 +98,7 @@ private:
         param.adapter || param.gradient != ValueId::none ||
         value.type != program.compute || value.type == ir::DType::f64)
       return false;
-    const bool hasPairs = program[value.dims.back()].size % 2 == 0;
+    const bool hasPairs = ir::localShape(program, param.value).back() % 2 == 0;
     return ir::localElements(program, param.value) >= leastElements &&
            (format != sizes::WeightFormat::int4 || hasPairs);
   }

@@ -11,7 +11,9 @@
 // 5. Take the rows whose logits are wanted before the ops that compute each
 //    token alone (TokenWiseTail.h): the last norm and the matmul to the
 //    vocabulary.
-// 6. Choose the likeliest token of each row.
+//
+// The likeliest token of each row, which `forward` chooses, is a part of the
+// step.
 
 #include "compiler/passes/inference/Serve.h"
 
@@ -21,6 +23,7 @@
 #include "runtime/ops/AttentionOps.h"
 #include "runtime/ops/OpKind.h"
 
+#include <algorithm>
 #include <cassert>
 #include <unordered_map>
 #include <utility>
@@ -50,12 +53,12 @@ private:
   ir::Op copied(const ir::Op& op);
   void mix(const ir::Op& op, ir::Op& made);
   void takeRows(ir::Function& step);
-  void chooseLikeliest(ir::Function& step);
+  void bindResults();
   ValueId copyOf(ValueId value);
   ValueId addCopy(ValueId value);
 
   ValueId kept(const ir::Op& op, const char* suffix, ir::DType type,
-               std::vector<DimId> dims);
+               std::vector<DimId> dims, ValueId like);
   ValueId pagesLike(const ir::Op& op, const char* suffix, ValueId rows);
   ValueId lastInputs(const ir::Op& conv);
   ValueId lastStates(const ir::Op& scan);
@@ -71,6 +74,7 @@ private:
   ValueId forwardTokens = ValueId::none;
   ValueId forwardPositions = ValueId::none;
   ValueId forwardLogits = ValueId::none;
+  ValueId forwardLikeliest = ValueId::none;
   TokenWiseTail tail;
   ValueId pages = ValueId::none;
   /// What lives between steps, by op and suffix.
@@ -88,8 +92,9 @@ private:
 
 // ---- what lives between steps
 
+/// Ranks split the dimensions that it shares with `like` as they split those.
 ValueId ServePass::kept(const ir::Op& op, const char* suffix, ir::DType type,
-                        std::vector<DimId> dims) {
+                        std::vector<DimId> dims, ValueId like) {
   auto [found, isNew] = keptByName.try_emplace(op.name + suffix);
   if (!isNew)
     return found->second;
@@ -99,6 +104,11 @@ ValueId ServePass::kept(const ir::Op& op, const char* suffix, ir::DType type,
   value.type = type;
   value.dims = std::move(dims);
   value.sharding.dims.resize(value.dims.size());
+  const std::vector<DimId>& shared = program[like].dims;
+  for (size_t i = 0; i < value.dims.size(); ++i)
+    if (auto at = std::ranges::find(shared, value.dims[i]); at != shared.end())
+      value.sharding.dims[i] =
+          program[like].sharding.dims[size_t(at - shared.begin())];
   value.range = op.range;
   return found->second = ir::addValue(program, std::move(value));
 }
@@ -110,8 +120,8 @@ ValueId ServePass::pagesLike(const ir::Op& op, const char* suffix,
   const DimId count =
       ir::addDim(program, cachePagesDim, limits.pagesOfSequence());
   const DimId page = ir::addDim(program, "page", limits.page);
-  return kept(op, suffix, program[rowsOf].type,
-              {count, page, like[2], like[3]});
+  return kept(op, suffix, program[rowsOf].type, {count, page, like[2], like[3]},
+              rowsOf);
 }
 
 /// Of x [1, tokens, groups, channels] and w [groups, channels, taps].
@@ -123,7 +133,8 @@ ValueId ServePass::lastInputs(const ir::Op& conv) {
   // No dimension is 0: one tap keeps an input that nothing reads.
   const DimId count = ir::addDim(program, "conv_inputs",
                                  std::max<int64_t>(1, program[taps].size - 1));
-  return kept(conv, ".inputs", type, {slots, like[2], like[3], count});
+  return kept(conv, ".inputs", type, {slots, like[2], like[3], count},
+              conv.operands[0]);
 }
 
 /// Of x [1, tokens, groups, channels] and b [1, tokens, groups, state].
@@ -131,7 +142,7 @@ ValueId ServePass::lastStates(const ir::Op& scan) {
   const ir::Value& x = program[scan.operands[0]];
   const DimId state = program[scan.operands[2]].dims[3];
   return kept(scan, ".last_states", ir::accumulationType(x.type),
-              {slots, x.dims[2], x.dims[3], state});
+              {slots, x.dims[2], x.dims[3], state}, scan.operands[0]);
 }
 
 ValueId ServePass::pageTable() {
@@ -250,24 +261,10 @@ void ServePass::takeRows(ir::Function& step) {
   step.ops.push_back(std::move(op));
 }
 
-void ServePass::chooseLikeliest(ir::Function& step) {
-  const ValueId logits = copyOf(forwardLogits);
-  ir::Value ids;
-  ids.name = names.make(stepBinding("likeliest", tokens));
-  ids.kind = ir::ValueKind::temporary;
-  ids.type = ir::DType::i32;
-  ids.dims = {program[logits].dims[0], program[logits].dims[1]};
-  ids.sharding.dims.resize(2);
-  ir::Op op{};
-  op.kind = OpKind::Argmax;
-  op.name = "likeliest";
-  op.operands = {logits};
-  op.results = {ir::addValue(program, std::move(ids))};
-  op.layer = step.ops.back().layer;
-  op.range = step.ops.back().range;
-  program.bindings[stepBinding("logits", tokens)] = logits;
-  program.bindings[stepBinding("likeliest", tokens)] = op.results[0];
-  step.ops.push_back(std::move(op));
+/// Binds what the host reads of the current step.
+void ServePass::bindResults() {
+  program.bindings[stepBinding("logits", tokens)] = copyOf(forwardLogits);
+  program.bindings[stepBinding("likeliest", tokens)] = copyOf(forwardLikeliest);
 }
 
 // ---- steps
@@ -298,7 +295,7 @@ void ServePass::addStep(int64_t width) {
   step.name = stepFunction(width);
   for (const ir::Op& op : forward.ops)
     copy(op, step);
-  chooseLikeliest(step);
+  bindResults();
   program.functions.push_back(std::move(step));
 }
 
@@ -326,7 +323,10 @@ void ServePass::takeForward() {
   };
   forwardTokens = bound("tokens");
   forwardPositions = bound("positions");
-  forwardLogits = bound("logits");
+  forwardLikeliest = bound("likeliest");
+  // The whole rows that the choice reads, where the vocabulary is split.
+  forwardLogits = forward.ops.back().operands[0];
+  assert(forward.ops.back().kind == OpKind::Argmax);
   program.bindings.clear();
 }
 
@@ -337,7 +337,7 @@ void ServePass::run() {
     return;
   sequence = ir::findDim(program, "sequence");
   slots = ir::addDim(program, "slots", limits.maxBatch);
-  tail = findTokenWiseTail(program, forward, forwardLogits);
+  tail = findTokenWiseTail(program, forward, forwardLikeliest);
   for (int64_t width : stepWidths(limits))
     addStep(width);
 }

@@ -13,13 +13,14 @@ namespace recipec::passes {
 /// The dimension of the cache's pages, whose size fitCache sets.
 inline constexpr const char* cachePagesDim = "cache_pages";
 
-/// Replaces `forward` (one sample of `limits.tokenBudget` tokens, one rank, no
-/// loss) by one function per width of stepWidths. All functions share the
-/// parameters, the pages of keys and values, the states of state-space layers
-/// and the input `pages`. The cache has the pages of one longest sequence.
-/// Binds `pages`, when the model has attention, and of each width the inputs
-/// `tokens`, `positions`, `sequences` and `rows` and the output `logits`.
-/// Reports attention that is not causal at the model's op.
+/// Replaces `forward` (one sample of `limits.tokenBudget` tokens, no loss, and
+/// the choice of the likeliest token at its end) by one function per width of
+/// stepWidths. All functions share the parameters, the pages of keys and
+/// values, the states of state-space layers and the input `pages`. The cache
+/// has the pages of one longest sequence. Binds `pages`, when the model has
+/// attention, and of each width the inputs `tokens`, `positions`, `sequences`
+/// and `rows` and the outputs `logits` and `likeliest`. Reports attention that
+/// is not causal at the model's op.
 void addServing(ir::Module& program, const ServingLimits& limits,
                 diag::Engine& engine);
 

@@ -2,7 +2,20 @@
 
 #include "compiler/passes/inference/ServingLimits.h"
 
+#include "runtime/ops/OpKind.h"
+
 namespace recipec::passes {
+namespace {
+
+/// Experts compute each token on one of the ranks that have it, by a slice of
+/// the step's tokens for each rank (Sharder::dispatch).
+bool hasExperts(const recipe::Recipe& recipe) {
+  return std::ranges::any_of(recipe.model.calls, [](const recipe::Call& call) {
+    return call.op == "dispatch";
+  });
+}
+
+} // namespace
 
 ServingLimits servingLimits(const recipe::Recipe& recipe) {
   ServingLimits limits;
@@ -10,16 +23,24 @@ ServingLimits servingLimits(const recipe::Recipe& recipe) {
   limits.maxTokens = recipe.integer("data.sequence");
   limits.tokenBudget = recipe.integer("serve.token_budget");
   limits.page = recipe.integer("serve.page");
+  if (hasExperts(recipe))
+    limits.tokenRanks = recipe.integer("parallel.tp");
+  limits.tokenBudget = limits.rounded(limits.tokenBudget);
   return limits;
 }
 
 std::vector<int64_t> stepWidths(const ServingLimits& limits) {
   std::vector<int64_t> widths;
+  auto add = [&](int64_t width) {
+    width = limits.rounded(width);
+    if (widths.empty() || width > widths.back())
+      widths.push_back(width);
+  };
   for (int64_t width = 1; width < limits.maxBatch; width *= 2)
-    widths.push_back(width);
+    add(width);
   for (int64_t width = limits.maxBatch; width < limits.tokenBudget; width *= 2)
-    widths.push_back(width);
-  widths.push_back(limits.tokenBudget);
+    add(width);
+  add(limits.tokenBudget);
   return widths;
 }
 

@@ -18,9 +18,15 @@ struct ServingLimits {
   int64_t maxTokens = 1;   // of a prompt and its answer together
   int64_t tokenBudget = 1; // tokens in a step
   int64_t page = 1;        // tokens in a page
+  /// Ranks that share the tokens of a step between them, which are a multiple.
+  int64_t tokenRanks = 1;
 
   /// The pages of the longest sequence.
   int64_t pagesOfSequence() const { return (maxTokens + page - 1) / page; }
+  /// A width of at least `tokens`, which `tokenRanks` ranks can share.
+  int64_t rounded(int64_t tokens) const {
+    return (tokens + tokenRanks - 1) / tokenRanks * tokenRanks;
+  }
   /// The most tokens of a step of this width whose logits it computes.
   int64_t rows(int64_t tokens) const { return std::min(tokens, maxBatch); }
 };
@@ -29,8 +35,9 @@ ServingLimits servingLimits(const recipe::Recipe& recipe);
 
 /// The widths of the steps in tokens, ascending: powers of two below
 /// `max_batch`, where each sequence has one token; `max_batch`, and each twice
-/// the one before; `token_budget`. A step leaves at most half of its width
-/// unused.
+/// the one before; `token_budget`. Each is rounded up to a multiple of
+/// `tokenRanks`. A step leaves at most half of its width unused, where it is a
+/// multiple without that.
 std::vector<int64_t> stepWidths(const ServingLimits& limits);
 
 /// The function of a width: `step_64`.

@@ -1,8 +1,10 @@
-// Walks back from the logits, as long as an op computes each token alone, reads
-// one value beside parameters, and is the only reader of that value.
+// Walks back from the last value, as long as an op computes each token alone,
+// reads one value beside parameters, and is the only reader of that value.
 
 #include "compiler/passes/inference/TokenWiseTail.h"
 
+#include "runtime/ops/CollectiveOps.h"
+#include "runtime/ops/OpKind.h"
 #include "runtime/ops/OpTable.h"
 
 #include <algorithm>
@@ -13,20 +15,33 @@ namespace {
 
 using ir::ValueId;
 
-bool isTokenWise(ir::OpKind kind) {
-  switch (ops::infoOf(kind).family) {
+/// A collective along another dimension than that of the tokens.
+bool leavesTokens(const ir::Op& op) {
+  switch (op.kind) {
+  case ir::OpKind::AllReduce:
+    return true;
+  case ir::OpKind::AllGather:
+    return ops::AllGatherAttributes(op.attributes).dim > 1;
+  default: // ops that only distributed training has, too
+    return false;
+  }
+}
+
+bool isTokenWise(const ir::Op& op) {
+  switch (ops::infoOf(op.kind).family) {
   case ops::OpFamily::activations:
   case ops::OpFamily::dense:
   case ops::OpFamily::moves:
   case ops::OpFamily::norms:
+  case ops::OpFamily::sampling:
     return true;
-  case ops::OpFamily::attention:
   case ops::OpFamily::collectives:
+    return leavesTokens(op);
+  case ops::OpFamily::attention:
   case ops::OpFamily::experts:
   case ops::OpFamily::loss:
   case ops::OpFamily::optimizer:
   case ops::OpFamily::quantization:
-  case ops::OpFamily::sampling:
   case ops::OpFamily::stateSpace:
     return false;
   }
@@ -53,8 +68,8 @@ public:
     }
   }
 
-  TokenWiseTail run(ValueId logits) {
-    TokenWiseTail tail{logits, {}};
+  TokenWiseTail run(ValueId last) {
+    TokenWiseTail tail{last, {}};
     while (const ir::Op* op = maker(tail.input)) {
       const ValueId read = onlyOperand(*op);
       if (read == ValueId::none)
@@ -86,7 +101,7 @@ private:
       only = operand;
     }
     const bool isChained =
-        isTokenWise(op.kind) && only != ValueId::none &&
+        isTokenWise(op) && only != ValueId::none &&
         program[only].kind != ir::ValueKind::input && readers.at(only) == 1 &&
         haveSameTokens(program[only], program[op.results[0]]);
     return isChained ? only : ValueId::none;
@@ -100,8 +115,8 @@ private:
 } // namespace
 
 TokenWiseTail findTokenWiseTail(const ir::Module& program,
-                                const ir::Function& forward, ValueId logits) {
-  return TailSearch(program, forward).run(logits);
+                                const ir::Function& forward, ValueId last) {
+  return TailSearch(program, forward).run(last);
 }
 
 } // namespace recipec::passes

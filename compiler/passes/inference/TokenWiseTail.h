@@ -9,20 +9,19 @@
 
 namespace recipec::passes {
 
-/// A chain of ops that compute each token of the logits from the same token of
+/// A chain of ops that compute each token of `last` from the same token of
 /// `input` alone.
 struct TokenWiseTail {
-  /// The value that the first op of the chain reads; the logits themselves when
-  /// the chain is empty.
+  /// The value that the first op of the chain reads; `last` itself when the
+  /// chain is empty.
   ir::ValueId input = ir::ValueId::none;
   std::set<ir::ValueId> results; // of the ops in the chain
 };
 
-/// The longest such chain. `logits` and `input` are [1, tokens, ...]. Each
+/// The longest such chain. `last` and `input` are [1, tokens, ...]. Each
 /// value in between has one reader.
 TokenWiseTail findTokenWiseTail(const ir::Module& program,
-                                const ir::Function& forward,
-                                ir::ValueId logits);
+                                const ir::Function& forward, ir::ValueId last);
 
 } // namespace recipec::passes
 

@@ -64,10 +64,6 @@ Layout layoutOf(const recipe::Recipe& recipe) {
   return layout;
 }
 
-Layout wholeLayout() {
-  return {};
-}
-
 std::vector<ir::DimId>
 splitDims(const ir::Module& module,
           const std::vector<std::pair<std::string, std::string>>& entries,

@@ -266,12 +266,13 @@ void Sharder::rule(Op& op) {
     return shardMoves(op);
   case ops::OpFamily::norms:
     return shardNorm(op);
+  case ops::OpFamily::sampling:
+    return shardSampling(op);
   case ops::OpFamily::stateSpace:
     return shardStateSpace(op);
   case ops::OpFamily::collectives:
   case ops::OpFamily::optimizer:
   case ops::OpFamily::quantization:
-  case ops::OpFamily::sampling:
     assert(false && "a Graph holds the ops of models alone");
   }
 }

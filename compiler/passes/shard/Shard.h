@@ -45,8 +45,6 @@ struct Layout {
 
 /// The layout of the recipe's `parallel` settings.
 Layout layoutOf(const recipe::Recipe& recipe);
-/// The layout of one rank, without any split.
-Layout wholeLayout();
 
 /// The dimensions of a module that a layout's entries split by a degree, in the
 /// order of the entries.

@@ -107,6 +107,7 @@ private:
   void shardLoss(Op& op);
   void shardMoves(Op& op);
   void shardNorm(Op& op);
+  void shardSampling(Op& op);
   void shardStateSpace(Op& op);
   /// tokens [b, s], table [v, h] → [b, s, h], a sum over the table's shards.
   void embedding(Op& op);
@@ -179,6 +180,11 @@ private:
   void softmaxMax(Op& op);
   void softmaxSum(Op& op);
   void nll(Op& op);
+
+  // ---- sampling
+
+  /// logits [..., v] → ids [...]. The vocabulary is not split.
+  void argmax(Op& op);
 
   ir::Module& module;
   const Layout& layout;

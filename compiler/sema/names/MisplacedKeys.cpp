@@ -12,22 +12,8 @@
 
 namespace recipec::sema {
 
-/// A layout of ranks for a recipe that answers prompts.
-static bool helpWithOneRank(Evaluator& evaluator, diag::Builder& builder,
-                            const KnownField& known) {
-  if (!known.path.starts_with("parallel.") &&
-      !known.path.starts_with("cluster.ranks") && known.path != "cluster.nodes")
-    return false;
-  if (!answersPrompts(taskOf(evaluator)))
-    return false;
-  builder.help("leave it out: this version answers prompts on one rank");
-  return true;
-}
-
 bool helpWithServing(Evaluator& evaluator, diag::Builder& builder,
                      const Object& object, const KnownField& known) {
-  if (helpWithOneRank(evaluator, builder, known))
-    return true;
   const bool isInServe = object.schema && object.schema->find("max_batch");
   const std::string task = known.path.starts_with("serve.") && !isInServe
                                ? taskOf(evaluator)

@@ -4,15 +4,13 @@
 #include "runtime/serve/bench/BenchCommand.h"
 
 #include "runtime/base/StopSignal.h"
-#include "runtime/device/cpu/Threads.h"
-#include "runtime/exec/Devices.h"
 #include "runtime/serve/bench/BenchArguments.h"
 #include "runtime/serve/bench/BenchReport.h"
 #include "runtime/serve/bench/BenchRequests.h"
 #include "runtime/serve/bench/BenchRun.h"
 #include "runtime/serve/bench/BenchStatistics.h"
 #include "runtime/serve/bench/EngineTarget.h"
-#include "runtime/serve/engine/ModelFolder.h"
+#include "runtime/serve/engine/ServingRanks.h"
 
 #include <cstdio>
 #include <filesystem>
@@ -72,23 +70,19 @@ Status checkReportPath(const BenchArguments& arguments) {
 }
 
 /// Returns the statistics, after they are printed and written.
-Expected<BenchStatistics> bench(const BenchArguments& arguments) {
+Expected<BenchStatistics> bench(const BenchArguments& arguments,
+                                const ModelFolder& folder,
+                                ServingRanks& ranks) {
   RECIPERUN_TRY(checkReportPath(arguments));
-  Expected<int> threads = arguments.threads > 0
-                              ? Expected<int>(arguments.threads)
-                              : device::threadsOfProcess(/*sharing=*/1);
-  RECIPERUN_TRY(threads);
-  const Expected<ModelFolder> folder =
-      readModelFolder(arguments.directories.front());
-  RECIPERUN_TRY(folder);
-  device::setEnvironment(exec::environmentOf(folder->plan));
-  const auto engine = openEngine(*folder, *threads);
-  RECIPERUN_TRY(engine);
-  const int64_t vocab = (*engine)->vocab();
-  const auto requests = requestsFor(arguments, *folder, vocab);
+  auto model = ranks.open(folder);
+  RECIPERUN_TRY(model);
+  const std::unique_ptr<Engine> engine = makeEngine(folder, *std::move(model));
+  const int64_t vocab = engine->vocab();
+  const auto requests = requestsFor(arguments, folder, vocab);
   RECIPERUN_TRY(requests);
-  const BenchSettings settings = settingsOf(arguments);
-  EngineTarget target(**engine);
+  BenchSettings settings = settingsOf(arguments);
+  settings.ranks = folder.plan.mesh.ranks;
+  EngineTarget target(*engine);
   watchStopSignals();
   RECIPERUN_TRY(warmUp(target, warmupRequests(*requests, arguments.warmup,
                                               vocab, arguments.seed)));
@@ -105,7 +99,14 @@ Expected<BenchStatistics> bench(const BenchArguments& arguments) {
 }
 
 int runBenchServe(const BenchArguments& arguments) {
-  const Expected<BenchStatistics> statistics = bench(arguments);
+  const Expected<ModelFolder> folder =
+      readModelFolder(arguments.directories.front());
+  const auto ranks = ServingRanks::join(folder, arguments.threads);
+  if (!ranks->leads())
+    return ranks->follow(folder);
+  const Expected<BenchStatistics> statistics =
+      ranks->status().isOk() ? bench(arguments, *folder, *ranks)
+                             : Expected<BenchStatistics>(ranks->status());
   if (!statistics) {
     std::fprintf(stderr, "error: %s\n", statistics.message().c_str());
     return stopSignal() ? 128 + stopSignal() : 1;

@@ -6,12 +6,10 @@
 #include "runtime/base/ParseJson.h"
 #include "runtime/cli/Options.h"
 #include "runtime/data/Utf8.h"
-#include "runtime/device/cpu/Threads.h"
-#include "runtime/exec/Devices.h"
 #include "runtime/serve/commands/ChatLine.h"
 #include "runtime/serve/commands/ChatSession.h"
 #include "runtime/serve/commands/InterruptKey.h"
-#include "runtime/serve/engine/ModelFolder.h"
+#include "runtime/serve/engine/ServingRanks.h"
 #include "runtime/serve/sampling/SamplingArguments.h"
 
 #include <nlohmann/json.hpp>
@@ -183,15 +181,13 @@ SamplingArguments withPlanLimits(SamplingArguments sampling,
   return sampling;
 }
 
-Expected<int> chat(const ChatArguments& arguments) {
-  Expected<int> threads = device::threadsOfProcess(/*sharing=*/1);
-  RECIPERUN_TRY(threads);
-  Expected<ModelFolder> folder = readModelFolder(arguments.directories.front());
-  RECIPERUN_TRY(folder);
-  if (!folder->tokenizer)
+/// The part of rank 0.
+Expected<int> chat(const ChatArguments& arguments, const ModelFolder& folder,
+                   ServingRanks& ranks) {
+  if (!folder.tokenizer)
     return Status::error("the model's folder holds no `tokenizer.json`");
   Expected<PromptTokens> prompts =
-      PromptTokens::open(folder->path, folder->plan, *folder->tokenizer);
+      PromptTokens::open(folder.path, folder.plan, *folder.tokenizer);
   RECIPERUN_TRY(prompts);
   if (prompts->renderer().guessesForm())
     std::fputs("note: the model's folder has no chat template, and the model "
@@ -199,16 +195,28 @@ Expected<int> chat(const ChatArguments& arguments) {
                "`data.chat` that they are written in\n",
                stderr);
   Expected<SamplingOptions> sampling = samplingOptionsOf(
-      withPlanLimits(arguments.sampling, *folder->plan.serving), folder->path,
-      *folder->tokenizer, folder->plan.data.vocab);
+      withPlanLimits(arguments.sampling, *folder.plan.serving), folder.path,
+      *folder.tokenizer, folder.plan.data.vocab);
   RECIPERUN_TRY(sampling);
-  device::setEnvironment(exec::environmentOf(folder->plan));
-  Expected<std::unique_ptr<Engine>> engine = openEngine(*folder, *threads);
-  RECIPERUN_TRY(engine);
-  ChatSession session(**engine, *prompts, *folder->tokenizer, *sampling);
+  auto model = ranks.open(folder);
+  RECIPERUN_TRY(model);
+  const std::unique_ptr<Engine> engine = makeEngine(folder, *std::move(model));
+  ChatSession session(*engine, *prompts, *folder.tokenizer, *sampling);
   session.setVariables(arguments.variables);
   session.setSystem(arguments.system);
-  return talk(session, *folder->plan.serving) == 0 ? 0 : 1;
+  return talk(session, *folder.plan.serving) == 0 ? 0 : 1;
+}
+
+int runChat(const ChatArguments& arguments) {
+  const Expected<ModelFolder> folder =
+      readModelFolder(arguments.directories.front());
+  const auto ranks = ServingRanks::join(folder, /*threads=*/0);
+  if (!ranks->leads())
+    return ranks->follow(folder);
+  if (!ranks->status().isOk())
+    return failChat(ranks->status());
+  const Expected<int> code = chat(arguments, *folder, *ranks);
+  return code ? *code : failChat(code.status());
 }
 
 cli::Check storeVariables(const std::string& text, ChatArguments& arguments) {
@@ -262,10 +270,7 @@ cli::Command describeChat(ChatArguments& arguments) {
 cli::Command chatCommand() {
   const auto arguments = std::make_shared<ChatArguments>();
   cli::Command command = describeChat(*arguments);
-  command.run = [arguments] {
-    Expected<int> code = chat(*arguments);
-    return code ? *code : failChat(code.status());
-  };
+  command.run = [arguments] { return runChat(*arguments); };
   return command;
 }
 

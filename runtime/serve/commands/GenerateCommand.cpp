@@ -5,11 +5,10 @@
 
 #include "runtime/base/StopSignal.h"
 #include "runtime/checkpoint/Safetensors.h"
-#include "runtime/device/cpu/Threads.h"
-#include "runtime/exec/Devices.h"
 #include "runtime/serve/commands/AnswerSinks.h"
 #include "runtime/serve/commands/GenerateArguments.h"
 #include "runtime/serve/engine/PromptLogits.h"
+#include "runtime/serve/engine/ServingRanks.h"
 #include "runtime/serve/structured/GrammarConstraint.h"
 
 #include <cstdio>
@@ -44,12 +43,12 @@ Status checkOutput(const GenerateArguments& arguments) {
   return Status::ok();
 }
 
-Status writeLogits(const ModelFolder& folder, int threads,
+Status writeLogits(const ModelFolder& folder, ServingRanks& ranks,
                    const GenerateArguments& arguments) {
-  auto model = openModel(folder, threads);
+  auto model = ranks.open(folder);
   RECIPERUN_TRY(model);
   Expected<Logits> logits =
-      promptLogits(**model, (*model)->limits(), arguments.tokenIds);
+      promptLogits(**model, *folder.plan.serving, arguments.tokenIds);
   RECIPERUN_TRY(logits);
   auto writer = checkpoint::SafetensorsWriter::create(
       arguments.logitsPath,
@@ -75,15 +74,15 @@ struct Opened {
 };
 
 Expected<Opened> openAll(const ModelFolder& folder, const Grammar& grammar,
-                         int threads) {
+                         ServingRanks& ranks) {
   if (!folder.tokenizer)
     return Status::error("the model's folder holds no `tokenizer.json`");
   Expected<PromptTokens> tokens =
       PromptTokens::open(folder.path, folder.plan, *folder.tokenizer);
   RECIPERUN_TRY(tokens);
-  Expected<std::unique_ptr<Engine>> engine = openEngine(folder, threads);
-  RECIPERUN_TRY(engine);
-  Opened opened{*std::move(tokens), *std::move(engine), {}};
+  auto model = ranks.open(folder);
+  RECIPERUN_TRY(model);
+  Opened opened{*std::move(tokens), makeEngine(folder, *std::move(model)), {}};
   if (grammar)
     opened.masks = std::make_shared<grammar::MaskTable>(
         grammar, vocabularyOf(*folder.tokenizer, opened.engine->vocab()));
@@ -92,9 +91,9 @@ Expected<Opened> openAll(const ModelFolder& folder, const Grammar& grammar,
 
 Expected<Outcome> answerToStdout(const ModelFolder& folder,
                                  const std::vector<Prompt>& prompts,
-                                 const Grammar& grammar, int threads,
+                                 const Grammar& grammar, ServingRanks& ranks,
                                  const GenerateArguments& arguments) {
-  Expected<Opened> opened = openAll(folder, grammar, threads);
+  Expected<Opened> opened = openAll(folder, grammar, ranks);
   RECIPERUN_TRY(opened);
   watchStopSignals();
   BatchAnswers batch(*opened->engine, folder, opened->tokens, opened->masks);
@@ -108,7 +107,7 @@ Expected<Outcome> answerToStdout(const ModelFolder& folder,
 
 Expected<Outcome> answerToFile(const ModelFolder& folder,
                                const std::vector<Prompt>& prompts,
-                               const Grammar& grammar, int threads,
+                               const Grammar& grammar, ServingRanks& ranks,
                                const GenerateArguments& arguments) {
   using Existing = AnswerFile::Existing;
   // Opened before the model, so that a mistake is reported at once.
@@ -121,7 +120,7 @@ Expected<Outcome> answerToFile(const ModelFolder& folder,
   RECIPERUN_TRY(file);
   if (file->answers() == prompts.size())
     return Outcome{0, prompts.size()};
-  Expected<Opened> opened = openAll(folder, grammar, threads);
+  Expected<Opened> opened = openAll(folder, grammar, ranks);
   RECIPERUN_TRY(opened);
   watchStopSignals();
   BatchAnswers batch(*opened->engine, folder, opened->tokens, opened->masks);
@@ -146,7 +145,9 @@ void reportStop(const Outcome& outcome, size_t prompts,
                  prompts);
 }
 
-Expected<int> generate(const GenerateArguments& arguments) {
+/// The part of rank 0.
+Expected<int> generate(const GenerateArguments& arguments,
+                       const ModelFolder& folder, ServingRanks& ranks) {
   RECIPERUN_TRY(checkOutput(arguments));
   Expected<std::vector<Prompt>> prompts =
       readPrompts(arguments.prompts, arguments.sampling);
@@ -156,21 +157,14 @@ Expected<int> generate(const GenerateArguments& arguments) {
   const bool wantsLogits = !arguments.logitsPath.empty();
   if (wantsLogits && !arguments.force)
     RECIPERUN_TRY(checkLogitsPath(arguments.logitsPath));
-  Expected<int> threads = arguments.threads > 0
-                              ? Expected<int>(arguments.threads)
-                              : device::threadsOfProcess(/*sharing=*/1);
-  RECIPERUN_TRY(threads);
-  Expected<ModelFolder> folder = readModelFolder(arguments.directories.front());
-  RECIPERUN_TRY(folder);
-  device::setEnvironment(exec::environmentOf(folder->plan));
   if (wantsLogits) {
-    RECIPERUN_TRY(writeLogits(*folder, *threads, arguments));
+    RECIPERUN_TRY(writeLogits(folder, ranks, arguments));
     return 0;
   }
   Expected<Outcome> outcome =
       arguments.output.empty()
-          ? answerToStdout(*folder, *prompts, *grammar, *threads, arguments)
-          : answerToFile(*folder, *prompts, *grammar, *threads, arguments);
+          ? answerToStdout(folder, *prompts, *grammar, ranks, arguments)
+          : answerToFile(folder, *prompts, *grammar, ranks, arguments);
   RECIPERUN_TRY(outcome);
   if (stopSignal() != 0) {
     reportStop(*outcome, prompts->size(), arguments);
@@ -180,7 +174,14 @@ Expected<int> generate(const GenerateArguments& arguments) {
 }
 
 int runGenerate(const GenerateArguments& arguments) {
-  Expected<int> code = generate(arguments);
+  const Expected<ModelFolder> folder =
+      readModelFolder(arguments.directories.front());
+  const auto ranks = ServingRanks::join(folder, arguments.threads);
+  if (!ranks->leads())
+    return ranks->follow(folder);
+  const Expected<int> code = ranks->status().isOk()
+                                 ? generate(arguments, *folder, *ranks)
+                                 : Expected<int>(ranks->status());
   if (code)
     return *code;
   std::fprintf(stderr, "error: %s\n", code.message().c_str());

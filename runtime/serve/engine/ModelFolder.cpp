@@ -23,10 +23,6 @@ Status checkServingPlan(const plan::Plan& plan, const fs::path& path) {
     return Status::error(place + " is of task `" + plan.task +
                          "`, not `serve`; compile it with `--set "
                          "'task=\"serve\"'`");
-  if (plan.mesh.ranks != 1)
-    return Status::error(place + " is for " + std::to_string(plan.mesh.ranks) +
-                         " ranks, and prompts are answered on one; compile it "
-                         "with `--set cluster.ranks=1`");
   return Status::ok();
 }
 
@@ -103,17 +99,10 @@ Expected<std::vector<int32_t>> encodePrompt(const ModelFolder& folder,
   return data::encodePrompt(folder.plan.data, *folder.tokenizer, prompt);
 }
 
-Expected<std::unique_ptr<ServedModel>> openModel(const ModelFolder& folder,
-                                                 int threads) {
-  return ServedModel::open(folder.path, folder.plan, threads);
-}
-
-Expected<std::unique_ptr<Engine>> openEngine(const ModelFolder& folder,
-                                             int threads) {
-  auto model = openModel(folder, threads);
-  RECIPERUN_TRY(model);
-  const plan::Serving limits = (*model)->limits();
-  return std::make_unique<Engine>(*std::move(model), limits, folder.endTokens);
+std::unique_ptr<Engine> makeEngine(const ModelFolder& folder,
+                                   std::unique_ptr<StepModel> model) {
+  return std::make_unique<Engine>(std::move(model), *folder.plan.serving,
+                                  folder.endTokens);
 }
 
 } // namespace reciperun::serve

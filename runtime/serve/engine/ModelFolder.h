@@ -7,7 +7,7 @@
 #include "runtime/data/Tokenizer.h"
 #include "runtime/plan/Plan.h"
 #include "runtime/serve/engine/Engine.h"
-#include "runtime/serve/engine/ServedModel.h"
+#include "runtime/serve/engine/StepModel.h"
 
 #include <cstdint>
 #include <filesystem>
@@ -21,7 +21,7 @@ namespace reciperun::serve {
 
 struct ModelFolder {
   std::filesystem::path path;
-  plan::Plan plan; // of serving, for one rank
+  plan::Plan plan; // of serving
   /// Absent when the folder has no tokenizer.json: ids need none.
   std::optional<data::Tokenizer> tokenizer;
   /// Of generation_config.json and of the plan.
@@ -30,8 +30,8 @@ struct ModelFolder {
 
 /// Reads a folder with generate.plan.json, or with a config.json from which
 /// `recipec` compiles the plan. Fails, with the remedy, when the path is no
-/// model, when the plan is of another task or for several ranks, and when a
-/// file is invalid. Reads no weights.
+/// model, when the plan is of another task, and when a file is invalid. Reads
+/// no weights.
 Expected<ModelFolder> readModelFolder(const std::filesystem::path& path);
 
 /// The ids before the answer to `prompt`, formatted as in the training data
@@ -39,13 +39,9 @@ Expected<ModelFolder> readModelFolder(const std::filesystem::path& path);
 Expected<std::vector<int32_t>> encodePrompt(const ModelFolder& folder,
                                             const std::string& prompt);
 
-/// Loads the folder's weights.
-Expected<std::unique_ptr<ServedModel>> openModel(const ModelFolder& folder,
-                                                 int threads);
-
-/// Loads the folder's weights and starts an engine on them.
-Expected<std::unique_ptr<Engine>> openEngine(const ModelFolder& folder,
-                                             int threads);
+/// An engine on the folder's model, which has been opened.
+std::unique_ptr<Engine> makeEngine(const ModelFolder& folder,
+                                   std::unique_ptr<StepModel> model);
 
 } // namespace reciperun::serve
 

@@ -5,11 +5,10 @@
 
 #include "runtime/checkpoint/Elements.h"
 #include "runtime/checkpoint/HuggingFaceImport.h"
-#include "runtime/comm/LocalCommunicator.h"
 #include "runtime/device/HostCopy.h"
 #include "runtime/device/cpu/Parallel.h"
-#include "runtime/exec/Devices.h"
 #include "runtime/exec/Weights.h"
+#include "runtime/plan/Mesh.h"
 
 #include <algorithm>
 #include <cassert>
@@ -37,36 +36,54 @@ void convertLogits(const exec::Tensor& logits, float* out, int threads) {
 
 Expected<std::unique_ptr<ServedModel>>
 ServedModel::open(const std::filesystem::path& weights, plan::Plan plan,
-                  int threads) {
-  assert(plan.serving && plan.mesh.ranks == 1 && "a serving plan of one rank");
-  std::unique_ptr<ServedModel> model(new ServedModel(std::move(plan)));
-  RECIPERUN_TRY(model->load(weights, threads));
+                  exec::RankDevice rank) {
+  assert(plan.serving && plan.mesh.ranks == rank.communicator->ranks() &&
+         "a serving plan of these ranks");
+  std::unique_ptr<ServedModel> model(
+      new ServedModel(std::move(plan), std::move(rank)));
+  comm::Communicator& ranks = *model->rank.communicator;
+  RECIPERUN_TRY(ranks.agree(model->takeMemory()));
+  RECIPERUN_TRY(model->prepareKernels());
+  RECIPERUN_TRY(ranks.agree(model->load(weights)));
   return model;
 }
 
-Status ServedModel::load(const std::filesystem::path& weights, int threads) {
-  cpuThreads = threads;
-  const plan::Stage& stage = program.stages.front();
-  auto opened = exec::openDevice(program, stage, /*place=*/0, threads);
-  RECIPERUN_TRY(opened);
-  device = *std::move(opened);
-  auto connected = exec::connectDevices(
-      program, std::make_unique<comm::LocalCommunicator>(), *device);
-  RECIPERUN_TRY(connected);
-  communicator = *std::move(connected);
+Expected<std::unique_ptr<ServedModel>>
+ServedModel::open(const std::filesystem::path& weights, plan::Plan plan,
+                  int threads) {
+  Expected<exec::RankDevice> rank = exec::openOnlyRank(plan, threads);
+  RECIPERUN_TRY(rank);
+  return open(weights, std::move(plan), *std::move(rank));
+}
+
+Status ServedModel::takeMemory() {
+  const plan::Stage& stage = plan::stageOf(program, rank.communicator->rank());
   Expected<memory::Arena> taken =
-      device->allocate(stage.memory.arena, stage.memory.offloaded);
-  RECIPERUN_TRY(taken);
+      device().allocate(stage.memory.arena, stage.memory.offloaded);
+  // What follows is collective, so all ranks must have succeeded.
+  RECIPERUN_TRY(rank.communicator->agree(taken.status()));
   arena = *std::move(taken);
   Expected<exec::Executor> made =
-      exec::Executor::make(program, arena, *communicator, *device);
+      exec::Executor::make(program, arena, *rank.communicator, device());
   RECIPERUN_TRY(made);
   executor.emplace(*std::move(made));
-  RECIPERUN_TRY(executor->prepare());
+  return Status::ok();
+}
+
+/// Rank 0 chooses algorithms before all others, which reuse its choices.
+Status ServedModel::prepareKernels() {
+  const bool isFirst = rank.communicator->rank() == 0;
+  RECIPERUN_TRY(
+      rank.communicator->agree(isFirst ? executor->prepare() : Status::ok()));
+  return rank.communicator->agree(isFirst ? Status::ok() : executor->prepare());
+}
+
+Status ServedModel::load(const std::filesystem::path& weights) {
+  const int number = rank.communicator->rank();
   if (weights.empty())
-    return exec::initializeParameters(program, *executor, 0, threads);
-  checkpoint::ArenaParameters access(program, 0, arena.base(), *device);
-  return checkpoint::loadHuggingFace(program, 0, weights, access);
+    return exec::initializeParameters(program, *executor, number, rank.threads);
+  checkpoint::ArenaParameters access(program, number, arena.base(), device());
+  return checkpoint::loadHuggingFace(program, number, weights, access);
 }
 
 int64_t ServedModel::vocab() const {
@@ -91,10 +108,10 @@ Status ServedModel::run(const StepPlan& step) {
 
 Status ServedModel::writeTokens(const plan::Bucket& bucket,
                                 const StepPlan& step) {
-  device::HostCopy tokens(*device, executor->tensor(bucket.inputs.tokens));
-  device::HostCopy positions(*device,
+  device::HostCopy tokens(device(), executor->tensor(bucket.inputs.tokens));
+  device::HostCopy positions(device(),
                              executor->tensor(bucket.inputs.positions));
-  device::HostCopy sequences(*device,
+  device::HostCopy sequences(device(),
                              executor->tensor(bucket.inputs.sequences));
   int64_t at = 0;
   auto put = [&](int32_t id, int64_t position, int slot) {
@@ -116,7 +133,7 @@ Status ServedModel::writeTokens(const plan::Bucket& bucket,
 
 Status ServedModel::writeRows(const plan::Bucket& bucket,
                               const StepPlan& step) {
-  device::HostCopy rows(*device, executor->tensor(bucket.inputs.rows));
+  device::HostCopy rows(device(), executor->tensor(bucket.inputs.rows));
   int32_t* out = rows.as<int32_t>();
   int64_t end = 0, written = 0;
   for (const StepPart& part : step.parts) {
@@ -143,7 +160,7 @@ Status ServedModel::writePages(const plan::Bucket& bucket,
     if (std::equal(part.pages.begin(), part.pages.end(), row.begin()))
       continue;
     std::copy(part.pages.begin(), part.pages.end(), row.begin());
-    RECIPERUN_TRY(device->upload(
+    RECIPERUN_TRY(device().upload(
         pages.as<int32_t>() + size_t(part.slot) * width, std::as_bytes(row)));
   }
   return Status::ok();
@@ -156,16 +173,16 @@ Status ServedModel::readRows(int64_t first, std::span<float> out) {
   const exec::Tensor rows{logits.as<std::byte>() +
                               first * width * plan::byteSize(logits.type),
                           logits.type, shape};
-  return device::readPieces(*device, rows,
-                            [&](const exec::Tensor& piece, int64_t at) {
-                              convertLogits(piece, out.data() + at, cpuThreads);
-                              return Status::ok();
-                            });
+  return device::readPieces(
+      device(), rows, [&](const exec::Tensor& piece, int64_t at) {
+        convertLogits(piece, out.data() + at, rank.threads);
+        return Status::ok();
+      });
 }
 
 Status ServedModel::readLikeliest(std::span<int32_t> out) {
-  return device->download(std::as_writable_bytes(out),
-                          executor->tensor(lastBucket().likeliest).data);
+  return device().download(std::as_writable_bytes(out),
+                           executor->tensor(lastBucket().likeliest).data);
 }
 
 } // namespace reciperun::serve

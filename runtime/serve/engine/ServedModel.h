@@ -7,9 +7,8 @@
 #ifndef RECIPERUN_SERVE_ENGINE_SERVEDMODEL_H
 #define RECIPERUN_SERVE_ENGINE_SERVEDMODEL_H
 
-#include "runtime/comm/Communicator.h"
-#include "runtime/device/Device.h"
 #include "runtime/exec/Executor.h"
+#include "runtime/exec/RankDevice.h"
 #include "runtime/memory/Arena.h"
 #include "runtime/plan/Plan.h"
 #include "runtime/serve/engine/StepModel.h"
@@ -24,10 +23,15 @@ namespace reciperun::serve {
 
 class ServedModel : public StepModel {
 public:
-  /// Loads the weights of a Hugging Face directory, or draws them as a training
-  /// would when `weights` is empty. The plan has been validated and is for one
-  /// rank. Fails when its device is not there, memory is insufficient or the
-  /// weights do not fit it.
+  /// Loads this rank's part of the weights of a Hugging Face directory, or
+  /// draws it as a training would when `weights` is empty. The plan has been
+  /// validated, and `rank` opened for it. Fails on all ranks when memory is
+  /// insufficient or the weights do not fit the plan on one of them.
+  /// Collective.
+  static Expected<std::unique_ptr<ServedModel>>
+  open(const std::filesystem::path& weights, plan::Plan plan,
+       exec::RankDevice rank);
+  /// The same for a plan of one rank, whose device it opens.
   static Expected<std::unique_ptr<ServedModel>>
   open(const std::filesystem::path& weights, plan::Plan plan, int threads);
 
@@ -41,12 +45,16 @@ public:
   Status run(const StepPlan& step) override;
   Status readRows(int64_t first, std::span<float> out) override;
   Status readLikeliest(std::span<int32_t> out) override;
-  int threads() const override { return cpuThreads; }
+  int threads() const override { return rank.threads; }
 
 private:
-  explicit ServedModel(plan::Plan plan) : program(std::move(plan)) {}
+  ServedModel(plan::Plan plan, exec::RankDevice rank)
+      : program(std::move(plan)), rank(std::move(rank)) {}
 
-  Status load(const std::filesystem::path& weights, int threads);
+  Status takeMemory();
+  Status prepareKernels();
+  Status load(const std::filesystem::path& weights);
+  device::Device& device() { return *rank.device; }
   const plan::Bucket& bucketOf(const StepPlan& step) const;
   const plan::Bucket& lastBucket() const {
     return limits().buckets[size_t(last)];
@@ -56,14 +64,12 @@ private:
   Status writePages(const plan::Bucket& bucket, const StepPlan& step);
 
   plan::Plan program;
-  std::unique_ptr<device::Device> device;
-  std::unique_ptr<comm::Communicator> communicator;
+  exec::RankDevice rank;
   memory::Arena arena;
   std::optional<exec::Executor> executor;
   /// What each buffer of pages has, so that only changed rows are copied to it.
   std::map<int, std::vector<int32_t>> pageTables;
   int last = 0; // the bucket of the last step
-  int cpuThreads = 1;
 };
 
 } // namespace reciperun::serve

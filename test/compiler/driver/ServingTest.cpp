@@ -96,10 +96,11 @@ TEST(Serving, WhatLivesBetweenStepsOverlapsNothing) {
 
 TEST(Serving, WidthsDoubleFromOneAndFromTheBatch) {
   using Widths = std::vector<int64_t>;
-  auto widths = [](int64_t batch, int64_t budget) {
+  auto widths = [](int64_t batch, int64_t budget, int64_t tokenRanks = 1) {
     passes::ServingLimits limits;
     limits.maxBatch = batch;
     limits.tokenBudget = budget;
+    limits.tokenRanks = tokenRanks;
     return passes::stepWidths(limits);
   };
   EXPECT_EQ(widths(8, 64), (Widths{1, 2, 4, 8, 16, 32, 64}));
@@ -107,6 +108,7 @@ TEST(Serving, WidthsDoubleFromOneAndFromTheBatch) {
   EXPECT_EQ(widths(1, 64), (Widths{1, 2, 4, 8, 16, 32, 64}));
   EXPECT_EQ(widths(6, 100), (Widths{1, 2, 4, 6, 12, 24, 48, 96, 100}));
   EXPECT_EQ(widths(8, 8), (Widths{1, 2, 4, 8}));
+  EXPECT_EQ(widths(6, 100, 4), (Widths{4, 8, 12, 24, 48, 96, 100}));
 }
 
 /// The last norm and the matmul to the vocabulary process the wanted rows.
@@ -125,6 +127,27 @@ TEST(Serving, OnlyWantedRowsGetLogits) {
   EXPECT_EQ(last[-2].kind, ir::OpKind::TakeRows);
   EXPECT_EQ(ir::localShape(program, last[0].results[0]),
             (std::vector<int64_t>{1, 8, 256}));
+}
+
+/// Logits are gathered for the wanted rows alone.
+TEST(Serving, RanksGatherTheLogitsOfASplitVocabulary) {
+  auto compiled = compileInput("tiny.recipe:tiny",
+                               serving({"cluster.ranks=2", "parallel.tp=2"}));
+  ASSERT_TRUE(compiled);
+  const ir::Module& program = compiled->result.stages[0];
+  const ir::Function* step = ir::findFunction(program, "step_64");
+  ASSERT_TRUE(step);
+  const ir::Op* last = &step->ops.back();
+  EXPECT_EQ(last[0].kind, ir::OpKind::Argmax);
+  EXPECT_EQ(last[-1].kind, ir::OpKind::AllGather);
+  EXPECT_EQ(last[-2].kind, ir::OpKind::Linear);
+  EXPECT_EQ(last[-4].kind, ir::OpKind::TakeRows);
+  EXPECT_EQ(ir::localShape(program, last[-2].results[0]),
+            (std::vector<int64_t>{1, 8, 128}));
+  EXPECT_EQ(ir::localShape(program, last[-1].results[0]),
+            (std::vector<int64_t>{1, 8, 256}));
+  // Each rank has the keys of its heads.
+  EXPECT_EQ(compiled->result.cache.pageBytes, pageBytes / 2);
 }
 
 TEST(Serving, PlanHasItsLimits) {

@@ -2,14 +2,16 @@
 // alone, token by token.
 //
 //   engineProgram LOADS FIRST_SEED PLAIN PLAN...
+//   mpirun -np N engineProgram LOADS FIRST_SEED PLAIN PLAN
 //
 // 1. PLAIN is a serving plan for one sequence whose cache is one page. It
 //    answers each prompt alone, in a single step followed by one for each
 //    token.
 // 2. A load runs on one of the PLANs, which are of the same model with other
-//    pages and buckets. Its seed draws the requests, their arrivals and
-//    cancellations, and limits within those of the plan: policy, slots, tokens
-//    of a step and pages so few that sequences are preempted.
+//    pages and buckets; with mpirun there is one, for N ranks. Its seed draws
+//    the requests, their arrivals and cancellations, and limits within those of
+//    the plan: policy, slots, tokens of a step and pages so few that sequences
+//    are preempted.
 // 3. Tokens must be equal, and log probabilities up to rounding in the half of
 //    the requests that ask for them. They show a wrong key or position that
 //    happens to leave the likeliest token in place.
@@ -20,6 +22,7 @@
 #include "runtime/plan/PlanJson.h"
 #include "runtime/serve/engine/Engine.h"
 #include "runtime/serve/engine/ServedModel.h"
+#include "runtime/serve/engine/ServingRanks.h"
 
 #include <algorithm>
 #include <cmath>
@@ -54,7 +57,7 @@ struct Ask {
 /// A model that outlives its engines.
 class BorrowedModel : public StepModel {
 public:
-  explicit BorrowedModel(ServedModel& model) : model(model) {}
+  explicit BorrowedModel(StepModel& model) : model(model) {}
   int64_t vocab() const override { return model.vocab(); }
   Status run(const StepPlan& step) override { return model.run(step); }
   Status readRows(int64_t first, std::span<float> out) override {
@@ -66,10 +69,16 @@ public:
   int threads() const override { return model.threads(); }
 
 private:
-  ServedModel& model;
+  StepModel& model;
 };
 
-Engine engineOn(ServedModel& model, const plan::Serving& limits) {
+/// A model and the limits of its plan.
+struct Served {
+  std::unique_ptr<StepModel> model;
+  plan::Serving limits;
+};
+
+Engine engineOn(StepModel& model, const plan::Serving& limits) {
   return Engine(std::make_unique<BorrowedModel>(model), limits,
                 /*endTokens=*/{});
 }
@@ -140,8 +149,8 @@ void append(Tokens& tokens, const Progress& progress) {
 }
 
 /// The answer to a prompt alone.
-Expected<Tokens> answerAlone(ServedModel& plain, const Ask& ask) {
-  Engine engine = engineOn(plain, plain.limits());
+Expected<Tokens> answerAlone(const Served& plain, const Ask& ask) {
+  Engine engine = engineOn(*plain.model, plain.limits);
   SamplingOptions sampling = ask.sampling;
   sampling.logprobs = 2;
   Expected<RequestId> id =
@@ -167,7 +176,7 @@ struct LoadAnswers {
   EngineStatistics statistics;
 };
 
-Expected<LoadAnswers> runLoad(ServedModel& model, const plan::Serving& limits,
+Expected<LoadAnswers> runLoad(StepModel& model, const plan::Serving& limits,
                               const std::vector<Ask>& asks) {
   constexpr int64_t mostSteps = 100000;
   Engine engine = engineOn(model, limits);
@@ -241,12 +250,12 @@ struct Counts {
           recomputed = 0;
 };
 
-Status runSeed(uint32_t seed, ServedModel& plain, ServedModel& model,
+Status runSeed(uint32_t seed, const Served& plain, const Served& served,
                Counts& counts) {
   LoadDrawer drawer(seed);
-  const plan::Serving limits = drawer.limitsWithin(model.limits());
-  const std::vector<Ask> asks = drawer.asks(limits, model.vocab());
-  Expected<LoadAnswers> loaded = runLoad(model, limits, asks);
+  const plan::Serving limits = drawer.limitsWithin(served.limits);
+  const std::vector<Ask> asks = drawer.asks(limits, served.model->vocab());
+  Expected<LoadAnswers> loaded = runLoad(*served.model, limits, asks);
   RECIPERUN_TRY(loaded);
   for (size_t i = 0; i < asks.size(); ++i) {
     Expected<Tokens> alone = answerAlone(plain, asks[i]);
@@ -264,27 +273,30 @@ Status runSeed(uint32_t seed, ServedModel& plain, ServedModel& model,
   return Status::ok();
 }
 
-Expected<std::unique_ptr<ServedModel>> openPlan(const std::string& path) {
+/// A folder without weights, which are drawn.
+Expected<ModelFolder> readFolder(const std::string& path) {
   Expected<plan::Plan> plan = plan::readPlan(path);
   RECIPERUN_TRY(plan);
   if (!plan->serving)
     return Status::error("`" + path + "` does not serve");
-  return ServedModel::open(/*weights=*/"", *std::move(plan), /*threads=*/1);
+  return ModelFolder{{}, *std::move(plan), {}, {}};
 }
 
-Status runAll(uint32_t loads, uint32_t first, const std::string& plainPath,
-              const std::vector<std::string>& paths) {
-  auto plain = openPlan(plainPath);
+Expected<Served> openAlone(const std::string& path) {
+  Expected<ModelFolder> folder = readFolder(path);
+  RECIPERUN_TRY(folder);
+  auto model = ServedModel::open(folder->path, folder->plan, /*threads=*/1);
+  RECIPERUN_TRY(model);
+  return Served{*std::move(model), *folder->plan.serving};
+}
+
+Status runLoads(uint32_t loads, uint32_t first, const std::string& plainPath,
+                const std::vector<Served>& models) {
+  Expected<Served> plain = openAlone(plainPath);
   RECIPERUN_TRY(plain);
-  std::vector<std::unique_ptr<ServedModel>> models;
-  for (const std::string& path : paths) {
-    auto model = openPlan(path);
-    RECIPERUN_TRY(model);
-    models.push_back(*std::move(model));
-  }
   Counts counts;
   for (uint32_t seed = first; seed < first + loads; ++seed)
-    RECIPERUN_TRY(runSeed(seed, **plain, *models[seed % models.size()], counts)
+    RECIPERUN_TRY(runSeed(seed, *plain, models[seed % models.size()], counts)
                       .withContext("seed " + std::to_string(seed)));
   std::printf("%u loads, %lld answers, %lld cancelled, %lld preemptions, "
               "%lld tokens reused, %lld recomputed\n",
@@ -296,6 +308,28 @@ Status runAll(uint32_t loads, uint32_t first, const std::string& plainPath,
   return Status::ok();
 }
 
+Status runAlone(uint32_t loads, uint32_t first, const std::string& plain,
+                const std::vector<std::string>& paths) {
+  std::vector<Served> models;
+  for (const std::string& path : paths) {
+    Expected<Served> model = openAlone(path);
+    RECIPERUN_TRY(model);
+    models.push_back(*std::move(model));
+  }
+  return runLoads(loads, first, plain, models);
+}
+
+/// The part of rank 0.
+Status lead(uint32_t loads, uint32_t first, const std::string& plain,
+            const Expected<ModelFolder>& folder, ServingRanks& ranks) {
+  RECIPERUN_TRY(ranks.status());
+  auto model = ranks.open(*folder);
+  RECIPERUN_TRY(model);
+  std::vector<Served> models;
+  models.push_back({*std::move(model), *folder->plan.serving});
+  return runLoads(loads, first, plain, models);
+}
+
 } // namespace
 
 int main(int argc, char** argv) {
@@ -304,9 +338,19 @@ int main(int argc, char** argv) {
                  "usage: engineProgram LOADS FIRST_SEED PLAIN PLAN...\n");
     return 2;
   }
-  const Status done =
-      runAll(uint32_t(std::atoi(argv[1])), uint32_t(std::atoi(argv[2])),
-             argv[3], std::vector<std::string>(argv + 4, argv + argc));
+  const auto loads = uint32_t(std::atoi(argv[1])),
+             first = uint32_t(std::atoi(argv[2]));
+  const std::vector<std::string> paths(argv + 4, argv + argc);
+  Status done;
+  if (comm::MpiSession::isOneOfSeveral()) {
+    const Expected<ModelFolder> folder = readFolder(paths.front());
+    const auto ranks = ServingRanks::join(folder, /*threads=*/1);
+    if (!ranks->leads())
+      return ranks->follow(folder);
+    done = lead(loads, first, argv[3], folder, *ranks);
+  } else {
+    done = runAlone(loads, first, argv[3], paths);
+  }
   if (done.isOk())
     return 0;
   std::fprintf(stderr, "error: %s\n", done.message().c_str());

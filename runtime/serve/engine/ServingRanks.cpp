@@ -1,0 +1,190 @@
+// An announcement is a command, followed by the step when it is `run`.
+
+#include "runtime/serve/engine/ServingRanks.h"
+
+#include "runtime/base/StopSignal.h"
+#include "runtime/device/cpu/Threads.h"
+#include "runtime/exec/Devices.h"
+#include "runtime/serve/engine/ServedModel.h"
+#include "runtime/serve/engine/StepMessage.h"
+
+#include <cstdio>
+#include <cstring>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace reciperun::serve {
+namespace {
+
+enum class Command : int32_t { open, run, end };
+
+Status announce(const comm::MpiSession& session, Command command) {
+  const auto number = int32_t(command);
+  return session.announce(std::as_bytes(std::span(&number, 1)));
+}
+
+Status checkRanks(const ModelFolder& folder, int started) {
+  const int wanted = folder.plan.mesh.ranks;
+  if (wanted == started)
+    return Status::ok();
+  const std::string model = "the plan of `" + folder.path.string() +
+                            "` is for " + std::to_string(wanted) +
+                            (wanted == 1 ? " rank" : " ranks") +
+                            ", and the job has " + std::to_string(started);
+  return Status::error(
+      model +
+      (wanted == 1
+           ? "; start it without `mpirun`, or compile the plan with "
+             "`--set cluster.ranks=" +
+                 std::to_string(started) +
+                 " --set parallel.tp=" + std::to_string(started) + "`"
+           : "; start it with `mpirun -np " + std::to_string(wanted) + "`"));
+}
+
+} // namespace
+
+/// Announces each step before it runs here.
+class ServingRanks::Leader : public StepModel {
+public:
+  Leader(ServingRanks& ranks, std::unique_ptr<ServedModel> part)
+      : ranks(ranks), part(std::move(part)) {}
+
+  int64_t vocab() const override { return part->vocab(); }
+  int threads() const override { return part->threads(); }
+
+  Status run(const StepPlan& step) override {
+    message.assign(1, int32_t(Command::run));
+    appendStep(step, message);
+    Status status = ranks.session->announce(std::as_bytes(std::span(message)));
+    return note(status.isOk() ? part->run(step) : std::move(status));
+  }
+  Status readRows(int64_t first, std::span<float> out) override {
+    return note(part->readRows(first, out));
+  }
+  Status readLikeliest(std::span<int32_t> out) override {
+    return note(part->readLikeliest(out));
+  }
+
+private:
+  Status note(Status status) {
+    ranks.hasFailed = ranks.hasFailed || !status.isOk();
+    return status;
+  }
+
+  ServingRanks& ranks;
+  std::unique_ptr<ServedModel> part;
+  std::vector<int32_t> message;
+};
+
+std::unique_ptr<ServingRanks>
+ServingRanks::join(const Expected<ModelFolder>& folder, int threads) {
+  std::unique_ptr<ServingRanks> ranks(new ServingRanks);
+  // Libraries read the environment when MPI starts.
+  if (folder)
+    device::setEnvironment(exec::environmentOf(folder->plan));
+  ranks->joined = comm::MpiSession::isOneOfSeveral()
+                      ? ranks->start(folder, threads)
+                      : ranks->startAlone(folder, threads);
+  return ranks;
+}
+
+Status ServingRanks::startAlone(const Expected<ModelFolder>& folder,
+                                int threads) {
+  RECIPERUN_TRY(folder.status());
+  RECIPERUN_TRY(checkRanks(*folder, /*started=*/1));
+  Expected<int> found = threads > 0 ? Expected<int>(threads)
+                                    : device::threadsOfProcess(/*sharing=*/1);
+  RECIPERUN_TRY(found);
+  cpuThreads = *found;
+  return Status::ok();
+}
+
+Status ServingRanks::start(const Expected<ModelFolder>& folder, int threads) {
+  Expected<comm::MpiSession> started = comm::MpiSession::start();
+  RECIPERUN_TRY(started);
+  session.emplace(*std::move(started));
+  RECIPERUN_TRY(session->agree(session->environment()));
+  RECIPERUN_TRY(session->agree(folder.status()));
+  RECIPERUN_TRY(session->agree(checkRanks(*folder, session->ranks())));
+  RECIPERUN_TRY(
+      exec::comparePlans(*session, folder->plan, folder->path.string()));
+  Expected<int> found =
+      threads > 0 ? Expected<int>(threads) : exec::threadsOfRank(*session);
+  RECIPERUN_TRY(session->agree(found.status()));
+  cpuThreads = *found;
+  return Status::ok();
+}
+
+ServingRanks::~ServingRanks() {
+  if (!session || session->rank() != 0 || !joined.isOk())
+    return;
+  if (hasFailed || !announce(*session, Command::end).isOk())
+    session->abort(1);
+}
+
+Expected<std::unique_ptr<ServedModel>>
+ServingRanks::openPart(const ModelFolder& folder) {
+  if (!session)
+    return ServedModel::open(folder.path, folder.plan, cpuThreads);
+  Expected<exec::RankDevice> rank =
+      exec::openRank(*session, folder.plan, cpuThreads);
+  RECIPERUN_TRY(rank);
+  return ServedModel::open(folder.path, folder.plan, *std::move(rank));
+}
+
+Expected<std::unique_ptr<StepModel>>
+ServingRanks::open(const ModelFolder& folder) {
+  if (session)
+    RECIPERUN_TRY(announce(*session, Command::open));
+  auto part = openPart(folder);
+  RECIPERUN_TRY(part);
+  if (!session)
+    return std::unique_ptr<StepModel>(*std::move(part));
+  return std::unique_ptr<StepModel>(
+      std::make_unique<Leader>(*this, *std::move(part)));
+}
+
+int ServingRanks::follow(const Expected<ModelFolder>& folder) {
+  if (!joined.isOk())
+    return 1;         // rank 0 prints the reason
+  watchStopSignals(); // rank 0 decides when the work ends
+  std::unique_ptr<ServedModel> part;
+  int code = 0;
+  while (true) {
+    Expected<std::vector<int32_t>> message = nextMessage();
+    if (!message)
+      endJob(message.status());
+    switch (Command(message->front())) {
+    case Command::end:
+      return code;
+    case Command::open:
+      if (auto opened = openPart(*folder))
+        part = *std::move(opened);
+      else
+        code = 1; // as on rank 0, which prints the reason
+      break;
+    case Command::run:
+      if (Status status = part->run(readStep(std::span(*message).subspan(1)));
+          !status.isOk())
+        endJob(status);
+    }
+  }
+}
+
+Expected<std::vector<int32_t>> ServingRanks::nextMessage() const {
+  Expected<std::vector<std::byte>> bytes = session->announcement();
+  RECIPERUN_TRY(bytes);
+  std::vector<int32_t> message(bytes->size() / sizeof(int32_t));
+  std::memcpy(message.data(), bytes->data(), bytes->size());
+  return message;
+}
+
+void ServingRanks::endJob(const Status& failure) {
+  std::fprintf(stderr, "rank %d: error: %s\n", session->rank(),
+               failure.message().c_str());
+  session->abort(1);
+}
+
+} // namespace reciperun::serve

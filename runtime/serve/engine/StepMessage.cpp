@@ -1,0 +1,65 @@
+// See StepMessage.h.
+
+#include "runtime/serve/engine/StepMessage.h"
+
+#include <cassert>
+
+namespace reciperun::serve {
+namespace {
+
+/// Takes values from the front of a message.
+class Reader {
+public:
+  explicit Reader(std::span<const int32_t> rest) : rest(rest) {}
+
+  int32_t next() { return take(1)[0]; }
+  std::span<const int32_t> take(size_t count) {
+    assert(count <= rest.size() && "appendStep wrote the message");
+    const auto taken = rest.first(count);
+    rest = rest.subspan(count);
+    return taken;
+  }
+
+private:
+  std::span<const int32_t> rest;
+};
+
+} // namespace
+
+void appendStep(const StepPlan& step, std::vector<int32_t>& message) {
+  auto append = [&](auto... numbers) {
+    message.insert(message.end(), {int32_t(numbers)...});
+  };
+  append(step.bucket, step.tokens, step.rows, step.parts.size());
+  for (const StepPart& part : step.parts)
+    append(part.slot, part.position, part.rows, part.ids.size(),
+           part.pages.size());
+  for (const StepPart& part : step.parts) {
+    message.insert(message.end(), part.ids.begin(), part.ids.end());
+    message.insert(message.end(), part.pages.begin(), part.pages.end());
+  }
+}
+
+StepPlan readStep(std::span<const int32_t> message) {
+  Reader reader(message);
+  StepPlan step;
+  step.bucket = reader.next();
+  step.tokens = reader.next();
+  step.rows = reader.next();
+  step.parts.resize(size_t(reader.next()));
+  std::vector<std::pair<size_t, size_t>> counts; // of ids and pages
+  for (StepPart& part : step.parts) {
+    part.slot = reader.next();
+    part.position = reader.next();
+    part.rows = reader.next();
+    const auto ids = size_t(reader.next()), pages = size_t(reader.next());
+    counts.emplace_back(ids, pages);
+  }
+  for (size_t i = 0; i < step.parts.size(); ++i) {
+    step.parts[i].ids = reader.take(counts[i].first);
+    step.parts[i].pages = reader.take(counts[i].second);
+  }
+  return step;
+}
+
+} // namespace reciperun::serve
