@@ -18,7 +18,7 @@
 namespace reciperun::serve {
 namespace {
 
-enum class Command : int32_t { open, run, end };
+enum class Command : int32_t { open, run, close, end };
 
 Status announce(const comm::MpiSession& session, Command command) {
   const auto number = int32_t(command);
@@ -50,6 +50,14 @@ class ServingRanks::Leader : public StepModel {
 public:
   Leader(ServingRanks& ranks, std::unique_ptr<ServedModel> part)
       : ranks(ranks), part(std::move(part)) {}
+  /// Closing a communicator of GPUs is collective. After a failure the job ends
+  /// without that (~ServingRanks).
+  ~Leader() override {
+    if (!ranks.hasFailed)
+      static_cast<void>(note(announce(*ranks.session, Command::close)));
+    if (ranks.hasFailed)
+      static_cast<void>(part.release());
+  }
 
   int64_t vocab() const override { return part->vocab(); }
   int threads() const override { return part->threads(); }
@@ -164,6 +172,9 @@ int ServingRanks::follow(const Expected<ModelFolder>& folder) {
         part = *std::move(opened);
       else
         code = 1; // as on rank 0, which prints the reason
+      break;
+    case Command::close:
+      part.reset();
       break;
     case Command::run:
       if (Status status = part->run(readStep(std::span(*message).subspan(1)));
