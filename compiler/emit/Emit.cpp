@@ -337,13 +337,13 @@ plan::Bucket Emitter::bucket(int64_t tokens) const {
   const std::string suffix = "_" + std::to_string(tokens);
   plan::Bucket made;
   made.tokens = tokens;
-  made.rows = std::min(tokens, recipe.integer("serve.max_batch"));
   made.function = functionNumber("step" + suffix);
   made.inputs.tokens = bound("tokens" + suffix);
   made.inputs.positions = bound("positions" + suffix);
   made.inputs.sequences = bound("sequences" + suffix);
   made.inputs.pages = bound("pages");
   made.inputs.rows = bound("rows" + suffix);
+  made.rows = result.stages[0].buffers[size_t(made.inputs.rows)].shape.back();
   made.logits = bound("logits" + suffix);
   made.likeliest = bound("likeliest" + suffix);
   return made;

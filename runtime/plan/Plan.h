@@ -190,6 +190,7 @@ struct Serving {
   bool hasStates = false;  // state-space layers keep a state for each slot
   bool prefixCache = false;
   bool chunkedPrefill = false;
+  int64_t draftTokens = 0; // guessed in a step of a decoding sequence
   ServingPolicy policy = ServingPolicy::guaranteedNoEvict;
   std::vector<Bucket> buckets; // ascending by tokens
 };

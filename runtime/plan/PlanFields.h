@@ -182,6 +182,7 @@ void fields(V& v, typename V::template Ref<Serving> serving) {
   v.field("states", serving.hasStates);
   v.field("prefix_cache", serving.prefixCache);
   v.field("chunked_prefill", serving.chunkedPrefill);
+  v.optional("draft_tokens", serving.draftTokens, int64_t(0));
   v.field("policy", serving.policy);
   v.field("buckets", serving.buckets);
 }

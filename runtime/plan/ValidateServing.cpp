@@ -64,6 +64,12 @@ private:
     RECIPERUN_TRY(inRange("max_output", serving.maxOutput, serving.maxTokens));
     RECIPERUN_TRY(inRange("token_budget", serving.tokenBudget, maxSteps));
     RECIPERUN_TRY(inRange("max_batch", serving.maxBatch, serving.tokenBudget));
+    if (serving.draftTokens < 0 || serving.draftTokens > maxSteps ||
+        (serving.draftTokens > 0 && serving.hasStates))
+      return damaged(
+          "its `draft_tokens` = " + std::to_string(serving.draftTokens) +
+          " are below 0, too many, or of a model whose states "
+          "cannot be taken back");
     if (!serving.chunkedPrefill && serving.tokenBudget < serving.maxInput)
       return damaged("a prompt of " + std::to_string(serving.maxInput) +
                      " tokens does not fit in a step of " +
@@ -114,7 +120,8 @@ private:
       return damaged("the function" + who + " is " +
                      std::to_string(bucket.function) + " of " +
                      std::to_string(stage.functions.size()));
-    if (bucket.rows != std::min(bucket.tokens, serving.maxBatch))
+    if (bucket.rows !=
+        std::min(bucket.tokens, serving.maxBatch * (1 + serving.draftTokens)))
       return damaged("the number of rows" + who + " is " +
                      std::to_string(bucket.rows));
     const std::vector<int64_t> ofTokens = {1, bucket.tokens};

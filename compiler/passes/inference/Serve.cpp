@@ -45,6 +45,7 @@ public:
 
 private:
   bool isCausal();
+  bool canTakeBack();
   void takeForward();
   void addStep(int64_t width);
   ValueId input(const char* role, DimId count);
@@ -314,6 +315,24 @@ bool ServePass::isCausal() {
   return true;
 }
 
+/// Whether keys and values are all that is kept of a token, so that later
+/// tokens can take its place.
+bool ServePass::canTakeBack() {
+  if (limits.draftTokens == 0)
+    return true;
+  const auto keeps =
+      std::ranges::find(forward.ops, OpKind::StateScan, &ir::Op::kind);
+  if (keeps == forward.ops.end())
+    return true;
+  engine
+      .report(diag::Kind::InvalidValue, limits.draftRange,
+              "`draft` guesses tokens, and the states of this model's "
+              "state-space layers cannot take wrong ones back")
+      .note("a state-space layer", keeps->range)
+      .propose({"set ", {{"`draft` to `none`", {"serve.draft=none"}}}, "", 1});
+  return false;
+}
+
 void ServePass::takeForward() {
   forward = std::move(program.functions.front());
   program.functions.clear();
@@ -333,7 +352,7 @@ void ServePass::takeForward() {
 void ServePass::run() {
   assert(program.functions.size() == 1 && "the Program is `forward` alone");
   takeForward();
-  if (!isCausal())
+  if (!isCausal() || !canTakeBack())
     return;
   sequence = ir::findDim(program, "sequence");
   slots = ir::addDim(program, "slots", limits.maxBatch);

@@ -20,7 +20,7 @@ inline constexpr const char* cachePagesDim = "cache_pages";
 /// has the pages of one longest sequence. Binds `pages`, when the model has
 /// attention, and of each width the inputs `tokens`, `positions`, `sequences`
 /// and `rows` and the outputs `logits` and `likeliest`. Reports attention that
-/// is not causal at the model's op.
+/// is not causal, at the model's op, and drafts for a model with states.
 void addServing(ir::Module& program, const ServingLimits& limits,
                 diag::Engine& engine);
 

@@ -23,6 +23,8 @@ ServingLimits servingLimits(const recipe::Recipe& recipe) {
   limits.maxTokens = recipe.integer("data.sequence");
   limits.tokenBudget = recipe.integer("serve.token_budget");
   limits.page = recipe.integer("serve.page");
+  limits.draftTokens = recipe.integer("serve.drafted");
+  limits.draftRange = recipe.at("serve.draft").origin.range;
   if (hasExperts(recipe))
     limits.tokenRanks = recipe.integer("parallel.tp");
   limits.tokenBudget = limits.rounded(limits.tokenBudget);

@@ -18,6 +18,8 @@ struct ServingLimits {
   int64_t maxTokens = 1;   // of a prompt and its answer together
   int64_t tokenBudget = 1; // tokens in a step
   int64_t page = 1;        // tokens in a page
+  int64_t draftTokens = 0; // guessed in a step of a sequence
+  SourceRange draftRange;  // of `serve.draft`
   /// Ranks that share the tokens of a step between them, which are a multiple.
   int64_t tokenRanks = 1;
 
@@ -28,7 +30,9 @@ struct ServingLimits {
     return (tokens + tokenRanks - 1) / tokenRanks * tokenRanks;
   }
   /// The most tokens of a step of this width whose logits it computes.
-  int64_t rows(int64_t tokens) const { return std::min(tokens, maxBatch); }
+  int64_t rows(int64_t tokens) const {
+    return std::min(tokens, maxBatch * (1 + draftTokens));
+  }
 };
 
 ServingLimits servingLimits(const recipe::Recipe& recipe);

@@ -91,6 +91,9 @@ Expected<BenchStatistics> bench(const BenchArguments& arguments,
       runBench(target, clock, *requests, settings.load);
   RECIPERUN_TRY(result);
   BenchStatistics statistics = statisticsOf(*result, settings.ranks);
+  const SchedulerStatistics& counts = engine->statistics().scheduler;
+  statistics.draftedTokens = counts.draftedTokens;
+  statistics.acceptedTokens = counts.acceptedTokens;
   std::fputs(benchTable(statistics, settings).c_str(), stdout);
   if (!arguments.reportPath.empty())
     RECIPERUN_TRY(

@@ -62,6 +62,10 @@ std::string latencyHead() {
   return text + "\n";
 }
 
+double acceptanceRate(const BenchStatistics& statistics) {
+  return double(statistics.acceptedTokens) / double(statistics.draftedTokens);
+}
+
 ReportJson jsonOf(const BenchSummary& summary) {
   ReportJson json;
   json["count"] = summary.count;
@@ -79,6 +83,8 @@ std::string benchTable(const BenchStatistics& statistics,
                            std::to_string(statistics.failed) + " failed");
   text += line("Input tokens", std::to_string(statistics.inputTokens));
   text += line("Output tokens", std::to_string(statistics.outputTokens));
+  if (statistics.draftedTokens > 0)
+    text += line("Draft Acceptance Rate", acceptanceRate(statistics));
   text += line("Concurrency", settings.load.concurrency == BenchLoad::unlimited
                                   ? "unlimited"
                                   : std::to_string(settings.load.concurrency));
@@ -129,6 +135,10 @@ std::string benchJson(const BenchStatistics& statistics,
     json["requests"]["first_error"] = statistics.firstError;
   json["tokens"] = {{"input", statistics.inputTokens},
                     {"output", statistics.outputTokens}};
+  if (statistics.draftedTokens > 0)
+    json["draft"] = {{"drafted", statistics.draftedTokens},
+                     {"accepted", statistics.acceptedTokens},
+                     {"acceptance_rate", acceptanceRate(statistics)}};
   json["throughput"] = {
       {"requests_per_second", statistics.requestThroughput},
       {"output_tokens_per_second", statistics.outputThroughput},

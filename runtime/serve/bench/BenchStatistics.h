@@ -31,6 +31,7 @@ struct BenchStatistics {
   int64_t failed = 0;
   std::string firstError; // of the requests that failed
   int64_t inputTokens = 0, outputTokens = 0;
+  int64_t draftedTokens = 0, acceptedTokens = 0; // guesses, and right ones
   double seconds = 0;
   double requestThroughput = 0; // requests/s
   double outputThroughput = 0;  // output tokens/s

@@ -7,7 +7,6 @@
 #include "runtime/serve/engine/PromptLogits.h"
 
 #include <algorithm>
-#include <functional>
 #include <utility>
 
 namespace reciperun::serve {
@@ -82,7 +81,7 @@ Expected<std::vector<Progress>> Engine::step() {
 Status Engine::runStep(const StepPlan& step, std::vector<Progress>& all) {
   RECIPERUN_TRY(model->run(step));
   std::vector<Choice> choices = choicesOf(step);
-  RECIPERUN_TRY(takeLikeliest(step, choices));
+  RECIPERUN_TRY(readLikeliest(step, choices));
   RECIPERUN_TRY(readLogits(choices));
   chooseTokens(choices);
   std::vector<StepOutcome> outcomes;
@@ -98,52 +97,52 @@ std::vector<Engine::Choice> Engine::choicesOf(const StepPlan& step) {
   std::vector<Choice> choices;
   int64_t rows = 0;
   for (const StepPart& part : step.parts) {
-    rows += part.rows;
     if (part.rows == 0)
       continue;
     Answer& answer = answers.at(part.request);
-    choices.push_back(
-        {.part = &part,
-         .answer = &answer,
-         .row = rows - 1,
-         .needsLogits = answer.constraint || !answer.sampler.takesLikeliest()});
+    choices.push_back({.part = &part,
+                       .answer = &answer,
+                       .row = rows,
+                       .takesLikeliest = !answer.constraint &&
+                                         answer.sampler.takesLikeliest()});
+    rows += part.rows;
   }
   return choices;
 }
 
-/// Takes the tokens that the model has chosen, where an answer wants no others.
-/// The logits of a row that are not finite are needed to say so.
-Status Engine::takeLikeliest(const StepPlan& step,
-                             std::vector<Choice>& choices) {
-  if (std::ranges::all_of(choices, &Choice::needsLogits))
+/// Reads the tokens that the model has chosen, if an answer takes them.
+Status Engine::readLikeliest(const StepPlan& step,
+                             const std::vector<Choice>& choices) {
+  if (std::ranges::none_of(choices, &Choice::takesLikeliest))
     return Status::ok();
   likeliest.resize(size_t(step.rows));
-  RECIPERUN_TRY(model->readLikeliest(likeliest));
-  for (Choice& choice : choices) {
-    const int32_t id = likeliest[size_t(choice.row)];
-    if (choice.needsLogits)
-      continue;
-    if (id < 0)
-      choice.needsLogits = true;
-    else
-      choice.token.emplace(choice.answer->sampler.append(id));
-  }
-  return Status::ok();
+  return model->readLikeliest(likeliest);
+}
+
+/// The logits of a row that are not finite are needed to say so.
+bool Engine::needsLogits(const Choice& choice, int64_t row) const {
+  return !choice.takesLikeliest || likeliest[size_t(row)] < 0;
 }
 
 /// Reads the logits that are needed, consecutive rows at once.
 Status Engine::readLogits(const std::vector<Choice>& choices) {
-  for (auto at = choices.begin(); at != choices.end();) {
-    at = std::find_if(at, choices.end(), std::mem_fn(&Choice::needsLogits));
-    const auto first = at;
-    while (at != choices.end() && at->needsLogits &&
-           at->row - first->row == at - first)
-      ++at;
-    if (at != first)
-      RECIPERUN_TRY(
-          model->readRows(first->row, logitsOf(first->row, at - first)));
-  }
-  return Status::ok();
+  int64_t first = 0, end = 0; // rows to read
+  auto flush = [&] {
+    return first == end ? Status::ok()
+                        : model->readRows(first, logitsOf(first, end - first));
+  };
+  for (const Choice& choice : choices)
+    for (int64_t row = choice.row; row < choice.row + choice.part->rows;
+         ++row) {
+      if (!needsLogits(choice, row))
+        continue;
+      if (row != end) {
+        RECIPERUN_TRY(flush());
+        first = row;
+      }
+      end = row + 1;
+    }
+  return flush();
 }
 
 std::span<float> Engine::logitsOf(int64_t row, int64_t rows) {
@@ -151,72 +150,82 @@ std::span<float> Engine::logitsOf(int64_t row, int64_t rows) {
   return std::span(logits).subspan(size_t(row * vocab), size_t(rows * vocab));
 }
 
-/// Chooses tokens by logits, one thread for each at a time: an answer's sampler
-/// and constraint depend on no other answer.
+/// Chooses the tokens, one thread for each answer at a time: its sampler and
+/// constraint depend on no other answer.
 void Engine::chooseTokens(std::vector<Choice>& choices) {
-  auto choose = [&](int64_t index, int) {
-    Choice& choice = choices[size_t(index)];
-    if (!choice.needsLogits)
-      return;
-    const std::span<float> row = logitsOf(choice.row);
-    choice.finite = checkFinite(row);
-    if (choice.finite.isOk())
-      choice.token.emplace(
-          choice.answer->sampler.next(row, choice.answer->constraint.get()));
-  };
-  const int64_t count = int64_t(choices.size());
-  device::parallelItems(int(std::clamp<int64_t>(count, 1, model->threads())),
-                        count, choose);
+  const auto count = int64_t(choices.size());
+  const bool isShort = std::ranges::all_of(choices, &Choice::takesLikeliest);
+  const int threads =
+      isShort ? 1 : int(std::clamp<int64_t>(count, 1, model->threads()));
+  device::parallelItems(threads, count, [&](int64_t index, int) {
+    chooseTokens(choices[size_t(index)]);
+  });
 }
 
-/// Adds the chosen token to its answer.
-StepOutcome Engine::take(Choice choice, Progress& progress) {
-  const StepPart& part = *choice.part;
+/// Chooses the token behind each token of the part that wants one, as long as
+/// the draft has guessed the one before.
+void Engine::chooseTokens(Choice& choice) {
+  const auto ids = choice.part->ids.last(size_t(choice.part->rows));
+  for (size_t i = 0; i < ids.size() && !choice.finished; ++i) {
+    if (i > 0 && choice.tokens.back().id != ids[i])
+      return;
+    Expected<SampledToken> token = nextToken(choice, choice.row + int64_t(i));
+    choice.failure = token.status();
+    if (!token)
+      return;
+    choice.tokens.push_back(*std::move(token));
+    choice.finished = reasonFor(choice);
+  }
+}
+
+Expected<SampledToken> Engine::nextToken(Choice& choice, int64_t row) {
   Answer& answer = *choice.answer;
-  StepOutcome outcome{.request = part.request};
-  auto fail = [&](const Status& failure) {
+  if (!needsLogits(choice, row))
+    return answer.sampler.append(likeliest[size_t(row)]);
+  const Status finite = checkFinite(logitsOf(row));
+  choice.isFinite = finite.isOk();
+  RECIPERUN_TRY(finite);
+  return answer.sampler.next(logitsOf(row), answer.constraint.get());
+}
+
+/// Adds the chosen tokens to their answer.
+StepOutcome Engine::take(Choice choice, Progress& progress) {
+  Answer& answer = *choice.answer;
+  StepOutcome outcome{.request = choice.part->request};
+  outcome.isInvalid = !choice.isFinite;
+  progress.finished = choice.finished;
+  if (progress.finished == FinishReason::endToken ||
+      progress.finished == FinishReason::stopToken)
+    choice.tokens.pop_back(); // no part of the answer
+  for (const SampledToken& token : choice.tokens)
+    outcome.tokens.push_back(token.id);
+  answer.tokens += int64_t(choice.tokens.size());
+  progress.tokens = std::move(choice.tokens);
+  if (!choice.failure.isOk()) {
     progress.finished = FinishReason::failed;
-    progress.error = failure.message();
-    ++counts.failed;
-    answers.erase(part.request);
-    outcome.ends = true;
+    progress.error = choice.failure.message();
+  }
+  outcome.ends = progress.finished.has_value();
+  if (!outcome.ends)
     return outcome;
-  };
-  if (!choice.finite.isOk()) {
-    outcome.isInvalid = true;
-    return fail(choice.finite);
-  }
-  Expected<SampledToken>& next = *choice.token;
-  if (!next)
-    return fail(next.status());
-  const int32_t token = next->id;
-  progress.finished = reasonFor(answer, part.request, token);
-  if (progress.finished != FinishReason::endToken &&
-      progress.finished != FinishReason::stopToken) {
-    progress.tokens.push_back(*std::move(next));
-    outcome.token = token;
-    ++answer.tokens;
-  }
-  if (progress.finished) {
-    outcome.ends = true;
-    ++counts.finished;
-    answers.erase(part.request);
-  }
+  ++(choice.failure.isOk() ? counts.finished : counts.failed);
+  answers.erase(choice.part->request);
   return outcome;
 }
 
-/// Why the answer ends with `token`; nullopt when it goes on.
-std::optional<FinishReason> Engine::reasonFor(const Answer& answer,
-                                              RequestId request,
-                                              int32_t token) const {
+/// Why the answer ends with the last chosen token; nullopt when it goes on.
+std::optional<FinishReason> Engine::reasonFor(const Choice& choice) const {
+  const Answer& answer = *choice.answer;
+  const int32_t token = choice.tokens.back().id;
+  const auto chosen = int64_t(choice.tokens.size());
   if (!answer.ignoresEndTokens && endTokens.contains(token))
     return FinishReason::endToken;
   if (answer.stopTokens.contains(token))
     return FinishReason::stopToken;
-  if (answer.tokens + 1 >= answer.mostTokens)
+  if (answer.tokens + chosen >= answer.mostTokens)
     return FinishReason::tokenLimit;
-  const Sequence& sequence = *scheduler.find(request);
-  if (sequence.length() + 1 >= sequence.mostTokens)
+  const Sequence& sequence = *scheduler.find(choice.part->request);
+  if (sequence.length() + chosen >= sequence.mostTokens)
     return FinishReason::cacheFull;
   return std::nullopt;
 }

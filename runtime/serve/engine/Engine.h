@@ -105,25 +105,30 @@ private:
     std::shared_ptr<TokenConstraint> constraint;
   };
 
-  /// The token that follows a part, or why there is none.
+  /// The tokens that follow a part, or why there are none.
   struct Choice {
     const StepPart* part = nullptr;
     Answer* answer = nullptr;
-    int64_t row = 0; // of the logits, the last one of the part
-    bool needsLogits = true;
-    Status finite = {};
-    std::optional<Expected<SampledToken>> token = {}; // when they are finite
+    int64_t row = 0;             // of the logits, the first one of the part
+    bool takesLikeliest = false; // where logits are finite
+    bool isFinite = true;
+    std::vector<SampledToken> tokens = {};
+    std::optional<FinishReason> finished = {}; // by the last token
+    Status failure = {};
   };
 
   Status runStep(const StepPlan& step, std::vector<Progress>& all);
   std::vector<Choice> choicesOf(const StepPlan& step);
-  Status takeLikeliest(const StepPlan& step, std::vector<Choice>& choices);
+  Status readLikeliest(const StepPlan& step,
+                       const std::vector<Choice>& choices);
   Status readLogits(const std::vector<Choice>& choices);
+  bool needsLogits(const Choice& choice, int64_t row) const;
   void chooseTokens(std::vector<Choice>& choices);
+  void chooseTokens(Choice& choice);
+  Expected<SampledToken> nextToken(Choice& choice, int64_t row);
   std::span<float> logitsOf(int64_t row, int64_t rows = 1);
   StepOutcome take(Choice choice, Progress& progress);
-  std::optional<FinishReason> reasonFor(const Answer& answer, RequestId request,
-                                        int32_t token) const;
+  std::optional<FinishReason> reasonFor(const Choice& choice) const;
   void countState();
 
   std::unique_ptr<StepModel> model;

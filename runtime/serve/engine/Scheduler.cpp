@@ -83,7 +83,7 @@ bool Scheduler::cancel(RequestId request) {
     return false;
   Sequence& sequence = *found->second;
   if (underway && sequence.slot >= 0) {
-    sequence.isCancelled = true;
+    sequence.hasEnded = true;
     return true;
   }
   if (sequence.slot < 0)
@@ -98,34 +98,49 @@ void Scheduler::finish(std::span<const StepOutcome> outcomes) {
   underway.reset();
   for (const StepPart& part : parts) {
     Sequence& sequence = *sequences.at(part.request);
-    advance(part, sequence);
-    bool ends = sequence.isCancelled;
     if (part.rows > 0) {
       assert(!outcomes.empty() && outcomes.front().request == part.request &&
              "each part that wants rows has an outcome");
-      const StepOutcome& outcome = outcomes.front();
+      extend(sequence, part, outcomes.front());
       outcomes = outcomes.subspan(1);
-      if (outcome.token >= 0)
-        sequence.tokens.push_back(outcome.token);
-      ends = ends || outcome.ends;
-      assert((ends || sequence.length() < sequence.mostTokens) &&
-             "a sequence of its most tokens ends");
-      if (outcome.isInvalid)
-        for (int32_t page : sequence.pages)
-          pool.forget(page);
+    } else {
+      advance(sequence, int64_t(part.ids.size()));
     }
-    if (ends)
+    if (sequence.hasEnded)
       end(sequence);
   }
   // Those that were cancelled without a part in the step.
   for (size_t i = active.size(); i-- > 0;)
-    if (active[i]->isCancelled)
+    if (active[i]->hasEnded)
       end(*active[i]);
 }
 
+/// Appends the chosen tokens to a sequence that wanted them.
+void Scheduler::extend(Sequence& sequence, const StepPart& part,
+                       const StepOutcome& outcome) {
+  const auto chosen = int64_t(outcome.tokens.size());
+  sequence.tokens.insert(sequence.tokens.end(), outcome.tokens.begin(),
+                         outcome.tokens.end());
+  if (sequence.drafted.empty()) {
+    advance(sequence, int64_t(part.ids.size()));
+  } else {
+    // Of the draft it keeps those that were chosen, which are followed by one
+    // more. The cache has the others until later tokens take their places.
+    counts.acceptedTokens += std::max<int64_t>(0, chosen - 1);
+    sequence.drafted.clear();
+    advance(sequence, chosen);
+  }
+  if (outcome.isInvalid)
+    for (int32_t page : sequence.pages)
+      pool.forget(page);
+  sequence.hasEnded = sequence.hasEnded || outcome.ends;
+  assert((sequence.hasEnded || sequence.length() < sequence.mostTokens) &&
+         "a sequence of its most tokens ends");
+}
+
 /// Counts the tokens that the step has computed.
-void Scheduler::advance(const StepPart& part, Sequence& sequence) {
-  sequence.computed += int64_t(part.ids.size());
+void Scheduler::advance(Sequence& sequence, int64_t tokens) {
+  sequence.computed += tokens;
   publishPages(sequence);
 }
 

@@ -10,6 +10,12 @@
 //    precedes the decoding sequences.
 // 3. Choose the narrowest bucket that fits.
 //
+// With `draftTokens`, a decoding sequence also computes a guess of its next
+// tokens (NgramDraft.h) where the token budget and the cache leave room. The
+// caller chooses the token behind each of them in turn, and stops behind the
+// first that is not the guessed one. The tokens are therefore those that it
+// would choose one step after the other.
+//
 // Precedence is by priority, then by arrival; WaitingQueue.h bounds the time
 // that low priorities wait. The scheduler knows neither a device nor a clock:
 // the same calls give the same steps.
@@ -39,6 +45,8 @@ struct SchedulerStatistics {
   int64_t steps = 0;
   int64_t promptTokens = 0; // computed, without those that follow
   int64_t decodedTokens = 0;
+  int64_t draftedTokens = 0;    // computed behind those
+  int64_t acceptedTokens = 0;   // of drafts
   int64_t recomputedTokens = 0; // of preempted sequences
   int64_t reusedTokens = 0;     // found in the cache instead of computed
   int64_t paddedTokens = 0;     // of buckets that were not full
@@ -48,8 +56,10 @@ struct SchedulerStatistics {
 /// The outcome of the step for a part that wanted rows.
 struct StepOutcome {
   RequestId request = -1;
-  int32_t token = -1;     // the next one; -1 when there is none
-  bool ends = false;      // the sequence ends, after `token` if there is one
+  /// The next ones: one or none, and with a draft those that it guessed and one
+  /// more.
+  std::vector<int32_t> tokens = {};
+  bool ends = false;      // the sequence ends, after `tokens`
   bool isInvalid = false; // what it computed must not be reused
 };
 
@@ -95,7 +105,7 @@ private:
     int64_t tokens;
     bool decodes;
   };
-  struct Draft {
+  struct Composition {
     int64_t left; // of the token budget
     std::vector<Share> shares;
   };
@@ -108,17 +118,20 @@ private:
   void growDecoding();
   bool takePage(Sequence& sequence);
   void preempt(Sequence& sequence);
-  void addDecoding(Draft& draft);
-  void addPrompts(Draft& draft);
-  void startWaiting(Draft& draft);
+  void addDecoding(Composition& step);
+  int64_t draftTokens(Sequence& sequence, int64_t most);
+  void addPrompts(Composition& step);
+  void startWaiting(Composition& step);
   int64_t promptTokens(const Sequence& sequence, int64_t left) const;
   bool start(Sequence& sequence, int64_t left);
   void sharePages(Sequence& sequence);
   void releasePages(Sequence& sequence);
-  StepPlan planOf(const Draft& draft);
+  StepPlan planOf(const Composition& composed);
   void countTokens(const Share& share);
 
-  void advance(const StepPart& part, Sequence& sequence);
+  void extend(Sequence& sequence, const StepPart& part,
+              const StepOutcome& outcome);
+  void advance(Sequence& sequence, int64_t tokens);
   void publishPages(Sequence& sequence);
   void leaveSlot(Sequence& sequence);
   void end(Sequence& sequence);

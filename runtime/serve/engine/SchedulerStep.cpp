@@ -18,16 +18,16 @@ int bucketFor(const std::vector<plan::Bucket>& buckets, int64_t tokens,
 std::optional<StepPlan> Scheduler::next() {
   assert(!underway && "the step before has finished");
   growDecoding();
-  Draft draft{limits.tokenBudget, {}};
+  Composition step{limits.tokenBudget, {}};
   if (limits.chunkedPrefill)
-    addDecoding(draft);
-  addPrompts(draft);
-  startWaiting(draft);
+    addDecoding(step);
+  addPrompts(step);
+  startWaiting(step);
   if (!limits.chunkedPrefill)
-    addDecoding(draft);
-  if (draft.shares.empty())
+    addDecoding(step);
+  if (step.shares.empty())
     return std::nullopt;
-  underway = planOf(draft);
+  underway = planOf(step);
   return underway;
 }
 
@@ -59,33 +59,61 @@ void Scheduler::preempt(Sequence& sequence) {
   queue.add(sequence);
 }
 
-void Scheduler::addDecoding(Draft& draft) {
+void Scheduler::addDecoding(Composition& step) {
   // Preempted sequences that have just started again may decode at once.
-  const std::vector<Share> started = draft.shares;
+  const std::vector<Share> started = step.shares;
   auto hasStarted = [&](const Sequence* sequence) {
     return std::any_of(started.begin(), started.end(), [&](const Share& share) {
       return share.sequence == sequence;
     });
   };
-  for (Sequence* sequence : active) {
-    if (draft.left == 0)
-      return;
-    if (!sequence->decodes() || hasStarted(sequence))
-      continue;
-    draft.shares.push_back({sequence, 1, /*decodes=*/true});
-    --draft.left;
+  std::vector<Sequence*> decoding;
+  for (Sequence* sequence : active)
+    if (sequence->decodes() && !hasStarted(sequence))
+      decoding.push_back(sequence);
+  for (size_t i = 0; i < decoding.size() && step.left > 0; ++i) {
+    // Each of them has a token before any has a draft.
+    const auto others = int64_t(decoding.size() - i - 1);
+    const int64_t tokens =
+        1 + draftTokens(*decoding[i], step.left - 1 - others);
+    step.shares.push_back({decoding[i], tokens, /*decodes=*/true});
+    step.left -= tokens;
   }
 }
 
-void Scheduler::addPrompts(Draft& draft) {
+/// Drafts at most `most` tokens for a decoding sequence, and takes the pages
+/// for them that are left. Returns their number.
+int64_t Scheduler::draftTokens(Sequence& sequence, int64_t most) {
+  most = std::min(
+      {most, limits.draftTokens, sequence.mostTokens - sequence.length() - 1});
+  if (most < 1)
+    return 0;
+  std::vector<int32_t> draft = sequence.ngrams.propose(sequence.tokens, most);
+  auto missing = [&] {
+    return pagesFor(sequence.length() + int64_t(draft.size())) -
+           int64_t(sequence.pages.size());
+  };
+  while (missing() > 0 && takePage(sequence))
+    ;
+  if (missing() > 0)
+    draft.resize(size_t(int64_t(sequence.pages.size()) * limits.page -
+                        sequence.length()));
+  if (draft.empty())
+    return 0;
+  sequence.drafted = {sequence.tokens.back()};
+  sequence.drafted.insert(sequence.drafted.end(), draft.begin(), draft.end());
+  return int64_t(draft.size());
+}
+
+void Scheduler::addPrompts(Composition& step) {
   for (Sequence* sequence : active) {
     if (sequence->decodes())
       continue;
-    const int64_t tokens = promptTokens(*sequence, draft.left);
+    const int64_t tokens = promptTokens(*sequence, step.left);
     if (tokens == 0)
       continue;
-    draft.shares.push_back({sequence, tokens, /*decodes=*/false});
-    draft.left -= tokens;
+    step.shares.push_back({sequence, tokens, /*decodes=*/false});
+    step.left -= tokens;
   }
 }
 
@@ -99,15 +127,15 @@ int64_t Scheduler::promptTokens(const Sequence& sequence, int64_t left) const {
   return isWhole && pending > left ? 0 : std::min(pending, left);
 }
 
-void Scheduler::startWaiting(Draft& draft) {
-  while (!queue.isEmpty() && !freeSlots.empty() && draft.left > 0) {
+void Scheduler::startWaiting(Composition& step) {
+  while (!queue.isEmpty() && !freeSlots.empty() && step.left > 0) {
     Sequence& sequence = *queue.first();
-    if (!start(sequence, draft.left))
+    if (!start(sequence, step.left))
       return; // those behind it wait too, so that a long prompt has its turn
-    const int64_t tokens = promptTokens(sequence, draft.left);
+    const int64_t tokens = promptTokens(sequence, step.left);
     // A preempted sequence of which only the last token is not cached decodes.
-    draft.shares.push_back({&sequence, tokens, sequence.decodes()});
-    draft.left -= tokens;
+    step.shares.push_back({&sequence, tokens, sequence.decodes()});
+    step.left -= tokens;
   }
 }
 
@@ -157,26 +185,34 @@ void Scheduler::sharePages(Sequence& sequence) {
 
 void Scheduler::countTokens(const Share& share) {
   const Sequence& sequence = *share.sequence;
+  const auto drafted =
+      std::max<int64_t>(0, int64_t(sequence.drafted.size()) - 1);
+  counts.draftedTokens += drafted;
   if (share.decodes)
-    counts.decodedTokens += share.tokens;
+    counts.decodedTokens += share.tokens - drafted;
   else if (sequence.length() > sequence.promptTokens)
     counts.recomputedTokens += share.tokens;
   else
     counts.promptTokens += share.tokens;
 }
 
-StepPlan Scheduler::planOf(const Draft& draft) {
+StepPlan Scheduler::planOf(const Composition& composed) {
   StepPlan step;
-  for (const Share& share : draft.shares) {
+  for (const Share& share : composed.shares) {
     const Sequence& sequence = *share.sequence;
     StepPart part;
     part.request = sequence.id;
     part.slot = sequence.slot;
     part.position = sequence.computed;
-    part.ids = std::span(sequence.tokens)
-                   .subspan(size_t(sequence.computed), size_t(share.tokens));
     part.pages = sequence.pages;
-    part.rows = share.tokens == sequence.pending() ? 1 : 0;
+    if (sequence.drafted.empty()) {
+      part.ids = std::span(sequence.tokens)
+                     .subspan(size_t(sequence.computed), size_t(share.tokens));
+      part.rows = share.tokens == sequence.pending() ? 1 : 0;
+    } else {
+      part.ids = sequence.drafted;
+      part.rows = share.tokens;
+    }
     step.tokens += share.tokens;
     step.rows += part.rows;
     step.parts.push_back(part);

@@ -4,6 +4,7 @@
 #define RECIPERUN_SERVE_ENGINE_SEQUENCE_H
 
 #include "runtime/base/Hash.h"
+#include "runtime/serve/engine/NgramDraft.h"
 
 #include <cstdint>
 #include <span>
@@ -29,7 +30,10 @@ struct Sequence {
   std::vector<int32_t> pages;
   int64_t published = 0;  // the first pages, which can be found by their keys
   std::vector<Hash> keys; // of full pages, as far as they were needed
-  bool isCancelled = false;
+  bool hasEnded = false;  // leaves with the step underway
+  NgramDraft ngrams;
+  /// Where the step underway checks a draft: its last token, then the draft.
+  std::vector<int32_t> drafted;
 
   int64_t length() const { return int64_t(tokens.size()); }
   /// The tokens that are still to be computed.

@@ -53,7 +53,7 @@ struct Server {
       const bool ends = sequence.length() + 1 == sequence.mostTokens;
       if (ends)
         finished.push_back(part.request);
-      outcomes.push_back({part.request, token, ends});
+      outcomes.push_back({part.request, {token}, ends});
     }
     bucket = step->bucket;
     scheduler.finish(outcomes);
