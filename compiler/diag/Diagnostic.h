@@ -29,6 +29,9 @@ Severity kindSeverity(Kind kind);
 std::optional<Kind> findKind(std::string_view name);
 /// All kind names, in the order of DiagnosticKinds.def.
 std::vector<std::string> kindNames();
+/// The kinds that a guessed name may mean, `OutOfMemory` for `OOM`, in the
+/// order of DiagnosticKinds.def.
+std::vector<std::string> nearKinds(std::string_view name);
 /// The long text that `recipec explain KIND` prints.
 std::string_view explanation(Kind kind);
 

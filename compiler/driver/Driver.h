@@ -31,6 +31,7 @@ struct Invocation {
   std::string hostfile = {};     // of mpirun; empty: this host
   std::vector<std::string> launcher = {}; // further arguments of mpirun
   bool json = false;
+  bool listsKinds = false; // of `explain`
   bool checkOnly = false;
   bool fix = false;
   bool noFiles = false;   // do not check the inputs of a run

@@ -3,9 +3,11 @@
 
 #include "compiler/driver/Commands.h"
 
+#include "compiler/base/Text.h"
 #include "compiler/diag/Diagnostic.h"
 #include "compiler/driver/Provenance.h"
 #include "compiler/driver/Session.h"
+#include "runtime/cli/Options.h"
 
 #include <algorithm>
 #include <charconv>
@@ -167,16 +169,50 @@ int runExplainKind(const Invocation& invocation) {
     return exitSuccess;
   }
   invocation.err << "error: there is no kind of diagnostic `" << name << "`\n";
+  constexpr size_t mostNamed = 5;
+  const std::vector<std::string> near = diag::nearKinds(name);
+  const std::string list = "`recipec explain --list` lists the kinds";
   if (auto meant = diag::didYouMean(name, diag::kindNames()))
     invocation.err << "help: did you mean `" << *meant << "`?\n";
+  else if (near.size() == 1)
+    invocation.err << "help: did you mean `" << near[0] << "`? " << list
+                   << "\n";
+  else if (!near.empty())
+    invocation.err << "help: near ones are "
+                   << diag::quotedList(near, mostNamed) << "; " << list << "\n";
   else
     invocation.err << "help: a message prints its kind in brackets, as in "
-                      "`[UnknownKey]`\n";
+                      "`[UnknownKey]`; "
+                   << list << "\n";
   return exitDiagnostics;
+}
+
+/// Prints each kind with the first sentence of its explanation.
+int listKinds(const Invocation& invocation) {
+  const std::vector<std::string> names = diag::kindNames();
+  size_t width = 0;
+  for (const std::string& name : names)
+    width = std::max(width, name.size());
+  for (const std::string& name : names) {
+    const std::string text =
+        onOneLine(diag::explanation(*diag::findKind(name)));
+    const size_t end = std::min(text.find(". "), text.find(": "));
+    invocation.out << name << std::string(width + 2 - name.size(), ' ')
+                   << text.substr(0, end) << '\n';
+  }
+  return exitSuccess;
 }
 
 /// Checks that a KIND is given without a path and without options for files.
 cli::Check checkKind(const Invocation& invocation) {
+  if (invocation.listsKinds && !invocation.inputs.empty())
+    return cli::UsageError{"`--list` lists all kinds, and `" +
+                               invocation.inputs[0] + "` is named",
+                           "leave one of them out"};
+  if (!invocation.listsKinds && invocation.inputs.empty())
+    return cli::UsageError{
+        "`recipec explain` needs a kind, or a file and a path",
+        "usage: recipec explain KIND | FILE[:NAME] PATH [options]"};
   if (invocation.inputs.size() != 1)
     return std::nullopt;
   const std::string& name = invocation.inputs[0];
@@ -212,12 +248,16 @@ cli::Command explainCommand(Invocation& invocation) {
           "Explains the diagnostic that prints KIND in brackets; or says "
           "of the value at PATH (`parallel.dp`) what it is, its type, how "
           "it came about, and what was overridden.",
-      .options = {setOption(invocation), jsonOption(invocation),
+      .options = {cli::flag("--list", "list the kinds of diagnostics",
+                            invocation.listsKinds),
+                  setOption(invocation), jsonOption(invocation),
                   maxErrorsOption(invocation)},
-      .operands = {1, 2, "a kind, or a file and a path", &invocation.inputs},
+      .operands = {0, 2, "a kind, or a file and a path", &invocation.inputs},
       .check = [&invocation] { return checkKind(invocation); },
       .run =
           [&invocation] {
+            if (invocation.listsKinds)
+              return listKinds(invocation);
             return invocation.inputs.size() == 1 ? runExplainKind(invocation)
                                                  : runExplainPath(invocation);
           }};

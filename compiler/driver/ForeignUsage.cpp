@@ -110,7 +110,7 @@ std::string nameOf(const std::string& option) {
   return name;
 }
 
-bool isPath(std::string_view text) {
+bool isDottedName(std::string_view text) {
   return !text.empty() &&
          std::all_of(text.begin(), text.end(), [](unsigned char c) {
            return std::isalnum(c) || c == '_' || c == '.';
@@ -236,7 +236,7 @@ std::string adviseOption(const cli::Command& command,
 std::string adviseSurplus(const cli::Command& command,
                           const std::vector<std::string>& operands) {
   std::error_code ignored;
-  const bool isName = operands.size() == 2 && isPath(operands[1]) &&
+  const bool isName = operands.size() == 2 && isDottedName(operands[1]) &&
                       operands[1].find('.') == std::string::npos &&
                       operands[0].ends_with(".recipe") &&
                       !std::filesystem::exists(operands[1], ignored);
@@ -256,7 +256,7 @@ cli::Check refuseSetting(const cli::Command& command,
   const size_t equals = setting.find('=');
   std::error_code ignored;
   if (!takesSettings || equals == setting.npos ||
-      !isPath(std::string_view(setting).substr(0, equals)) ||
+      !isDottedName(std::string_view(setting).substr(0, equals)) ||
       std::filesystem::exists(operand, ignored))
     return std::nullopt;
   if (command.name == "explain")

@@ -396,6 +396,19 @@ private:
     std::vector<Diagnostic> errors;
   };
 
+  /// Whether a new error is of a later phase, which an edit elsewhere has let
+  /// the compiler reach.
+  static bool isUncovered(const Diagnostic& diagnostic, const diag::WayOut& way,
+                          const Findings& findings) {
+    const bool isLater = diagnostic.kind == diag::Kind::ShapeMismatch ||
+                         diagnostic.kind == diag::Kind::MissingField;
+    return isLater && way.settings.empty() &&
+           std::none_of(findings.places.begin(), findings.places.end(),
+                        [&](const auto& place) {
+                          return touches(diagnostic.range, place.second);
+                        });
+  }
+
   /// Whether a way out leaves no error. Where it removes its error and leaves
   /// others, these become the near miss.
   bool holds(const diag::WayOut& way, const std::vector<std::string>& further,
@@ -414,7 +427,8 @@ private:
       return false;
     bool isClean = true;
     for (Diagnostic& each : findings->diagnostics) {
-      if (countOf(found, each) <= countOf(known, each))
+      if (countOf(found, each) <= countOf(known, each) ||
+          isUncovered(each, way, *findings))
         continue;
       isClean = false;
       if (others)
@@ -467,8 +481,6 @@ private:
     std::vector<diag::Proposal> proposals =
         std::exchange(diagnostic.proposals, {});
     const sema::Selection* subject = subjectOf(diagnostic);
-    if (!subject)
-      return;
     const Messages& known = knownOf(subject);
     size_t helps = 0;
     std::vector<NearMiss> misses;
@@ -477,6 +489,9 @@ private:
       for (const diag::WayOut& way : proposal.ways) {
         if (texts.size() == proposal.most)
           break;
+        // A file without recipes takes edits alone.
+        if (!subject && !way.settings.empty())
+          continue;
         NearMiss miss{
             proposal.before + way.text + proposal.after, &proposal, &way, {}};
         if (holds(way, {}, diagnostic, subject, known, &miss.errors))

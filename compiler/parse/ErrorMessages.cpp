@@ -238,7 +238,10 @@ private:
     bool expectsName = expects(TokenType::IDENTIFIER) &&
                        (isIn(Grammar::RuleName) || isIn(Grammar::RulePath) ||
                         isIn(Grammar::RuleParameters));
-    if (isReservedWord(found()) && expectsName)
+    const bool isParameter =
+        error.rule == Grammar::RuleParameters &&
+        (previous() == TokenType::LPAREN || previous() == TokenType::COMMA);
+    if (isReservedWord(found()) && (expectsName || isParameter))
       return reserved(textOf(error.token));
     bool isAssigned =
         found() == TokenType::ASSIGN || found() == TokenType::COLON;

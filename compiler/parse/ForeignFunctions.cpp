@@ -149,7 +149,7 @@ private:
     } else if (colon > last || colon + 1 > last) {
       kind.clear();
     }
-    std::string text = name;
+    std::string text = isReservedWord(type(first)) ? name + "_" : name;
     if (!isBlock && !ownTypeOf(kind).empty())
       text += ": " + std::string(ownTypeOf(kind));
     if (assign < last)
@@ -165,12 +165,24 @@ private:
              !(isComma(last + 1) &&
                list.tokens[last + 1].depth == list.tokens[first].depth))
         ++last;
-      if (textOf(first) != "self" && isName(type(first)))
+      const bool isParameter =
+          isName(type(first)) || isReservedWord(type(first));
+      if (textOf(first) != "self" && isParameter)
         result +=
             (result.empty() ? "" : ", ") + parameter(first, last, isBlock);
       first = last + 2;
     }
     return result;
+  }
+
+  /// The first parameter that is called as a word of the language; empty where
+  /// there is none.
+  std::string reservedParameter(size_t open, size_t close) const {
+    for (size_t i = open + 1; i < close; ++i)
+      if (isReservedWord(type(i)) &&
+          (i == open + 1 || type(i - 1) == TokenType::COMMA))
+        return textOf(i);
+    return {};
   }
 
   /// The single value of a body between two tokens; empty for several
@@ -199,12 +211,16 @@ private:
     return isStatement || text.find('\n') != text.npos ? "" : text;
   }
 
-  /// `def warm(n):`, `fn warm(n: i32) -> i32 {`, `function warm(n) {`
+  /// `def warm(n):`, `fn warm(n: i32) -> i32 {`, `function warm(n) {`,
+  /// `let warm(n) = n`
   bool definition() const {
-    size_t word = error.token;
-    if (!isDefiner(textOf(word)))
+    // `let f(x) = ...` is an error at the parenthesis.
+    const bool isLet =
+        error.rule == Grammar::RuleLet && found() == TokenType::LPAREN;
+    size_t word = isLet ? error.token - 2 : error.token;
+    if (!isLet && !isDefiner(textOf(word)))
       --word;
-    if (word >= list.tokens.size() || !isDefiner(textOf(word)) ||
+    if (word >= list.tokens.size() || (!isLet && !isDefiner(textOf(word))) ||
         !isName(type(word + 1)) || type(word + 2) != TokenType::LPAREN)
       return false;
     if (word > 0 && !isEndOfItem(word - 1) &&
@@ -236,6 +252,11 @@ private:
                " is declared with `" + own + "`, not with `" + textOf(word) +
                "`",
            list.range(word));
+    if (const std::string name = reservedParameter(word + 2, *close);
+        !name.empty())
+      return help("write `" + head + (isBlock ? " { ... }`" : " = ...`") +
+                  " with `" + name + "_` for `" + name +
+                  "`, which is a word of the language and cannot be a name");
     return body(word, at, head, isBlock);
   }
 

@@ -15,6 +15,7 @@
 // consequences. Braces of schemas and models, where `:` gives a type, and of
 // functions and blocks stay as they are.
 
+#include "compiler/parse/Powers.h"
 #include "compiler/parse/Tokens.h"
 
 #include <algorithm>
@@ -446,11 +447,22 @@ private:
 
   // ---- the report
 
+  /// The edits, with those of powers, `2**9`, which are errors of their own.
+  std::vector<Edit> allEdits() const {
+    std::vector<Edit> all = edits;
+    for (Power& power : powersIn(sources, list.source, raw, 0, raw.size()))
+      all.push_back({power.range, std::move(power.text)});
+    std::stable_sort(all.begin(), all.end(), [](const Edit& a, const Edit& b) {
+      return a.range.begin < b.range.begin;
+    });
+    return all;
+  }
+
   /// The text of an item in our notation, on one line.
   std::string rewritten(const Item& item) const {
     std::string text;
     uint32_t from = item.begin;
-    for (const Edit& each : edits) {
+    for (const Edit& each : allEdits()) {
       if (each.range.begin < item.begin || each.range.end > item.end)
         continue;
       text += sources.text({list.source, from, each.range.begin});

@@ -1,6 +1,8 @@
 // Help for operators, comments and numbers of Python, C and other languages.
 
+#include "compiler/parse/Durations.h"
 #include "compiler/parse/ForeignSyntax.h"
+#include "compiler/parse/Powers.h"
 #include "compiler/parse/SyntaxView.h"
 
 #include <algorithm>
@@ -18,7 +20,7 @@ public:
            emptyHole() || format() || merge() || ternary() || wholeDivision() ||
            comment() || equality() || doubleSign() || percent() || power() ||
            brokenExponent() || tuple() || fieldsInBrackets() || orSign() ||
-           prefix() || thousands() || fatArrow();
+           prefix() || thousands() || duration() || fatArrow();
   }
 
 private:
@@ -453,24 +455,44 @@ private:
                rangeOf(error.token - 2, error.token - 1), text);
   }
 
-  /// `10**-3`, `2**10`
+  /// `10**-3`, `2**n`, with all powers of the line: its other errors are not
+  /// reported.
   bool power() const {
-    bool isPower = found() == TokenType::STAR &&
-                   previous() == TokenType::STAR && error.token >= 2;
-    if (!isPower)
+    if (found() != TokenType::STAR || previous() != TokenType::STAR ||
+        !areAdjacent(error.token - 1))
       return false;
-    size_t base = error.token - 2, exponent = error.token + 1;
-    bool isNegative = type(exponent) == TokenType::MINUS;
-    exponent += isNegative;
-    bool arePlain = isNumber(type(base)) && isNumber(type(exponent));
-    if (!arePlain)
+    const std::vector<Power> powers = powersOfLine();
+    if (powers.empty())
       return help("a power is written `pow(base, exponent)`");
-    std::string sign = isNegative ? "-" : "";
-    std::string power =
-        textOf(base) == "10"
-            ? "1e" + sign + textOf(exponent)
-            : "pow(" + textOf(base) + ", " + sign + textOf(exponent) + ")";
-    return fix("write `" + power + "`", rangeOf(base, exponent), power);
+    reword("a power is written `pow(base, exponent)`, not with `**`",
+           rangeOf(error.token - 1, error.token));
+    std::string all;
+    for (size_t i = 0; i < powers.size(); ++i)
+      all += (i == 0                  ? "`"
+              : i + 1 < powers.size() ? ", `"
+                                      : " and `") +
+             powers[i].text + "`";
+    report.help("write " + all);
+    for (const Power& each : powers)
+      report.fixIt(each.range, each.text, Applicability::safe);
+    return true;
+  }
+  std::vector<Power> powersOfLine() const {
+    auto lineOf = [&](size_t token) {
+      return sources.lineColumn(list.source, list.tokens[token].begin).line;
+    };
+    const int line = lineOf(error.token);
+    size_t first = error.token, end = error.token;
+    while (first > 0 && lineOf(first - 1) == line)
+      --first;
+    while (end < list.tokens.size() && lineOf(end) == line)
+      ++end;
+    std::vector<Power> powers =
+        powersIn(sources, list.source, list.tokens, first, end);
+    std::erase_if(powers, [](const Power& each) {
+      return each.text.find('\n') != each.text.npos;
+    });
+    return powers;
   }
 
   /// `a || b`
@@ -515,9 +537,22 @@ private:
     return fix("a comma begins another item: write `" + number + "`",
                rangeOf(error.token - 2, last), number);
   }
-  bool isComma(size_t token) const {
-    return type(token) == TokenType::COMMA ||
-           (type(token) == TokenType::SEPARATOR && textOf(token) == ",");
+
+  /// `1h 30min`; the parser read `1h`.
+  bool duration() const {
+    if (found() != TokenType::INTEGER || error.token < 2)
+      return false;
+    size_t last = error.token - 1;
+    while (type(last + 1) == TokenType::INTEGER &&
+           type(last + 2) == TokenType::IDENTIFIER)
+      last += 2;
+    const std::string text = textOf(error.token - 2, last);
+    const auto sum = inOneUnit(text);
+    if (!sum)
+      return false;
+    const SourceRange whole = rangeOf(error.token - 2, last);
+    reword("a duration has one unit, and `" + text + "` has several", whole);
+    return fix("write `" + *sum + "`", whole, *sum);
   }
 
   /// `hidden => vocab`

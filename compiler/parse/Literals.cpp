@@ -3,6 +3,7 @@
 #include "compiler/parse/Transformer.h"
 
 #include "compiler/base/Utf8.h"
+#include "compiler/parse/Durations.h"
 
 #include <algorithm>
 #include <cctype>
@@ -179,8 +180,17 @@ bool Transformer::checkUnit(size_t token, size_t number) {
   if (isKnown &&
       (isFirst || multiplierOf(sources.text(tokens->range(token - 1)))))
     return true;
-  // `a = 1 b = 2`: the parser has reported that these are two items.
-  if (tokens->tokens[token + 1].type == TokenType::ASSIGN)
+  // `a = 1 b = 2`: the parser has reported that these are two items, and that
+  // `1 hour 30 min` is two numbers.
+  const auto typeAt = [&](size_t at) {
+    return at < tokens->tokens.size() ? tokens->tokens[at].type
+                                      : size_t(TokenType::EOF);
+  };
+  if (typeAt(token + 1) == TokenType::ASSIGN ||
+      (typeAt(token + 1) == TokenType::INTEGER &&
+       typeAt(token + 2) == TokenType::IDENTIFIER &&
+       inOneUnit(sources.text(
+           cover(tokens->range(number), tokens->range(token + 2))))))
     return false;
   std::string_view before = sources.text(tokens->range(token - 1));
   if (isFirst || multiplierOf(before)) {
@@ -237,6 +247,14 @@ void Transformer::reportUnit(const ast::Name& unit, size_t number) {
   bool isWord =
       isGlued && std::any_of(unit.text.begin(), unit.text.end(),
                              [](unsigned char c) { return std::isdigit(c); });
+  if (const auto sum = isWord ? inOneUnit(text) : std::nullopt) {
+    engine
+        .report(diag::Kind::InvalidNumber, whole,
+                "a duration has one unit, and `" + text + "` has several")
+        .help("write `" + *sum + "`")
+        .fixIt(whole, *sum, diag::Applicability::safe);
+    return;
+  }
   if (isWord) {
     engine
         .report(diag::Kind::InvalidNumber, whole,

@@ -105,6 +105,13 @@ struct Attribute {
   Value value;
 };
 
+/// An operand of a call as the user wrote it.
+struct WrittenOperand {
+  std::string parameter;
+  SourceRange range;
+  std::string text;
+};
+
 /// One call of an op, as stdlib/ops.recipe declares it.
 struct Call {
   std::string op; // `linear`
@@ -118,6 +125,9 @@ struct Call {
   int layer = -1;     // iteration of the outermost enclosing `for`
   TensorId result = TensorId::none;
   SourceRange range;
+  /// The operands as they are written, for messages; empty for the calls of the
+  /// library, and for those of one operand.
+  std::vector<WrittenOperand> written;
 
   const Value* find(std::string_view attribute) const;
 };

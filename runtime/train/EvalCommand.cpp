@@ -71,7 +71,10 @@ int runRank(comm::MpiSession& session, const EvalArguments& line,
 }
 
 int runEval(const EvalArguments& line) {
-  Expected<plan::Plan> plan = readJobPlan(line.plans.front(), line.folder);
+  Expected<plan::Plan> plan = readJobPlan(
+      line.plans.front(), line.folder, [](const std::string& folder) {
+        return "`reciperun eval PLAN --checkpoint " + folder + "`";
+      });
   Expected<comm::MpiSession> session = comm::MpiSession::start();
   if (!session) {
     std::fprintf(stderr, "error: %s\n", session.message().c_str());

@@ -64,24 +64,36 @@ int runGuarded(comm::MpiSession& session, const std::function<int()>& part) {
   }
 }
 
-/// The error for a folder in place of a plan.
-static Status folderIsNoPlan(const std::string& path) {
+/// The error for a folder in place of a plan. `use` says how the command takes
+/// a folder of weights.
+static Status folderIsNoPlan(const std::string& path, const FolderUse& use) {
+  using checkpoint::FolderKind;
   const checkpoint::Folder folder = checkpoint::lookAt(path);
   const std::filesystem::path plan = std::filesystem::path(path) / "plan.json";
+  const std::string message =
+      checkpoint::describe(path, folder) + ", and no plan: ";
+  const std::string what =
+      "the file that `recipec plan FILE -o plan.json` writes";
   std::error_code code;
-  return Status::error(
-      checkpoint::describe(path, folder) + ", and no plan: " +
-      (std::filesystem::exists(plan, code)
-           ? "its plan is `" + plan.string() + "`"
-           : "a plan is the file that `recipec plan FILE -o plan.json` "
-             "writes"));
+  if (std::filesystem::exists(plan, code))
+    return Status::error(message + "its plan is `" + plan.string() + "`");
+  const bool hasWeights = folder.kind == FolderKind::model ||
+                          folder.kind == FolderKind::checkpoint ||
+                          !folder.newest.empty();
+  if (!hasWeights)
+    return Status::error(message + "a plan is " + what);
+  const std::string weights =
+      folder.newest.empty() ? path : folder.newest.string();
+  return Status::error(message + "write " + use(weights) + ", where PLAN is " +
+                       what);
 }
 
 Expected<plan::Plan> readJobPlan(const std::string& path,
-                                 const std::string& folder) {
+                                 const std::string& folder,
+                                 const FolderUse& use) {
   std::error_code code;
   if (std::filesystem::is_directory(path, code))
-    return folderIsNoPlan(path);
+    return folderIsNoPlan(path, use);
   Expected<plan::Plan> plan = plan::readPlan(path, folder);
   if (plan)
     device::setEnvironment(exec::environmentOf(*plan));

@@ -31,11 +31,17 @@ int refuseOnce(const cli::UsageError& error);
 /// wait for this one.
 int runGuarded(comm::MpiSession& session, const std::function<int()>& part);
 
+/// How a command takes the weights in a folder: "`reciperun eval PLAN
+/// --checkpoint DIR`".
+using FolderUse = std::function<std::string(const std::string& folder)>;
+
 /// Reads the plan of a job and sets the environment variables that its devices
-/// need. `folder` is as for readPlan. Call it before MPI starts, because MPI
+/// need. `folder` is as for readPlan; `use` is for the message about a folder
+/// of weights in place of the plan. Call it before MPI starts, because MPI
 /// starts threads and may call drivers.
 Expected<plan::Plan> readJobPlan(const std::string& path,
-                                 const std::string& folder);
+                                 const std::string& folder,
+                                 const FolderUse& use);
 
 /// Returns the plan that readJobPlan read, after checking that all ranks have
 /// the same plan and that the job has as many ranks as it needs. Fails on all

@@ -88,7 +88,11 @@ int runRank(comm::MpiSession& session, const TrainArguments& line,
 }
 
 int runTrain(const TrainArguments& line) {
-  Expected<plan::Plan> plan = readJobPlan(line.plans.front(), line.folder);
+  Expected<plan::Plan> plan = readJobPlan(
+      line.plans.front(), line.folder, [](const std::string& folder) {
+        return "`weights = \"" + folder +
+               "\"` into a recipe and run `reciperun train PLAN`";
+      });
   int code = 0, rank = 0;
   {
     Expected<comm::MpiSession> session = comm::MpiSession::start();

@@ -14,7 +14,6 @@
 #include "compiler/passes/build/Build.h"
 
 #include "compiler/passes/build/CallAttributes.h"
-#include "compiler/passes/build/DimMessages.h"
 #include "compiler/passes/build/GraphBuilder.h"
 #include "compiler/passes/build/InferDims.h"
 #include "compiler/passes/build/Inputs.h"
@@ -209,59 +208,6 @@ void GraphBuilder::buildParameter(const recipe::Call& call) {
   bool decay = decays(call, dims.size() > 1);
   tensorOf(call.result) =
       param(call, std::move(dims), initializer(call), decay, 0);
-}
-
-int GraphBuilder::weightPlace(OpKind kind) {
-  bool hasWeight = kind == OpKind::Embedding || kind == OpKind::Linear ||
-                   kind == OpKind::RmsNorm || kind == OpKind::LayerNorm;
-  return hasWeight ? 1 : -1;
-}
-
-bool GraphBuilder::operands(const recipe::Call& call, ir::Op& op) {
-  for (size_t i = 0; i < call.operands.size(); ++i) {
-    if (call.operands[i] == recipe::TensorId::none)
-      continue;
-    ValueId value = tensorOf(call.operands[i]);
-    if (value == ValueId::none)
-      return false;
-    if (!fitsRole(call, op.kind, int(i), value))
-      return false;
-    op.operands.push_back(value);
-  }
-  return true;
-}
-
-bool GraphBuilder::fitsRole(const recipe::Call& call, OpKind kind, int place,
-                            ValueId value) {
-  std::string name = "`" + module[value].name + "`", op = "`" + call.op + "`";
-  bool isParam = module[value].kind == ir::ValueKind::parameter;
-  bool isTokens = module[value].kind == ir::ValueKind::input;
-  std::string message;
-  if (routings.contains(value) != isRoutingPlace(kind, place)) {
-    message =
-        isRoutingPlace(kind, place)
-            ? op + " takes the routing of a `router`, and " + name + " is none"
-            : op + " takes a tensor of data, and " + name + " is a routing";
-  } else if (place == weightPlace(kind)) {
-    if (isParam)
-      return true;
-    message = "the weight of " + op + " is a parameter, and " + name +
-              (isTokens ? " is an input" : " is computed");
-  } else if (isParam) {
-    reportParameter(call, kind, place, module[value].range, engine);
-    return false;
-  } else if (isTokens != (kind == OpKind::Embedding)) {
-    message = isTokens ? op + " takes numbers, and " + name + " are ids"
-                       : op + " takes the tokens, and " + name + " is computed";
-  } else {
-    return true;
-  }
-  diag::Builder report =
-      engine.report(diag::Kind::ShapeMismatch, call.range, std::move(message));
-  if (!isTokens)
-    report.note("made here", module[value].range);
-  report.help("`recipec doc " + call.op + "` shows its arguments in order");
-  return false;
 }
 
 bool GraphBuilder::complete(const recipe::Call& call, ir::Op& op,

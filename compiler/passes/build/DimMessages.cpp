@@ -151,6 +151,25 @@ void reportParameter(const recipe::Call& call, ir::OpKind kind, int place,
       .help(std::move(help));
 }
 
+void reportSwapped(const recipe::Call& call, size_t one, size_t other,
+                   diag::Engine& engine) {
+  const auto [first, second] = std::minmax(one, other);
+  const recipe::WrittenOperand& before = call.written[first];
+  const recipe::WrittenOperand& behind = call.written[second];
+  const bool isInOrder = before.range.begin < behind.range.begin;
+  const SourceRange place = isInOrder ? cover(before.range, behind.range)
+                                      : cover(behind.range, before.range);
+  engine
+      .report(diag::Kind::ShapeMismatch, place,
+              "`" + call.op + "` takes `" + before.parameter + "` before `" +
+                  behind.parameter + "`, and these are the other way round")
+      .help("exchange them: write `" + behind.text + "` as `" +
+            before.parameter + "` and `" + before.text + "` as `" +
+            behind.parameter + "`")
+      .fixIt(before.range, behind.text, diag::Applicability::safe)
+      .fixIt(behind.range, before.text, diag::Applicability::safe);
+}
+
 void warnOfSharedWeight(const ir::Op& linear, const std::string& from,
                         const std::string& to, diag::Engine& engine) {
   auto bare = [](const std::string& text) {

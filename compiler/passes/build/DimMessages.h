@@ -39,6 +39,10 @@ void reportOddWidth(const ir::Module& module, const ir::Op& rope,
 void reportParameter(const recipe::Call& call, ir::OpKind kind, int place,
                      SourceRange made, diag::Engine& engine);
 
+/// Reports two operands in each other's places.
+void reportSwapped(const recipe::Call& call, size_t one, size_t other,
+                   diag::Engine& engine);
+
 /// Warns of a linear between `dispatch` and `combine`: it multiplies the rows
 /// of all experts with one matrix. `from` and `to` are in backticks.
 void warnOfSharedWeight(const ir::Op& linear, const std::string& from,

@@ -64,9 +64,15 @@ private:
   /// parameter and data are swapped.
   bool operands(const recipe::Call& call, ir::Op& op);
   /// Whether the operand fits: a parameter for a weight, the tokens for ids,
-  /// and a computed value everywhere else.
-  bool fitsRole(const recipe::Call& call, OpKind kind, int place,
-                ValueId value);
+  /// the result of a router for a routing, and a computed value everywhere
+  /// else.
+  bool fits(OpKind kind, int place, ValueId value) const;
+  /// The operand that fits at `place` if the one there takes its place.
+  std::optional<size_t> swappedWith(const recipe::Call& call, OpKind kind,
+                                    size_t place);
+  /// Reports an operand that does not fit.
+  void reportRole(const recipe::Call& call, OpKind kind, int place,
+                  ValueId value);
   /// Adds implicit parameters, inputs and attributes. False after reporting a
   /// weight with other dimensions.
   bool complete(const recipe::Call& call, ir::Op& op, size_t& contracted);

@@ -6,6 +6,7 @@
 #include "compiler/sema/names/ShellVariables.h"
 #include "compiler/sema/types/Convert.h"
 #include "compiler/sema/types/Mismatch.h"
+#include "compiler/sema/types/TypeHelp.h"
 #include "compiler/sema/values/Loops.h"
 
 #include <cmath>

@@ -4,6 +4,7 @@
 
 #include "compiler/ast/Operators.h"
 #include "compiler/sema/types/Convert.h"
+#include "compiler/sema/types/OpArguments.h"
 #include "compiler/sema/values/Comments.h"
 #include "compiler/sema/values/Loops.h"
 #include "compiler/sema/values/Lower.h"
@@ -565,6 +566,8 @@ Value Tracer::record(const Block& op, std::vector<BoundArgument> arguments,
     if (isOperand) {
       const Tensor* tensor = value.get<Tensor>();
       call.operands.push_back(tensor ? tensor->id : recipe::TensorId::none);
+      call.written.push_back(writtenOperand(evaluator, parameters[i].name.text,
+                                            arguments[i].range));
     } else {
       call.attributes.push_back(
           {parameters[i].name.text, lowerAttribute(value, type)});
@@ -572,6 +575,8 @@ Value Tracer::record(const Block& op, std::vector<BoundArgument> arguments,
   }
   if (!checkParameterName(op, call, isNamed, range))
     return {};
+  if (call.operands.size() < 2 || evaluator.isLibrary(range))
+    call.written.clear();
   call.result = recipe::TensorId(dataflow.tensorCount++);
   Value result{Tensor{call.result}, evaluator.writtenAt(range)};
   dataflow.calls.push_back(std::move(call));

@@ -11,8 +11,8 @@
 #include "compiler/sema/names/Sections.h"
 #include "compiler/sema/names/ShellVariables.h"
 #include "compiler/sema/names/UnknownCalls.h"
-#include "compiler/sema/types/Mismatch.h"
 #include "compiler/sema/types/Quotation.h"
+#include "compiler/sema/types/TypeHelp.h"
 
 #include <algorithm>
 

@@ -210,16 +210,6 @@ std::optional<RecordField> fieldOfRecords(Evaluator& evaluator,
   return std::nullopt;
 }
 
-std::vector<std::string> namesOfPath(std::string_view path) {
-  std::vector<std::string> names;
-  for (size_t dot = path.find('.'); dot != path.npos; dot = path.find('.')) {
-    names.emplace_back(path.substr(0, dot));
-    path.remove_prefix(dot + 1);
-  }
-  names.emplace_back(path);
-  return names;
-}
-
 std::vector<std::string> pathsMeant(Evaluator& evaluator,
                                     const std::vector<std::string>& names) {
   const Schema* recipes = evaluator.recipes.loadedSchema();

@@ -3,6 +3,7 @@
 #ifndef RECIPEC_SEMA_NAMES_MEANTPATHS_H
 #define RECIPEC_SEMA_NAMES_MEANTPATHS_H
 
+#include "compiler/sema/values/SetPlaces.h"
 #include "compiler/sema/values/Value.h"
 
 #include <optional>
@@ -26,9 +27,6 @@ std::optional<RecordField> fieldOfRecords(Evaluator& evaluator,
                                           const Schema& schema,
                                           const std::string& name, int depth,
                                           bool areSeen);
-
-/// The names of a path, `data.sequence`.
-std::vector<std::string> namesOfPath(std::string_view path);
 
 /// The fields of a recipe that a path may mean which names a schema for the
 /// field that holds its record, `lora.rank` for `adapter.rank`, names a field

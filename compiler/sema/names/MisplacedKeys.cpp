@@ -3,10 +3,13 @@
 #include "compiler/sema/names/MisplacedKeys.h"
 
 #include "compiler/sema/Evaluator.h"
+#include "compiler/sema/names/AssignedRecords.h"
 #include "compiler/sema/names/MeantPaths.h"
+#include "compiler/sema/names/MeantValues.h"
 #include "compiler/sema/names/Sections.h"
 #include "compiler/sema/types/Convert.h"
 #include "compiler/sema/values/Comments.h"
+#include "compiler/sema/values/SetPlaces.h"
 
 #include <vector>
 
@@ -213,6 +216,45 @@ bool helpWithRecordName(Evaluator& evaluator, diag::Builder& builder,
   return true;
 }
 
+bool helpWithRecordOfRecipe(Evaluator& evaluator, diag::Builder& builder,
+                            const Object& object, const Layer& layer,
+                            const Member& member) {
+  const Schema* recipes = evaluator.recipes.loadedSchema();
+  const ast::Name& name = member.path.front();
+  if (!recipes || object.schema == recipes || member.given ||
+      layer.isArguments || member.path.size() != 1 ||
+      evaluator.sources.kind(name.range.source) != SourceKind::file ||
+      !evaluator.isLibrary(object.schema->range))
+    return false;
+  const auto meant = fieldOfRecords(evaluator, *recipes, name.text, 1, true);
+  if (!meant || !sectionsWith(evaluator, *recipes, name.text).empty())
+    return false;
+  const std::string record(meant->schema->shownName());
+  std::string value(
+      evaluator.sources.text(member.body == ast::BodyId::none
+                                 ? (*layer.env->file)[member.value].range
+                                 : (*layer.env->file)[member.body].range));
+  if (!value.starts_with(record))
+    value = record + " " + value;
+  const std::string start = "`" + record + "` is a value of `" + meant->path +
+                            "`, a field of the recipe: write `" + meant->path +
+                            " = ";
+  const std::string end =
+      "` beside `" + std::string(object.schema->shownName()) + "`";
+  const std::string otherwise = start + record + " { ... }" + end;
+  if (value.find('\n') != value.npos)
+    builder.help(otherwise);
+  else
+    builder
+        .propose({start,
+                  {{value,
+                    {meant->path + "=" + value},
+                    {{withSeparator(evaluator.sources, member.range), ""}}}},
+                  end})
+        .otherwise(otherwise);
+  return true;
+}
+
 bool mayTake(Evaluator& evaluator, const Schema& recipes, const Field& field,
              const Layer& layer, const Member& member) {
   if (member.given || member.value == ast::ExprId::none ||
@@ -248,6 +290,113 @@ std::vector<std::string> sectionsTaking(Evaluator& evaluator,
       taking.push_back(section);
   }
   return taking.empty() ? all : taking;
+}
+
+/// Proposes the choices that a field of another section takes in place of the
+/// member's value.
+static void proposeForSection(Evaluator& evaluator, diag::Builder& builder,
+                              const Member& member, const KnownField& field,
+                              const Type& type, const MeantValue& value,
+                              const std::string& start) {
+  const std::string& path = field.path;
+  const size_t dot = path.find('.');
+  const std::string section = path.substr(0, dot);
+  const std::string example =
+      settingOf(evaluator, field, path.substr(dot + 1), value);
+  diag::Proposal proposal{start + ", which does not take `" + value.text +
+                              "`: write `" + section + " { " +
+                              path.substr(dot + 1) + " = ... }` with ",
+                          {},
+                          "",
+                          listedAlternatives};
+  for (const Type* each : alternativesOf(type))
+    if (each->kind == Type::Kind::literal)
+      proposal.ways.push_back(
+          {"`" + nameOf(*each) + "`",
+           {path + "=" + nameOf(*each)},
+           {{withSeparator(evaluator.sources, member.range), ""}}});
+  builder.propose(std::move(proposal))
+      .otherwise(start + ", of type `" + nameOf(type) + "`" +
+                 (example.empty() ? ""
+                                  : ": write, for example, `" + section +
+                                        " { " + example + " }`"));
+}
+
+/// A field of one section, given a constant: in the braces of the section where
+/// they are assigned, or with the value that the field takes.
+static bool helpWithOnlySection(Evaluator& evaluator, diag::Builder& builder,
+                                const Object& object, const Schema& around,
+                                const Layer& layer, const Member& member,
+                                const std::string& section,
+                                const std::string& start) {
+  const Field* outer = around.find(section);
+  const Schema* inside =
+      outer ? onlySchemaOf(*evaluator.types.resolve(*around.layer.env,
+                                                    outer->declaration->type))
+            : nullptr;
+  const std::string& name = member.path.front().text;
+  const Field* meant = inside ? inside->find(name) : nullptr;
+  if (!meant || meant->declaration->isFixed || member.path.size() != 1)
+    return false;
+  const KnownField field{section + "." + name, false, "", true, inside,
+                         meant->declaration};
+  if (&around == object.schema &&
+      helpWithAssigned(evaluator, builder, object, layer, member, field, start))
+    return true;
+  const MeantValue value = meantValue(evaluator, field, layer, member);
+  if (value.kind == MeantValue::Kind::mended) {
+    builder.help(start + ": write `" + section + " { " +
+                 settingOf(evaluator, field, name, value) + " }`");
+    return true;
+  }
+  if (value.kind != MeantValue::Kind::unfit)
+    return false;
+  proposeForSection(
+      evaluator, builder, member, field,
+      *evaluator.types.resolve(*inside->layer.env, meant->declaration->type),
+      value, start);
+  return true;
+}
+
+bool helpWithSection(Evaluator& evaluator, diag::Builder& builder,
+                     const Object& object, const Layer& layer,
+                     const Member& member) {
+  const ast::Name& name = member.path.front();
+  const Schema* around = object.schema;
+  std::vector<std::string> sections =
+      sectionsTaking(evaluator, *around, layer, member);
+  if (sections.empty() && evaluator.recipes.loadedSchema() &&
+      !layer.isArguments) {
+    around = evaluator.recipes.loadedSchema();
+    sections = sectionsTaking(evaluator, *around, layer, member);
+  }
+  if (sections.empty())
+    return false;
+  const bool isArgument =
+      evaluator.sources.kind(name.range.source) == SourceKind::commandLine;
+  const std::string start =
+      "`" + name.text + "` is a field of " + joinSections(sections);
+  std::string set;
+  if (evaluator.root && sections.size() == 1 && !isArgument)
+    set = leaveOut(evaluator, *evaluator.root,
+                   sections.front() + "." + name.text, name.range.source);
+  if (set.empty() && sections.size() == 1 && !isArgument &&
+      helpWithOnlySection(evaluator, builder, object, *around, layer, member,
+                          sections.front(), start))
+    return true;
+  std::string value = "...";
+  if (!isArgument && member.path.size() == 1 && !member.given &&
+      member.value != ast::ExprId::none)
+    value = evaluator.sources.text((*layer.env->file)[member.value].range);
+  if (value.find('\n') != value.npos)
+    value = "...";
+  builder.help(
+      start +
+      (!set.empty() ? set
+       : isArgument
+           ? ": write `--set " + sections.front() + "." + name.text + "=...`"
+           : ": write " + inSections(sections, name.text, value)));
+  return true;
 }
 
 } // namespace recipec::sema

@@ -36,6 +36,17 @@ bool helpWithRecordName(Evaluator& evaluator, diag::Builder& builder,
                         const Object& object, const Layer& layer,
                         const Member& member);
 
+/// `train { lora { rank = 8 } }`: a record of a field of the recipe, in one of
+/// its sections.
+bool helpWithRecordOfRecipe(Evaluator& evaluator, diag::Builder& builder,
+                            const Object& object, const Layer& layer,
+                            const Member& member);
+
+/// A key that is a field of a section of its record, or else of the recipe.
+bool helpWithSection(Evaluator& evaluator, diag::Builder& builder,
+                     const Object& object, const Layer& layer,
+                     const Member& member);
+
 /// Whether a field of the recipe may take what a member of another record sets.
 bool mayTake(Evaluator& evaluator, const Schema& recipes, const Field& field,
              const Layer& layer, const Member& member);

@@ -5,8 +5,8 @@
 #include "compiler/sema/Evaluator.h"
 #include "compiler/sema/types/Convert.h"
 #include "compiler/sema/types/Examples.h"
-#include "compiler/sema/types/Mismatch.h"
 #include "compiler/sema/types/Sources.h"
+#include "compiler/sema/types/TypeHelp.h"
 #include "compiler/sema/values/Comments.h"
 
 #include <algorithm>

@@ -6,6 +6,7 @@
 #include "compiler/base/Text.h"
 #include "compiler/sema/Evaluator.h"
 #include "compiler/sema/names/AbsentFields.h"
+#include "compiler/sema/names/AssignedRecords.h"
 #include "compiler/sema/names/ForeignBraces.h"
 #include "compiler/sema/names/HubNames.h"
 #include "compiler/sema/names/MeantPaths.h"
@@ -13,8 +14,8 @@
 #include "compiler/sema/names/MisplacedKeys.h"
 #include "compiler/sema/names/OtherNames.h"
 #include "compiler/sema/names/Sections.h"
-#include "compiler/sema/names/SetPlaces.h"
 #include "compiler/sema/types/Examples.h"
+#include "compiler/sema/values/SetPlaces.h"
 
 #include <algorithm>
 
@@ -57,21 +58,6 @@ std::optional<std::string> onlyWith(const std::vector<std::string>& names,
   return only;
 }
 
-/// `` , which line 28 sets: `lr = 2e-5`; leave this out `` where the record
-/// sets the path in the same file.
-std::string leaveOut(Evaluator& evaluator, const Object& object,
-                     std::string_view path, const ast::Name& name) {
-  const SourceRange set = placeOf(object, path);
-  if (!set.isValid() || evaluator.isLibrary(set) ||
-      set.source != name.range.source)
-    return {};
-  return ", which line " +
-         std::to_string(
-             evaluator.sources.lineColumn(set.source, set.begin).line) +
-         " sets: `" + onOneLine(evaluator.sources.text(set)) +
-         "`; change it there, or leave this out";
-}
-
 /// The name of a field of the same record.
 void helpWithOwnField(Evaluator& evaluator, diag::Builder& builder,
                       const Object& object, const Layer& layer,
@@ -79,9 +65,12 @@ void helpWithOwnField(Evaluator& evaluator, diag::Builder& builder,
   const ast::Name& name = member.path.front();
   // `dataset { ... }` is the section, not the one field in it.
   const size_t dot = own.path.find('.');
-  const std::string set = leaveOut(evaluator, object, own.path, name);
+  const std::string set =
+      leaveOut(evaluator, object, own.path, name.range.source);
   if (set.empty() &&
-      helpWithBraces(evaluator, builder, object, layer, member, own))
+      (helpWithBraces(evaluator, builder, object, layer, member, own) ||
+       helpWithAssigned(evaluator, builder, object, layer, member, own,
+                        "that is `" + own.path + "` here")))
     return;
   if (member.body != ast::BodyId::none && set.empty() && dot != own.path.npos &&
       own.declaration &&
@@ -153,7 +142,8 @@ void helpWithFieldElsewhere(Evaluator& evaluator, diag::Builder& builder,
                             const KnownField& other) {
   std::string set;
   if (evaluator.root && !other.isFixed)
-    set = leaveOut(evaluator, *evaluator.root, other.path, member.path.front());
+    set = leaveOut(evaluator, *evaluator.root, other.path,
+                   member.path.front().range.source);
   const bool isFile =
       evaluator.sources.kind(member.range.source) == SourceKind::file;
   const MeantValue value = set.empty() && !other.isFixed && isFile &&
@@ -483,34 +473,8 @@ void reportUnknownKey(Evaluator& evaluator, const Object& object,
     builder.help("did you mean `" + *whole + "`?").fixIt(name.range, *whole);
     return;
   }
-  // Perhaps it belongs to one of the sections.
-  std::vector<std::string> sections =
-      sectionsTaking(evaluator, schema, layer, member);
-  if (sections.empty() && evaluator.recipes.loadedSchema() &&
-      !layer.isArguments)
-    sections = sectionsTaking(evaluator, *evaluator.recipes.loadedSchema(),
-                              layer, member);
-  if (!sections.empty()) {
-    bool isArgument =
-        evaluator.sources.kind(name.range.source) == SourceKind::commandLine;
-    std::string set;
-    if (evaluator.root && sections.size() == 1 && !isArgument)
-      set = leaveOut(evaluator, *evaluator.root,
-                     sections.front() + "." + name.text, name);
-    std::string value = "...";
-    if (!isArgument && member.path.size() == 1 && !member.given &&
-        member.value != ast::ExprId::none)
-      value = evaluator.sources.text((*layer.env->file)[member.value].range);
-    if (value.find('\n') != value.npos)
-      value = "...";
-    builder.help(
-        "`" + name.text + "` is a field of " + joinSections(sections) +
-        (!set.empty() ? set
-         : isArgument
-             ? ": write `--set " + sections.front() + "." + name.text + "=...`"
-             : ": write " + inSections(sections, name.text, value)));
+  if (helpWithSection(evaluator, builder, object, layer, member))
     return;
-  }
   if (const Schema* recipes = evaluator.recipes.loadedSchema();
       recipes && &schema != recipes && evaluator.isLibrary(schema.range) &&
       !layer.isArguments) {
@@ -529,7 +493,8 @@ void reportUnknownKey(Evaluator& evaluator, const Object& object,
       return;
     }
   }
-  if (helpWithModelField(evaluator, builder, object, name) ||
+  if (helpWithRecordOfRecipe(evaluator, builder, object, layer, member) ||
+      helpWithModelField(evaluator, builder, object, name) ||
       helpWithNearName(evaluator, builder, object, name))
     return;
   if (names.empty() && !layer.isArguments)

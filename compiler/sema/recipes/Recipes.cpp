@@ -95,7 +95,7 @@ Value Recipes::valueOf(Module& module, const ast::RecipeDecl& recipe) {
     layers = parent->layers;
   }
   for (ast::ExprId id : recipe.mixins) {
-    const Layer* layer = mixinLayer(module, id);
+    const Layer* layer = mixinLayer(module, recipe, id);
     if (!layer)
       return poison();
     layers.push_back(layer);
@@ -130,7 +130,59 @@ void Recipes::reportFileAsMixin(const Module& file, SourceRange range) {
     builder.help("its mixins are " + diag::quotedList(mixins, mixins.size()));
 }
 
-const Layer* Recipes::mixinLayer(Module& module, ast::ExprId id) {
+/// The declaration that a name behind `with` refers to, where it is one of the
+/// same file.
+static const ast::Declaration* declaredAs(Module& module, std::string_view name,
+                                          const ast::RecipeDecl*& recipe) {
+  const ModuleEntry* entry = module.find(name);
+  recipe =
+      entry ? std::get_if<ast::RecipeDecl>(&entry->declaration->node) : nullptr;
+  return recipe ? entry->declaration : nullptr;
+}
+
+/// `with small`, where `small` is a recipe. One without a parent amends it; for
+/// any other its settings have to be a mixin.
+void Recipes::reportRecipeAsMixin(Module& module, const ast::RecipeDecl& recipe,
+                                  SourceRange range) {
+  const std::string name(evaluator.sources.text(range));
+  const ast::RecipeDecl* given = nullptr;
+  const ast::Declaration* declaration = declaredAs(module, name, given);
+  const bool isAbstract = given && given->isAbstract;
+  auto builder = evaluator.messages.report(
+      diag::Kind::WrongType, range,
+      "`with` takes mixins, and `" + name + "` is " +
+          (isAbstract ? "an abstract recipe" : "a recipe"));
+  const std::string head = "recipe " + recipe.name.text + " amends ";
+  if (recipe.parent == ast::ExprId::none) {
+    builder.help("a recipe amends another: write `" + head + name + "`");
+    const size_t word =
+        evaluator.sources.text(range.source).rfind("with", range.begin);
+    if (recipe.mixins.size() == 1 && word != std::string_view::npos)
+      builder.fixIt({range.source, uint32_t(word), uint32_t(word + 4)},
+                    "amends");
+    return;
+  }
+  const std::string parent(
+      evaluator.sources.text((*module.file)[recipe.parent].range));
+  const std::string start = "a recipe amends one other, here `" + parent +
+                            "`: declare the settings of `" + name + "` as ";
+  const std::string own = "`mixin " + name + " { ... }`";
+  if (!declaration || given->parent != ast::ExprId::none ||
+      !given->mixins.empty()) {
+    builder.help(start + own + ", or write `" + head + name + "`");
+    return;
+  }
+  const SourceRange before{declaration->range.source, declaration->range.begin,
+                           given->name.range.begin};
+  const std::string end = ", in place of `" +
+                          std::string(evaluator.sources.text(before)) + name +
+                          " { ... }`";
+  builder.propose({start, {{own, {}, {{before, "mixin "}}}}, end})
+      .otherwise(start + own);
+}
+
+const Layer* Recipes::mixinLayer(Module& module, const ast::RecipeDecl& recipe,
+                                 ast::ExprId id) {
   Value value = evaluator.evaluate(id, module.env);
   SourceRange range = (*module.file)[id].range;
   if (value.isPoison())
@@ -138,6 +190,11 @@ const Layer* Recipes::mixinLayer(Module& module, ast::ExprId id) {
   const Mixin* const* mixin = value.get<const Mixin*>();
   if (Module* const* file = value.get<Module*>()) {
     reportFileAsMixin(**file, range);
+    return nullptr;
+  }
+  Object* const* object = value.get<Object*>();
+  if (object && (*object)->schema == schema()) {
+    reportRecipeAsMixin(module, recipe, range);
     return nullptr;
   }
   if (!mixin) {

@@ -50,7 +50,10 @@ private:
                                      const std::string& path);
   const Object* parentOf(Module& module, const ast::RecipeDecl& recipe);
   void reportFileAsMixin(const Module& file, SourceRange range);
-  const Layer* mixinLayer(Module& module, ast::ExprId id);
+  void reportRecipeAsMixin(Module& module, const ast::RecipeDecl& recipe,
+                           SourceRange range);
+  const Layer* mixinLayer(Module& module, const ast::RecipeDecl& recipe,
+                          ast::ExprId id);
   const Layer* layerOf(const Mixin& mixin, Locals* arguments);
   const Layer* layerOf(const LibraryMixin& named);
   const Layer* overrideLayer(const Override& override, Module& module);

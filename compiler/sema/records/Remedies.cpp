@@ -458,6 +458,8 @@ std::vector<Value> Remedies::helpfulValues(const Operand& operand) {
 std::optional<diag::Proposal> Remedies::remedy(const Operand& operand) {
   if (!canBeTried(operand))
     return std::nullopt;
+  if (auto list = listOfRange(operand))
+    return list;
   std::vector<Value> values;
   {
     Messages::Muted muted(evaluator.messages);
@@ -563,14 +565,17 @@ Remedies::proposals(const std::vector<const Operand*>& candidates,
     if (std::exchange(isScaled, false))
       return {std::move(isFirst ? proposals.front() : proposals.back())};
   }
-  // Also try integers that nobody set, such as `cluster.ranks`, and choices in
-  // the same record as the blamed operand.
+  // Also try integers that the user did not set, such as `cluster.ranks` and
+  // the sizes of a library's model, and choices in the same record as the
+  // blamed operand.
   auto isBeside = [&](const Operand& operand) {
     return isBlamed && operand.object == preferred &&
            operand.value.is<std::string>();
   };
   for (const Operand& operand : trial.operands)
-    if (operand.slot && !isUserSet(operand) &&
+    if (operand.slot &&
+        (!isUserSet(operand) ||
+         evaluator.isLibrary(operand.value.origin.range)) &&
         (operand.value.is<int64_t>() || isBeside(operand)) &&
         proposals.size() < mostTried)
       if (auto proposal = remedy(operand))

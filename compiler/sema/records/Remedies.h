@@ -35,6 +35,7 @@ public:
 
 private:
   std::optional<diag::Proposal> remedy(const Operand& operand);
+  std::optional<diag::Proposal> listOfRange(const Operand& operand);
   std::optional<diag::Proposal>
   leaveOut(const std::vector<const Operand*>& candidates);
   std::vector<Value> helpfulValues(const Operand& operand);

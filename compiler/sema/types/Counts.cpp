@@ -70,22 +70,4 @@ bool helpWithSequences(Evaluator& evaluator, diag::Builder& builder,
   return true;
 }
 
-bool proposeNumbers(Evaluator& evaluator, diag::Builder& builder,
-                    const std::string& before, const std::string& otherwise) {
-  const auto [object, slot] = evaluator.typing;
-  const Object* outermost = object;
-  while (outermost && outermost->container)
-    outermost = outermost->container;
-  if (!outermost || !slot || outermost->schema == nullptr ||
-      outermost->schema != evaluator.recipes.loadedSchema())
-    return false;
-  const std::string path = evaluator.pathOf(*object, slot->name);
-  diag::Proposal proposal{before, {}, "", 2};
-  for (const int number : {2, 4, 8, 16, 32, 64, 128, 1})
-    proposal.ways.push_back({"`" + std::to_string(number) + "`",
-                             {path + "=" + std::to_string(number)}});
-  builder.propose(std::move(proposal)).otherwise(otherwise);
-  return true;
-}
-
 } // namespace recipec::sema

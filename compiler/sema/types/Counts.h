@@ -16,12 +16,6 @@ class Evaluator;
 bool helpWithSequences(Evaluator& evaluator, diag::Builder& builder,
                        const recipe::Quantity& given);
 
-/// Proposes numbers for the field of a recipe that is being set, behind
-/// `before`; `otherwise` is the help where none of them leaves no error. False
-/// for fields of other records.
-bool proposeNumbers(Evaluator& evaluator, diag::Builder& builder,
-                    const std::string& before, const std::string& otherwise);
-
 } // namespace recipec::sema
 
 #endif // RECIPEC_SEMA_TYPES_COUNTS_H

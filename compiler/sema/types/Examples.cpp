@@ -4,8 +4,10 @@
 
 #include "compiler/sema/types/Examples.h"
 
+#include "compiler/recipe/Format.h"
 #include "compiler/sema/Evaluator.h"
 #include "compiler/sema/types/Convert.h"
+#include "compiler/sema/types/TriedValues.h"
 #include "compiler/sema/values/Comments.h"
 
 #include <algorithm>
@@ -96,6 +98,45 @@ std::string exampleFor(const Object& object, const Slot& slot) {
   return example.replace(at, hole.size(), name);
 }
 
+/// The number that a rule `factor >= 1` of a schema compares a field with; 0
+/// where there is no such rule.
+static double boundOf(const Schema& schema, std::string_view field) {
+  const ast::File& file = *schema.layer.env->file;
+  for (const ast::Require* rule : schema.layer.conditions) {
+    const auto* compared =
+        std::get_if<ast::Binary>(&file[rule->condition].node);
+    const auto* name =
+        compared ? std::get_if<ast::NameRef>(&file[compared->left].node)
+                 : nullptr;
+    const bool isBelow =
+        compared && (compared->op == ast::BinaryOp::greaterEqual ||
+                     compared->op == ast::BinaryOp::greater);
+    if (!name || name->name.text != field || !isBelow)
+      continue;
+    if (const auto* whole =
+            std::get_if<ast::IntLiteral>(&file[compared->right].node))
+      return double(whole->value);
+    if (const auto* real =
+            std::get_if<ast::FloatLiteral>(&file[compared->right].node))
+      return real->value;
+  }
+  return 0;
+}
+
+/// An example for a required field: its type's, or a number above its bound.
+static std::string exampleOfField(Evaluator& evaluator, const Schema& schema,
+                                  const ast::FieldDecl& field) {
+  const Type& type = *evaluator.types.resolve(*schema.layer.env, field.type);
+  if (std::string text = defaultAsExample(evaluator, type); !text.empty())
+    return text;
+  const Type& first =
+      type.kind == Type::Kind::unionOf ? *type.members[0] : type;
+  const double bound =
+      first.kind == Type::Kind::real ? boundOf(schema, field.name.text) : 0;
+  return bound > 0 ? recipe::formatReal(bound + 1)
+                   : exampleOf(evaluator, first);
+}
+
 std::string exampleOf(Evaluator& evaluator, const Schema& schema,
                       const std::string& name) {
   const std::string form = formsOf(schema).front();
@@ -109,16 +150,83 @@ std::string exampleOf(Evaluator& evaluator, const Schema& schema,
     return name + " { ... }";
   std::string arguments;
   for (const ast::FieldDecl* field : asked) {
-    const Type& type = *evaluator.types.resolve(*schema.layer.env, field->type);
-    std::string example = defaultAsExample(evaluator, type);
-    if (example.empty())
-      example = type.kind == Type::Kind::unionOf
-                    ? exampleOf(evaluator, *type.members[0])
-                    : exampleOf(evaluator, type);
+    const std::string example = exampleOfField(evaluator, schema, *field);
     arguments += (arguments.empty() ? "" : ", ") + field->name.text + " = " +
                  (example.empty() ? "..." : example);
   }
   return name + "(" + arguments + form + ")";
+}
+
+std::string recordLike(Evaluator& evaluator, Object& given,
+                       const Schema& schema) {
+  std::string arguments;
+  bool hasOwn = false; // a field that the user has set
+  for (const Field& field : schema.fields) {
+    const ast::FieldDecl& declared = *field.declaration;
+    Slot* slot = given.find(declared.name.text);
+    const Definition* set =
+        slot && !slot->chain.empty() ? &slot->chain.front() : nullptr;
+    std::string text;
+    if (set && set->isValue() && !set->member->given &&
+        convert(evaluator, evaluator.objects.force(given, *slot),
+                *evaluator.types.resolve(*schema.layer.env, declared.type)))
+      text = evaluator.sources.text(
+          (*set->layer->env->file)[set->member->value].range);
+    hasOwn |= !text.empty();
+    if (text.empty() && isAskedFor(declared))
+      text = exampleOfField(evaluator, schema, declared);
+    if (text.find('\n') != text.npos)
+      return {};
+    if (!text.empty())
+      arguments +=
+          (arguments.empty() ? "" : ", ") + declared.name.text + " = " + text;
+  }
+  return hasOwn ? std::string(schema.shownName()) + "(" + arguments + ")"
+                : std::string();
+}
+
+/// `` `kind` is `"llama3"` or `"linear"` `` of a record that does not give its
+/// choice; empty where it has none.
+static std::string choiceOf(Evaluator& evaluator, const Schema& schema,
+                            const std::string& record) {
+  for (const Field& field : schema.fields) {
+    const std::string& name = field.declaration->name.text;
+    const Type& type =
+        *evaluator.types.resolve(*schema.layer.env, field.declaration->type);
+    std::vector<std::string> names;
+    for (const Type* each : alternativesOf(type))
+      if (each->kind == Type::Kind::literal)
+        names.push_back(nameOf(*each));
+    if (names.size() > 1 && record.find(name + " = ") == record.npos)
+      return "`" + name + "` is " + joinAlternatives(names);
+  }
+  return {};
+}
+
+std::string choiceFor(Evaluator& evaluator, const Type& type) {
+  const std::vector<const Schema*> schemas = schemasOf(type);
+  const std::string choice = schemas.size() == 1
+                                 ? choiceOf(evaluator, *schemas[0], "")
+                                 : std::string();
+  return choice.empty() ? "" : "; its " + choice;
+}
+
+bool helpWithOtherRecord(Evaluator& evaluator, diag::Builder& builder,
+                         const Value& value, const Type& type,
+                         SourceRange range) {
+  Object* const* given = value.get<Object*>();
+  const std::vector<const Schema*> schemas = schemasOf(type);
+  if (!given || !(*given)->schema || schemas.size() != 1 ||
+      (*given)->schema == schemas[0] || evaluator.isLibrary(range))
+    return false;
+  const std::string own = recordLike(evaluator, **given, *schemas[0]);
+  if (own.empty())
+    return false;
+  const std::string choice = choiceOf(evaluator, *schemas[0], own);
+  builder
+      .help("write `" + own + "`" + (choice.empty() ? "" : ", whose " + choice))
+      .fixIt(range, own);
+  return true;
 }
 
 std::string madeOfNumber(Evaluator& evaluator, const Value& value,
@@ -292,14 +400,9 @@ bool helpWithShare(Evaluator& evaluator, diag::Builder& builder,
 static bool proposeBytes(Evaluator& evaluator, diag::Builder& builder,
                          const std::string& number,
                          const std::string& otherwise) {
-  const auto [object, slot] = evaluator.typing;
-  const Object* outermost = object;
-  while (outermost && outermost->container)
-    outermost = outermost->container;
-  if (!outermost || !slot || !outermost->schema ||
-      outermost->schema != evaluator.recipes.loadedSchema())
+  const std::string path = pathBeingSet(evaluator);
+  if (path.empty())
     return false;
-  const std::string path = evaluator.pathOf(*object, slot->name);
   diag::Proposal proposal{"write a unit behind the number: ", {}, ""};
   for (const char* unit : {"GiB", "MiB", "B"})
     proposal.ways.push_back(

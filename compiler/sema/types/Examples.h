@@ -32,6 +32,19 @@ std::string exampleFor(const Object& object, const Slot& slot);
 /// line by line behind "Written with"; one empty form where nothing has to.
 std::vector<std::string> formsOf(const Schema& schema);
 
+/// A record of `schema` with the fields of another one that it has, too, and
+/// examples for further required ones. Empty where none is set.
+std::string recordLike(Evaluator& evaluator, Object& given,
+                       const Schema& schema);
+/// `` ; its `kind` is `"llama3"` or `"linear"` `` for a type that takes records
+/// of one schema with such a choice; empty for others.
+std::string choiceFor(Evaluator& evaluator, const Type& type);
+/// For a record of another schema, where `type` takes records of one: such a
+/// record with the fields that the user has set.
+bool helpWithOtherRecord(Evaluator& evaluator, diag::Builder& builder,
+                         const Value& value, const Type& type,
+                         SourceRange range);
+
 /// The record of `type` whose one required field is the number that the user
 /// wrote at `range`: `normal(std = 0.02)` for `0.02`. Empty where the type is
 /// none of such records.

@@ -6,10 +6,8 @@
 #include "compiler/recipe/Units.h"
 #include "compiler/sema/Evaluator.h"
 #include "compiler/sema/types/Convert.h"
-#include "compiler/sema/types/Counts.h"
-#include "compiler/sema/types/Examples.h"
 #include "compiler/sema/types/Mismatch.h"
-#include "compiler/sema/types/Sources.h"
+#include "compiler/sema/types/TriedValues.h"
 #include "compiler/sema/values/Comments.h"
 
 #include <algorithm>
@@ -18,8 +16,6 @@
 namespace recipec::sema {
 namespace {
 
-/// Longer lists are not written out in a help.
-constexpr size_t mostWrittenOut = 16;
 /// The neighbours of larger numbers are not written out in a help.
 constexpr double largestRounded = 1e15;
 
@@ -139,17 +135,33 @@ bool helpWithWhole(Evaluator& evaluator, diag::Builder& builder,
   return true;
 }
 
+bool helpWithSeveral(Evaluator& evaluator, diag::Builder& builder,
+                     const Value& value, const Type& type, SourceRange range) {
+  const ListValue* const* list = value.get<const ListValue*>();
+  const auto [object, slot] = evaluator.typing;
+  const ast::Comments* comments = object && object->schema && slot
+                                      ? commentsOf(*object->schema, slot->name)
+                                      : nullptr;
+  const std::string where = comments ? whereSeveral(*comments) : std::string();
+  if (!list || (*list)->elements.empty() || where.empty())
+    return false;
+  const Value& first = (*list)->elements.front();
+  if (!convert(evaluator, first, type))
+    return false;
+  const std::string one = describe(evaluator, first);
+  builder
+      .help("`" + std::string(slot->name) + "` is one: write `" + one +
+            "`; several " + where)
+      .fixIt(range, one);
+  return true;
+}
+
 bool helpWithSweep(Evaluator& evaluator, diag::Builder& builder,
                    const Value& value, const Type& type, SourceRange range) {
   const ListValue* const* list = value.get<const ListValue*>();
-  auto [object, slot] = evaluator.typing;
-  const Object* outermost = object;
-  while (outermost && outermost->container)
-    outermost = outermost->container;
+  const std::string path = pathBeingSet(evaluator);
   const std::string written(evaluator.sources.text(range));
-  const bool isOfRecipe = outermost && evaluator.recipes.loadedSchema() &&
-                          outermost->schema == evaluator.recipes.loadedSchema();
-  if (!list || (*list)->elements.size() < 2 || !slot || !isOfRecipe ||
+  if (!list || (*list)->elements.size() < 2 || path.empty() ||
       written.find('\n') != written.npos || !written.starts_with('['))
     return false;
   Messages::Muted muted(evaluator.messages);
@@ -163,7 +175,6 @@ bool helpWithSweep(Evaluator& evaluator, diag::Builder& builder,
     if (!convert(evaluator, element, type) ||
         (element.is<std::string>() && !isChoice(element)))
       return false;
-  const std::string path = evaluator.pathOf(*object, slot->name);
   const bool isArgument =
       evaluator.sources.kind(range.source) == SourceKind::commandLine;
   builder.help(isArgument
@@ -201,51 +212,6 @@ bool helpWithoutAuto(Evaluator& evaluator, diag::Builder& builder,
   return true;
 }
 
-bool helpWithBlend(Evaluator& evaluator, diag::Builder& builder,
-                   const Value& list, const Type& type) {
-  const ListValue* const* all = list.get<const ListValue*>();
-  auto [object, slot] = evaluator.typing;
-  if (!all || !object || !object->schema || !slot ||
-      (*all)->elements.size() % 2 != 0 ||
-      (*all)->elements.size() > mostWrittenOut ||
-      type.kind != Type::Kind::list || !evaluator.modules.prelude())
-    return false;
-  // The records that paths make, and the field of numbers.
-  std::string numbers;
-  for (const Field& field : object->schema->fields) {
-    const Type& due = *evaluator.types.resolve(*object->schema->layer.env,
-                                               field.declaration->type);
-    const Type* reals = findMember(due, [](const Type& each) {
-      return each.kind == Type::Kind::list &&
-             each.element->kind == Type::Kind::real;
-    });
-    if (reals && numbers.empty())
-      numbers = field.declaration->name.text;
-  }
-  const bool takesSources = findMember(*type.element, [](const Type& member) {
-    return member.kind == Type::Kind::schema;
-  });
-  if (!takesSources || numbers.empty())
-    return false;
-  std::string records, weights;
-  const std::vector<Value>& elements = (*all)->elements;
-  for (size_t i = 0; i < elements.size(); i += 2) {
-    if (!elements[i].isNumber() || !elements[i + 1].is<std::string>())
-      return false;
-    const char* comma = i > 0 ? ", " : "";
-    weights += comma + describe(evaluator, elements[i]);
-    records += comma + sourceCall(*elements[i + 1].get<std::string>());
-  }
-  builder.help("weights have a list of their own: write `" +
-               std::string(object->schema->shownName()) + "(" +
-               std::string(slot->name) + " = [" + records + "], " + numbers +
-               " = [" + weights + "])`" +
-               (records.find("jsonl(") == records.npos
-                    ? ""
-                    : ", with the names of the files' own fields"));
-  return true;
-}
-
 bool helpWithoutSign(Evaluator& evaluator, diag::Builder& builder,
                      const Value& value, SourceRange range) {
   Object* const* map = value.get<Object*>();
@@ -277,21 +243,21 @@ bool helpWithoutSign(Evaluator& evaluator, diag::Builder& builder,
 }
 
 void helpWithFraction(Evaluator& evaluator, diag::Builder& builder,
-                      const Type& type, SourceRange range) {
+                      double value, const Type& type, SourceRange range) {
   const std::string written(evaluator.sources.text(range));
   const auto operands = evaluator.messages.noteComputed(builder, range);
   const bool isOfSizes = type.kind == Type::Kind::dim &&
                          written.find_first_of("0123456789") == written.npos;
-  if (!operands || isOfSizes) {
-    builder.help("choose " + operands.value_or("them") + " so that `" +
-                 written + "` is a whole number");
-  } else if (written.find('\n') == written.npos) {
-    const std::string own = "round(" + written + ")";
-    builder.help("round it: write `" + own + "`, or with `ceil` or `floor`")
-        .fixIt(range, own);
-  } else {
-    builder.help("`floor`, `round` and `ceil` make an `int` of a `float`");
-  }
+  const std::string choice = "choose " + operands.value_or("them") +
+                             " so that `" + written + "` is a whole number";
+  if (!operands || isOfSizes)
+    builder.help(choice);
+  else
+    proposeWhole(
+        evaluator, builder, value, range,
+        written.find('\n') == written.npos
+            ? choice
+            : "`floor`, `round` and `ceil` make an `int` of a `float`");
 }
 
 } // namespace recipec::sema

@@ -27,17 +27,16 @@ bool helpWithCount(Evaluator& evaluator, diag::Builder& builder,
 bool helpWithWhole(Evaluator& evaluator, diag::Builder& builder,
                    const recipe::Quantity& given, const Type& type,
                    SourceRange range);
+/// `eos_token = [1, 2]`: one of them, and where several are set, as the comment
+/// of the field says.
+bool helpWithSeveral(Evaluator& evaluator, diag::Builder& builder,
+                     const Value& value, const Type& type, SourceRange range);
 /// `parallel.tp = [1, 2]`: several values of one field are a sweep.
 bool helpWithSweep(Evaluator& evaluator, diag::Builder& builder,
                    const Value& value, const Type& type, SourceRange range);
 /// `auto` for a field that is not derived: its default, or that it has none.
 bool helpWithoutAuto(Evaluator& evaluator, diag::Builder& builder,
                      const Value& value);
-/// For `[0.7, "a", 0.3, "b"]`, as Megatron lists weights and data, a list of
-/// each, where `type` is a list of records that texts make and the record
-/// around it has a list of numbers.
-bool helpWithBlend(Evaluator& evaluator, diag::Builder& builder,
-                   const Value& list, const Type& type);
 /// `model = { layers = 4 }` in a recipe whose parent sets the model: a record
 /// is amended without `=`.
 bool helpWithoutSign(Evaluator& evaluator, diag::Builder& builder,
@@ -46,7 +45,7 @@ bool helpWithoutSign(Evaluator& evaluator, diag::Builder& builder,
 /// Helps with a quotient that leaves a remainder. That of two dimensions, such
 /// as `hidden / heads`, is a matter of their sizes; any other is rounded.
 void helpWithFraction(Evaluator& evaluator, diag::Builder& builder,
-                      const Type& type, SourceRange range);
+                      double value, const Type& type, SourceRange range);
 
 } // namespace recipec::sema
 

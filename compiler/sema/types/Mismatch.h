@@ -18,14 +18,6 @@ Value expect(Evaluator& evaluator, const Value& value, const Type& type,
              SourceRange range, const std::string& what);
 void reportMismatch(Evaluator& evaluator, const Value& value, const Type& type,
                     SourceRange range, const std::string& what);
-/// Adds a help with an example of the type.
-void helpWithType(Evaluator& evaluator, diag::Builder& builder,
-                  const Value& value, const Type& type, SourceRange range);
-/// Adds a help when a file is used in place of one of its declarations.
-/// Proposes the declaration with the file's name, or its first model with
-/// sizes.
-void helpWithImport(const Evaluator& evaluator, diag::Builder& builder,
-                    const Value& value, SourceRange range);
 /// Describes a value in a few words: `4`, `"bf16"`, `a list`.
 std::string describe(Evaluator& evaluator, const Value& value);
 

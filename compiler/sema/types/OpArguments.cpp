@@ -93,4 +93,23 @@ bool helpWithOpArgument(Evaluator& evaluator, diag::Builder& builder,
   return !why.empty();
 }
 
+recipe::WrittenOperand writtenOperand(const Evaluator& evaluator,
+                                      std::string_view parameter,
+                                      SourceRange range) {
+  auto skipBlanks = [](std::string_view text) {
+    const size_t begin = text.find_first_not_of(" \n");
+    return begin == text.npos ? std::string_view() : text.substr(begin);
+  };
+  const std::string_view whole = evaluator.sources.text(range);
+  if (whole.starts_with(parameter)) {
+    std::string_view behind = skipBlanks(whole.substr(parameter.size()));
+    if (behind.starts_with('=') && !behind.starts_with("==")) {
+      behind = skipBlanks(behind.substr(1));
+      range.begin = range.end - uint32_t(behind.size());
+      return {std::string(parameter), range, std::string(behind)};
+    }
+  }
+  return {std::string(parameter), range, std::string(whole)};
+}
+
 } // namespace recipec::sema

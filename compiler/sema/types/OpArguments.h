@@ -30,6 +30,12 @@ std::string onlyTensor(const Env& env, const std::string& otherwise);
 bool helpWithOpArgument(Evaluator& evaluator, diag::Builder& builder,
                         const std::string& op, const ast::Name& name);
 
+/// An operand as it is written at `range`, without the name of its parameter
+/// before it.
+recipe::WrittenOperand writtenOperand(const Evaluator& evaluator,
+                                      std::string_view parameter,
+                                      SourceRange range);
+
 } // namespace recipec::sema
 
 #endif // RECIPEC_SEMA_TYPES_OPARGUMENTS_H

@@ -18,6 +18,8 @@ namespace {
 
 /// The longest list that a help writes out.
 constexpr size_t mostWritten = 60;
+/// The most elements of a list of weights and sources.
+constexpr size_t mostPaired = 16;
 
 bool hasSchema(const Type& type, const Schema& schema) {
   return std::any_of(
@@ -62,6 +64,68 @@ bool helpWithList(Evaluator& evaluator, diag::Builder& builder,
   return false;
 }
 
+/// The name of a schema's field that is a list of numbers; empty where there is
+/// none.
+std::string numbersOf(Evaluator& evaluator, const Schema& schema) {
+  for (const Field& field : schema.fields) {
+    const Type& type =
+        *evaluator.types.resolve(*schema.layer.env, field.declaration->type);
+    if (findAlternative(type, [](const Type& each) {
+          return each.kind == Type::Kind::list &&
+                 each.element->kind == Type::Kind::real;
+        }))
+      return field.declaration->name.text;
+  }
+  return {};
+}
+
+/// The elements of a list, and those of the lists in it.
+std::vector<Value> flattened(const ListValue& list) {
+  std::vector<Value> all;
+  for (const Value& element : list.elements)
+    if (const ListValue* const* inner = element.get<const ListValue*>())
+      all.insert(all.end(), (*inner)->elements.begin(),
+                 (*inner)->elements.end());
+    else
+      all.push_back(element);
+  return all;
+}
+
+/// A source as a recipe writes it: the user's record, or that of a path. Empty
+/// for other values.
+std::string sourceText(const Evaluator& evaluator, const Value& value) {
+  if (const std::string* path = value.get<std::string>())
+    return sourceCall(*path);
+  Object* const* record = value.get<Object*>();
+  if (!record || !(*record)->schema)
+    return {};
+  const std::string text(evaluator.sources.text((*record)->range));
+  return text.find('\n') == text.npos ? text : std::string();
+}
+
+/// Helps with weights and sources in one list, in place of a blend.
+bool helpWithPairs(Evaluator& evaluator, diag::Builder& builder,
+                   const Value& value, const Type& type, SourceRange range) {
+  for (const Schema* schema : schemasOf(type)) {
+    const std::string own = blendOfPairs(evaluator, value, *schema);
+    if (own.empty())
+      continue;
+    const ListValue& list = **value.get<const ListValue*>();
+    const std::vector<Value> all = flattened(list);
+    const bool hasPaths =
+        std::any_of(all.begin(), all.end(),
+                    [](const Value& each) { return each.is<std::string>(); });
+    builder
+        .help("weights have a list of their own: write `" + own + "`" +
+              (hasPaths && own.find("jsonl(") != own.npos
+                   ? ", with the names of the files' own fields"
+                   : ""))
+        .fixIt(range, own);
+    return true;
+  }
+  return false;
+}
+
 } // namespace
 
 std::string sourceCall(const std::string& path) {
@@ -75,6 +139,52 @@ std::string sourceCall(const std::string& path) {
   const bool hasTokens = ending.empty() || ending == ".bin" ||
                          ending == ".npy" || ending == ".idx";
   return (hasTokens ? "tokens(\"" : "text(\"") + path + "\")";
+}
+
+std::string blendOfPairs(Evaluator& evaluator, const Value& list,
+                         const Schema& schema) {
+  const ListValue* const* given = list.get<const ListValue*>();
+  if (!given || schema.fields.empty())
+    return {};
+  const Type& first = *evaluator.types.resolve(
+      *schema.layer.env, schema.fields.front().declaration->type);
+  const std::string numbers = numbersOf(evaluator, schema);
+  const std::vector<Value> all = flattened(**given);
+  if (first.kind != Type::Kind::list || schemasOf(*first.element).empty() ||
+      numbers.empty() || all.empty() || all.size() % 2 != 0 ||
+      all.size() > mostPaired)
+    return {};
+  const bool isWeightFirst = all.front().isNumber();
+  std::string records, weights;
+  for (size_t i = 0; i < all.size(); i += 2) {
+    const Value& weight = all[isWeightFirst ? i : i + 1];
+    const std::string record =
+        sourceText(evaluator, all[isWeightFirst ? i + 1 : i]);
+    if (!weight.isNumber() || record.empty())
+      return {};
+    const char* comma = i > 0 ? ", " : "";
+    weights += comma + describe(evaluator, weight);
+    records += comma + record;
+  }
+  return std::string(schema.shownName()) + "(" +
+         schema.fields.front().declaration->name.text + " = [" + records +
+         "], " + numbers + " = [" + weights + "])";
+}
+
+bool helpWithBlend(Evaluator& evaluator, diag::Builder& builder,
+                   const Value& list) {
+  const Object* const object = evaluator.typing.first;
+  const std::string own =
+      object && object->schema && evaluator.modules.prelude()
+          ? blendOfPairs(evaluator, list, *object->schema)
+          : std::string();
+  if (own.empty())
+    return false;
+  builder.help("weights have a list of their own: write `" + own + "`" +
+               (own.find("jsonl(") == own.npos
+                    ? ""
+                    : ", with the names of the files' own fields"));
+  return true;
 }
 
 bool namesFieldOfFile(const Object& object, const Slot& slot) {
@@ -153,7 +263,8 @@ bool helpWithSeveralFiles(Evaluator& evaluator, diag::Builder& builder,
 
 bool helpWithSources(Evaluator& evaluator, diag::Builder& builder,
                      const Value& value, const Type& type, SourceRange range) {
-  if (helpWithList(evaluator, builder, value, type, range))
+  if (helpWithList(evaluator, builder, value, type, range) ||
+      helpWithPairs(evaluator, builder, value, type, range))
     return true;
   bool isPath = value.is<std::string>() || value.is<const ListValue*>();
   std::string text(evaluator.sources.text(range));

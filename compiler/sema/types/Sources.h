@@ -22,6 +22,15 @@ bool helpWithFieldNames(Evaluator& evaluator, diag::Builder& builder,
 /// Whether a field takes the name of a field of a file, as its comment says.
 bool namesFieldOfFile(const Object& object, const Slot& slot);
 
+/// For a list in which weights and sources alternate, as Megatron lists its
+/// data, `[0.7, "a", 0.3, "b"]`: the record of `schema`, whose first field is
+/// the list of sources, with a list of each. Empty for other lists and schemas.
+std::string blendOfPairs(Evaluator& evaluator, const Value& list,
+                         const Schema& schema);
+/// Helps with such a list in the record itself, `blend([0.7, "a", 0.3, "b"])`.
+bool helpWithBlend(Evaluator& evaluator, diag::Builder& builder,
+                   const Value& list);
+
 /// Helps with a path in place of a record, `"train.jsonl"`, and with a list of
 /// records in place of the one that holds them. False for other values.
 bool helpWithSources(Evaluator& evaluator, diag::Builder& builder,

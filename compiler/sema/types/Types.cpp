@@ -191,6 +191,12 @@ const Type* Types::resolve(const Env& env, ast::TypeId id) {
 
 // ---- names
 
+std::vector<const Type*> alternativesOf(const Type& type) {
+  if (type.kind == Type::Kind::unionOf)
+    return type.members;
+  return {&type};
+}
+
 const Type* onlyCountOf(const Type& type) {
   std::vector<const Type*> members{&type};
   if (type.kind == Type::Kind::unionOf)

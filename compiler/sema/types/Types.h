@@ -32,6 +32,17 @@ private:
 };
 
 std::string nameOf(const Type& type);
+/// Longer lists of alternatives appear only in the type.
+inline constexpr size_t listedAlternatives = 12;
+/// The alternatives of a type: the members of a union, or the type itself.
+std::vector<const Type*> alternativesOf(const Type& type);
+/// The first alternative that passes a test; null when none does.
+template <class Test> const Type* findAlternative(const Type& type, Test test) {
+  for (const Type* candidate : alternativesOf(type))
+    if (test(*candidate))
+      return candidate;
+  return nullptr;
+}
 /// The member of a type that is a count, `steps` or `epochs`; null when it has
 /// none or several.
 const Type* onlyCountOf(const Type& type);

@@ -13,6 +13,7 @@ constexpr std::string_view absentArgument = "No argument for ";
 constexpr std::string_view argumentsBeginning = "Arguments of other tools: ";
 constexpr std::string_view conjunction = " or "; // of names with one remark
 constexpr std::string_view absentBeginning = "No field for ";
+constexpr std::string_view severalBeginning = "Several ";
 
 /// The list of names at the end of a comment, on one line.
 std::string listOf(const ast::Comments& comments) {
@@ -123,6 +124,10 @@ static std::optional<std::string> oursOf(const ast::Comments& comments,
 std::optional<std::string> valueListedAs(const ast::Comments& comments,
                                          std::string_view written) {
   return oursOf(comments, valuesBeginning, written);
+}
+
+std::string whereSeveral(const ast::Comments& comments) {
+  return sentenceOf(comments, severalBeginning);
 }
 
 std::optional<std::string> argumentListedAs(const ast::Comments& comments,

@@ -16,6 +16,10 @@
 //   ## Values of other tools: `"zero3"` is `"parameters"`.
 //   ## No field for `load_in_4bit`, `quantization` (there is no QLoRA).
 //
+// A comment may say where several values are set, of a field that takes one:
+//
+//   ## Several are listed as `eos_token_id` in `generation_config.json`.
+//
 // The comment of an op says the same of its arguments, which have no comments:
 //
 //   ## Arguments of other tools: `base` is `theta`, `rope_theta` is `theta`.
@@ -56,6 +60,10 @@ std::string whyAbsent(const ast::Comments& comments, std::string_view name);
 /// What a comment says that a value of another tool, as it is written, is here.
 std::optional<std::string> valueListedAs(const ast::Comments& comments,
                                          std::string_view written);
+
+/// What the comment of a field that takes one value says of several: "are
+/// listed as ...". Empty where it says nothing.
+std::string whereSeveral(const ast::Comments& comments);
 
 /// The argument of an op that other tools call `name`, as its comment says.
 std::optional<std::string> argumentListedAs(const ast::Comments& comments,

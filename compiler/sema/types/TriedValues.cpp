@@ -1,0 +1,105 @@
+// Proposes values for the field that is being set; see TriedValues.h.
+
+#include "compiler/sema/types/TriedValues.h"
+
+#include "compiler/sema/Evaluator.h"
+
+#include <charconv>
+#include <cmath>
+
+namespace recipec::sema {
+namespace {
+
+/// Larger values are not rounded.
+constexpr double largestWhole = 1e15;
+
+/// `cluster.ranks / 4` for `cluster.ranks / 3`, whose value is given: the
+/// nearest divisors that leave no remainder.
+diag::Proposal otherDivisors(const std::string& written, double value,
+                             SourceRange range) {
+  constexpr int64_t reach = 16;
+  constexpr size_t mostTried = 6;
+  diag::Proposal proposal{
+      "choose a divisor without a remainder: write ", {}, "", 2};
+  const size_t sign = written.rfind('/');
+  const size_t begin = written.find_first_not_of(' ', sign + 1);
+  int64_t divisor = 0;
+  if (sign == written.npos || begin == written.npos)
+    return proposal;
+  const char* end = written.data() + written.size();
+  const auto read = std::from_chars(written.data() + begin, end, divisor);
+  const double whole = value * double(divisor);
+  if (read.ec != std::errc() || read.ptr != end || divisor < 1 ||
+      std::abs(whole - std::round(whole)) > 1e-6)
+    return proposal;
+  const auto dividend = int64_t(std::round(whole));
+  for (int64_t step = 1; step <= reach; ++step)
+    for (const int64_t other : {divisor - step, divisor + step}) {
+      if (other < 2 || dividend % other != 0 ||
+          proposal.ways.size() == mostTried)
+        continue;
+      const std::string text = written.substr(0, begin) + std::to_string(other);
+      proposal.ways.push_back({"`" + text + "`", {}, {{range, text}}});
+    }
+  return proposal;
+}
+
+} // namespace
+
+std::string pathBeingSet(const Evaluator& evaluator) {
+  const auto [object, slot] = evaluator.typing;
+  const Object* outermost = object;
+  while (outermost && outermost->container)
+    outermost = outermost->container;
+  const bool isOfRecipe = outermost && slot && outermost->schema &&
+                          outermost->schema == evaluator.recipes.loadedSchema();
+  return isOfRecipe ? evaluator.pathOf(*object, slot->name) : std::string();
+}
+
+bool proposeNumbers(Evaluator& evaluator, diag::Builder& builder,
+                    const std::string& before, const std::string& otherwise) {
+  const std::string path = pathBeingSet(evaluator);
+  if (path.empty())
+    return false;
+  diag::Proposal proposal{before, {}, "", 2};
+  for (const int number : {2, 4, 8, 16, 32, 64, 128, 1})
+    proposal.ways.push_back({"`" + std::to_string(number) + "`",
+                             {path + "=" + std::to_string(number)}});
+  builder.propose(std::move(proposal)).otherwise(otherwise);
+  return true;
+}
+
+bool proposeChoices(Evaluator& evaluator, diag::Builder& builder,
+                    const std::vector<std::string>& choices, const Type& type,
+                    const std::string& otherwise) {
+  const std::string path = pathBeingSet(evaluator);
+  const auto [object, slot] = evaluator.typing;
+  if (path.empty() || evaluator.objects.typeOf(*object, *slot) != &type)
+    return false;
+  diag::Proposal proposal{"write ", {}, "", choices.size()};
+  for (const std::string& each : choices)
+    proposal.ways.push_back({"`" + each + "`", {path + "=" + each}});
+  builder.propose(std::move(proposal)).otherwise(otherwise);
+  return true;
+}
+
+void proposeWhole(const Evaluator& evaluator, diag::Builder& builder,
+                  double value, SourceRange range,
+                  const std::string& otherwise) {
+  const std::string written(evaluator.sources.text(range));
+  if (written.find('\n') != written.npos || std::abs(value) > largestWhole) {
+    builder.help(otherwise);
+    return;
+  }
+  const bool isUp = std::round(value) > value;
+  diag::Proposal rounded{"round it: write ", {}, ""};
+  for (const char* function : {"round", isUp ? "floor" : "ceil"}) {
+    const std::string text = std::string(function) + "(" + written + ")";
+    rounded.ways.push_back({"`" + text + "`", {}, {{range, text}}});
+  }
+  builder.propose(std::move(rounded))
+      .propose(otherDivisors(written, value, range))
+      .otherwise(otherwise);
+}
+
+} // namespace recipec::sema
