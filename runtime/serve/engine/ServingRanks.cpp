@@ -10,6 +10,7 @@
 
 #include <cstdio>
 #include <cstring>
+#include <exception>
 #include <span>
 #include <string>
 #include <utility>
@@ -63,10 +64,14 @@ public:
   int threads() const override { return part->threads(); }
 
   Status run(const StepPlan& step) override {
+    ranks.hasFailed = true; // should an exception end the step
     message.assign(1, int32_t(Command::run));
     appendStep(step, message);
     Status status = ranks.session->announce(std::as_bytes(std::span(message)));
-    return note(status.isOk() ? part->run(step) : std::move(status));
+    if (status.isOk())
+      status = part->run(step);
+    ranks.hasFailed = !status.isOk();
+    return status;
   }
   Status readRows(int64_t first, std::span<float> out) override {
     return note(part->readRows(first, out));
@@ -158,6 +163,14 @@ int ServingRanks::follow(const Expected<ModelFolder>& folder) {
   if (!joined.isOk())
     return 1;         // rank 0 prints the reason
   watchStopSignals(); // rank 0 decides when the work ends
+  try {
+    return followSteps(*folder);
+  } catch (const std::exception& failure) {
+    endJob(Status::error(failure.what()));
+  }
+}
+
+int ServingRanks::followSteps(const ModelFolder& folder) {
   std::unique_ptr<ServedModel> part;
   int code = 0;
   while (true) {
@@ -168,7 +181,7 @@ int ServingRanks::follow(const Expected<ModelFolder>& folder) {
     case Command::end:
       return code;
     case Command::open:
-      if (auto opened = openPart(*folder))
+      if (auto opened = openPart(folder))
         part = *std::move(opened);
       else
         code = 1; // as on rank 0, which prints the reason

@@ -57,6 +57,7 @@ private:
   Status start(const Expected<ModelFolder>& folder, int threads);
   Status startAlone(const Expected<ModelFolder>& folder, int threads);
   Expected<std::unique_ptr<ServedModel>> openPart(const ModelFolder& folder);
+  int followSteps(const ModelFolder& folder);
   Expected<std::vector<int32_t>> nextMessage() const;
   [[noreturn]] void endJob(const Status& failure);
 
