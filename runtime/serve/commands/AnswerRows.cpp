@@ -81,6 +81,8 @@ std::string answerRow(const Prompt& prompt, const size_t* index,
     row["id"] = Json::parse(prompt.id, nullptr, /*allow_exceptions=*/false);
   auto [name, content] = contentOf(prompt);
   row[name] = std::move(content);
+  if (prompt.sampling.n > 1)
+    row["sample"] = prompt.sample;
   if (answer.reason == FinishReason::failed) {
     row["error"] = answer.error;
     return lineOf(row);

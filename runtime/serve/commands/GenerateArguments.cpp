@@ -55,6 +55,10 @@ std::vector<cli::Option> optionsOf(GenerateArguments& arguments) {
                     arguments.resume),
           cli::flag("--force", "replace the file of `--output` or `--logits`",
                     arguments.force),
+          cli::number("--n", "N",
+                      "answers to each prompt, drawn with seeds that follow "
+                      "one another (1)",
+                      1, arguments.sampling.n),
           cli::number("--threads", "N",
                       "of the CPU (`OMP_NUM_THREADS`, or all cores)", 1,
                       arguments.threads)};

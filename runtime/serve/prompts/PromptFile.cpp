@@ -234,6 +234,17 @@ Status readFile(const std::string& path, const SamplingArguments& sampling,
   return lines.finish();
 }
 
+std::vector<Prompt> withSamples(std::vector<Prompt> prompts) {
+  std::vector<Prompt> all;
+  for (Prompt& prompt : prompts)
+    for (int64_t sample = 0; sample < prompt.sampling.n; ++sample) {
+      all.push_back(prompt);
+      all.back().sample = sample;
+      all.back().sampling.seed += uint64_t(sample);
+    }
+  return all;
+}
+
 } // namespace
 
 Expected<std::vector<Prompt>>
@@ -253,7 +264,7 @@ readPrompts(const std::vector<PromptSource>& sources,
                       .withContext(place.empty() ? "`--prompt`" : place));
     prompts.push_back({source.value, std::move(place), {}, sampling});
   }
-  return prompts;
+  return withSamples(std::move(prompts));
 }
 
 } // namespace reciperun::serve

@@ -30,6 +30,7 @@ struct Prompt {
   std::string place; // for messages: "`a.txt`: line 3"; may be empty
   std::string id;    // the JSON text of the row's `id`; empty when it has none
   SamplingArguments sampling;
+  int64_t sample = 0; // of the prompt's answers, from 0
 };
 
 /// All prompts, in order. A text file has one per line. A file whose name ends
@@ -37,7 +38,9 @@ struct Prompt {
 /// text), `messages` (see readChatInput) and `input_ids` (a list of token ids),
 /// with or without an `id` and sampling options (see readSamplingFields), which
 /// overwrite those of `sampling`. Other fields are ignored unless they look
-/// like a misspelt option. White-space lines are skipped. Fails when a file
+/// like a misspelt option. White-space lines are skipped. A prompt that asks for
+/// several answers (`n`) is there as often, with seeds that follow one another.
+/// Fails when a file
 /// cannot be read or has no prompt, and with the first ten lines that have
 /// another format or are not UTF-8.
 Expected<std::vector<Prompt>>

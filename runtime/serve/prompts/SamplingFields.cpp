@@ -16,6 +16,8 @@ using OrderedJson = nlohmann::ordered_json;
 /// Stores a value; false when it has another type.
 using StoreField = bool (*)(const OrderedJson& value, SamplingArguments&);
 
+constexpr int64_t mostAnswers = 1024; // to a prompt
+
 /// Whether the value is an integer from 0 to the largest token id or number of
 /// tokens.
 bool isCount(const OrderedJson& value, uint64_t most) {
@@ -42,6 +44,13 @@ bool storeSeed(const OrderedJson& value, SamplingArguments& arguments) {
   if (!value.is_number_unsigned())
     return false;
   arguments.seed = value.get<uint64_t>();
+  return true;
+}
+
+bool storeAnswers(const OrderedJson& value, SamplingArguments& arguments) {
+  if (!isCount(value, uint64_t(mostAnswers)) || value.get<int64_t>() == 0)
+    return false;
+  arguments.n = value.get<int64_t>();
   return true;
 }
 
@@ -128,6 +137,7 @@ constexpr SamplingField fields[] = {
     {"stop", "a text or a list of texts", storeTexts<&Arguments::stopStrings>},
     {"ignore_eos", "`true` or `false`", storeIgnored},
     {"logprobs", "a whole number from 0", storeLogprobs},
+    {"n", "a whole number from 1 to 1024", storeAnswers},
 };
 
 } // namespace

@@ -223,6 +223,10 @@ samplingOptionsOf(const SamplingArguments& arguments,
                             sequences->end());
   }
   RECIPERUN_TRY(validate(options, vocab));
+  if (arguments.n > 1 && options.temperature == 0)
+    return Status::error("`n` = " + std::to_string(arguments.n) +
+                         " answers of the likeliest tokens would be equal; set "
+                         "a `temperature` above 0");
   return options;
 }
 

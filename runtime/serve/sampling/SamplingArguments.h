@@ -23,6 +23,7 @@ struct SamplingArguments {
   std::optional<double> repetitionPenalty, presencePenalty, frequencyPenalty;
   std::optional<int64_t> topK, maxTokens, minTokens;
   uint64_t seed = 0;
+  int64_t n = 1; // answers to the prompt
   std::vector<std::pair<int32_t, float>> logitBias;
   std::vector<std::string> badWords, stopStrings;
   std::vector<int32_t> stopTokens;
@@ -39,8 +40,8 @@ std::vector<cli::Option> describeSampling(SamplingArguments& arguments);
 /// generation_config.json in the model's directory where
 /// `arguments.generationConfig` is set, then the defaults: greedy, or
 /// temperature 1 where top-k, top-p or min-p is given. Fails when the file
-/// cannot be used, a bad word has no token, or a value is invalid for `vocab`
-/// logits.
+/// cannot be used, a bad word has no token, a value is invalid for `vocab`
+/// logits, or several answers would be equal.
 Expected<SamplingOptions>
 samplingOptionsOf(const SamplingArguments& arguments,
                   const std::filesystem::path& modelDirectory,
