@@ -34,7 +34,8 @@ constexpr int64_t columnGrain = 16;
 
 using NarrowFloats [[gnu::vector_size(64), gnu::aligned(4), gnu::may_alias]] =
     float;
-using NarrowWords [[gnu::vector_size(64), gnu::aligned(4), gnu::may_alias]] =
+/// Pairs of bf16, which begin at any element.
+using NarrowWords [[gnu::vector_size(64), gnu::aligned(2), gnu::may_alias]] =
     uint32_t;
 
 /// The columns of a block of which `left` are left, for all rows of a matmul.
