@@ -3,9 +3,10 @@
 //   {"index": 0, "id": "a", "prompt": "...", "answer": "...", "tokens": 12,
 //    "stop": "end_token"}
 //
-// `id` is that of the prompt's row, if it has one. Of several answers to a prompt
-// each has an object, with `sample` from 0, and `index` counts them all. A prompt that could not be
-// answered has `error` in place of `answer`, `tokens` and `stop`.
+// `id` is that of the prompt's row, if it has one. Of several answers to a
+// prompt each has an object, with `sample` from 0, and `index` counts them all.
+// A prompt that could not be answered has `error` in place of `answer`,
+// `tokens` and `stop`.
 
 #ifndef RECIPERUN_SERVE_COMMANDS_ANSWERROWS_H
 #define RECIPERUN_SERVE_COMMANDS_ANSWERROWS_H

@@ -38,11 +38,10 @@ struct Prompt {
 /// text), `messages` (see readChatInput) and `input_ids` (a list of token ids),
 /// with or without an `id` and sampling options (see readSamplingFields), which
 /// overwrite those of `sampling`. Other fields are ignored unless they look
-/// like a misspelt option. White-space lines are skipped. A prompt that asks for
-/// several answers (`n`) is there as often, with seeds that follow one another.
-/// Fails when a file
-/// cannot be read or has no prompt, and with the first ten lines that have
-/// another format or are not UTF-8.
+/// like a misspelt option. White-space lines are skipped. A prompt that asks
+/// for several answers (`n`) is there as often, with seeds that follow one
+/// another. Fails when a file cannot be read or has no prompt, and with the
+/// first ten lines that have another format or are not UTF-8.
 Expected<std::vector<Prompt>>
 readPrompts(const std::vector<PromptSource>& sources,
             const SamplingArguments& sampling = {});
