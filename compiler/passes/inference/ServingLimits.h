@@ -40,8 +40,8 @@ ServingLimits servingLimits(const recipe::Recipe& recipe);
 /// The widths of the steps in tokens, ascending: powers of two below
 /// `max_batch`, where each sequence has one token; `max_batch`, and each twice
 /// the one before; `token_budget`. Each is rounded up to a multiple of
-/// `tokenRanks`. A step leaves at most half of its width unused, where it is a
-/// multiple without that.
+/// `tokenRanks`. A step that a narrower one does not fit uses at least half of
+/// its width, apart from that rounding.
 std::vector<int64_t> stepWidths(const ServingLimits& limits);
 
 /// The function of a width: `step_64`.

@@ -154,9 +154,10 @@ std::span<float> Engine::logitsOf(int64_t row, int64_t rows) {
 /// constraint depend on no other answer.
 void Engine::chooseTokens(std::vector<Choice>& choices) {
   const auto count = int64_t(choices.size());
-  const bool isShort = std::ranges::all_of(choices, &Choice::takesLikeliest);
+  const bool areChosen =
+      std::ranges::all_of(choices, &Choice::takesLikeliest); // by the model
   const int threads =
-      isShort ? 1 : int(std::clamp<int64_t>(count, 1, model->threads()));
+      areChosen ? 1 : int(std::clamp<int64_t>(count, 1, model->threads()));
   device::parallelItems(threads, count, [&](int64_t index, int) {
     chooseTokens(choices[size_t(index)]);
   });
