@@ -115,8 +115,10 @@ private:
   double keyBytes(const ir::Op& op, const StepLoad& load) const {
     const ops::AttentionAttributes attributes(op.attributes);
     const double page = double(ir::localShape(program, op.results[1])[1]);
-    const double ofToken =
-        (rowBytes(op.results[1]) + rowBytes(op.results[2])) / page;
+    double ofToken = 0;
+    for (size_t i = 1; i < op.results.size(); ++i)
+      if (op.results[i] != ValueId::none)
+        ofToken += rowBytes(op.results[i]) / page;
     return ofToken * (load.tokens +
                       load.sequences * visibleKeys(attributes, load.context));
   }

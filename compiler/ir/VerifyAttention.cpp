@@ -78,8 +78,19 @@ private:
       expect(k.size() == 4 && pages.size() == 4 && pages[2] == k[2] &&
                  pages[3] == k[3],
              "the pages are those of other heads");
-      expectSameType(op.operands[1], op.results[i]);
+      pageType(op.operands[1], op.results[i], op.results[i + 2]);
     }
+  }
+
+  /// Pages in 8 bits have scales of their rows, and others the type of `rows`.
+  void pageType(ValueId rows, ValueId pages, ValueId scales) {
+    if (scales == ValueId::none)
+      return expectSameType(rows, pages);
+    expect(byteSize(module[pages].type) == 1,
+           "pages that are not in 8 bits have scales");
+    expectPrefix(pages, scales);
+    expect(pieces(scales).size() == 3 && module[scales].type == DType::f32,
+           "the scales are not those of rows of heads");
   }
 
   /// Segments and places from operand `first` on: of queries, then of keys.

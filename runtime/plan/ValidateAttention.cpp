@@ -129,18 +129,34 @@ bool checkAttentionBlockBackward(OpCheck& c) {
          hasRoom(c, sizes::blockWorkspace(sizesOf(c, q, k)));
 }
 
-/// Checks that the op's plan has pages: k_pages and v_pages [pages, page, hk,
-/// d] and a table [maxBatch, pages of a sequence].
+/// Checks pages [pages, page, hk, d] of keys or values like `k`, and their
+/// scales where they are in 8 bits.
+bool checkPagesLike(OpCheck& c, const Buffer& k, size_t pages) {
+  const Serving& serving = *c.plan.serving;
+  const size_t scales = pages + 2;
+  if (!c.is(c.out(pages), {k.dtype, DType::f8e4m3, DType::i8}) ||
+      !c.shaped(c.out(pages),
+                {serving.pages, serving.page, k.shape[2], k.shape[3]}))
+    return false;
+  if (c.out(pages).dtype == k.dtype)
+    return !c.hasOut(scales) ||
+           c.fail("has scales for pages in the compute type");
+  if (!c.hasOut(scales))
+    return c.fail("has no scales for pages in 8 bits");
+  return c.is(c.out(scales), {DType::f32}) &&
+         c.shaped(c.out(scales), {serving.pages, serving.page, k.shape[2]});
+}
+
+/// Checks that the op's plan has pages: k_pages and v_pages of the same type,
+/// and a table [maxBatch, pages of a sequence].
 bool checkPages(OpCheck& c, const Buffer& k) {
   if (!c.plan.serving || c.plan.serving->page < 1)
     return c.fail("needs pages, and the plan has none");
   const Serving& serving = *c.plan.serving;
   return c.is(c.in(5), {DType::i32}) &&
          c.shaped(c.in(5), {serving.maxBatch, pagesOfSequence(serving)}) &&
-         c.is(c.out(1), {k.dtype}) &&
-         c.shaped(c.out(1),
-                  {serving.pages, serving.page, k.shape[2], k.shape[3]}) &&
-         c.is(c.out(2), {k.dtype}) && c.shaped(c.out(2), c.out(1).shape);
+         checkPagesLike(c, k, 1) && checkPagesLike(c, k, 2) &&
+         c.is(c.out(2), {c.out(1).dtype});
 }
 
 bool checkAttentionPaged(OpCheck& c) {

@@ -25,13 +25,15 @@ int64_t alignedBytes(int64_t bytes) {
   return (bytes + bufferAlignment - 1) / bufferAlignment * bufferAlignment;
 }
 
-/// The pages of keys and of values, [pages, page, heads, width], of each layer.
+/// The pages of keys and of values, [pages, page, heads, width], of each layer,
+/// and their scales [pages, page, heads].
 std::set<ValueId> pagesOf(const ir::Module& program) {
   std::set<ValueId> pages;
   for (const ir::Function& function : program.functions)
     for (const ir::Op& op : function.ops)
       if (op.kind == ir::OpKind::AttentionPaged)
-        pages.insert({op.results[1], op.results[2]});
+        pages.insert(op.results.begin() + 1, op.results.end());
+  pages.erase(ValueId::none);
   return pages;
 }
 

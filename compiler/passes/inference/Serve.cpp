@@ -61,6 +61,7 @@ private:
   ValueId kept(const ir::Op& op, const char* suffix, ir::DType type,
                std::vector<DimId> dims, ValueId like);
   ValueId pagesLike(const ir::Op& op, const char* suffix, ValueId rows);
+  ValueId scalesOfPages(const ir::Op& op, const char* suffix, ValueId pages);
   ValueId lastInputs(const ir::Op& conv);
   ValueId lastStates(const ir::Op& scan);
   ValueId pageTable();
@@ -121,8 +122,15 @@ ValueId ServePass::pagesLike(const ir::Op& op, const char* suffix,
   const DimId count =
       ir::addDim(program, cachePagesDim, limits.pagesOfSequence());
   const DimId page = ir::addDim(program, "page", limits.page);
-  return kept(op, suffix, program[rowsOf].type, {count, page, like[2], like[3]},
-              rowsOf);
+  return kept(op, suffix, limits.cacheType.value_or(program[rowsOf].type),
+              {count, page, like[2], like[3]}, rowsOf);
+}
+
+/// The scales of the rows of pages in 8 bits.
+ValueId ServePass::scalesOfPages(const ir::Op& op, const char* suffix,
+                                 ValueId pages) {
+  const std::vector<DimId> like = program[pages].dims;
+  return kept(op, suffix, ir::DType::f32, {like[0], like[1], like[2]}, pages);
 }
 
 /// Of x [1, tokens, groups, channels] and w [groups, channels, taps].
@@ -202,7 +210,12 @@ void ServePass::mix(const ir::Op& op, ir::Op& made) {
     made.operands.push_back(pageTable());
     made.kind = OpKind::AttentionPaged;
     made.results = {result, pagesLike(op, ".k_pages", op.operands[1]),
-                    pagesLike(op, ".v_pages", op.operands[2])};
+                    pagesLike(op, ".v_pages", op.operands[2]), ValueId::none,
+                    ValueId::none};
+    if (limits.cacheType) {
+      made.results[3] = scalesOfPages(op, ".k_scales", made.results[1]);
+      made.results[4] = scalesOfPages(op, ".v_scales", made.results[2]);
+    }
     made.attributes.erase("causal");
     return;
   case OpKind::CausalConv:

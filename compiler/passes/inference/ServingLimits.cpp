@@ -4,6 +4,8 @@
 
 #include "runtime/ops/OpKind.h"
 
+#include <cassert>
+
 namespace recipec::passes {
 namespace {
 
@@ -15,6 +17,15 @@ bool hasExperts(const recipe::Recipe& recipe) {
   });
 }
 
+std::optional<ir::DType> cacheTypeOf(const std::string& format) {
+  if (format == "fp8")
+    return ir::DType::f8e4m3;
+  if (format == "int8")
+    return ir::DType::i8;
+  assert(format == "bf16" && "the schema has a format that is unknown here");
+  return std::nullopt;
+}
+
 } // namespace
 
 ServingLimits servingLimits(const recipe::Recipe& recipe) {
@@ -23,6 +34,7 @@ ServingLimits servingLimits(const recipe::Recipe& recipe) {
   limits.maxTokens = recipe.integer("data.sequence");
   limits.tokenBudget = recipe.integer("serve.token_budget");
   limits.page = recipe.integer("serve.page");
+  limits.cacheType = cacheTypeOf(recipe.string("serve.kv"));
   limits.draftTokens = recipe.integer("serve.drafted");
   limits.draftRange = recipe.at("serve.draft").origin.range;
   if (hasExperts(recipe))

@@ -3,10 +3,12 @@
 #ifndef RECIPEC_PASSES_INFERENCE_SERVINGLIMITS_H
 #define RECIPEC_PASSES_INFERENCE_SERVINGLIMITS_H
 
+#include "compiler/ir/Ir.h"
 #include "compiler/recipe/Recipe.h"
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,6 +20,8 @@ struct ServingLimits {
   int64_t maxTokens = 1;   // of a prompt and its answer together
   int64_t tokenBudget = 1; // tokens in a step
   int64_t page = 1;        // tokens in a page
+  /// How keys and values are stored: in 8 bits, or in the compute type.
+  std::optional<ir::DType> cacheType;
   int64_t draftTokens = 0; // guessed in a step of a sequence
   SourceRange draftRange;  // of `serve.draft`
   /// Ranks that share the tokens of a step between them, which are a multiple.

@@ -41,7 +41,25 @@ PagedStep stepOf(const CudaKernelArgs& args) {
   step.perSequence = int(in[5].shape[1]);
   step.page = int(out[1].shape[1]);
   step.pageCount = int(out[1].shape[0]);
+  step.keyScales = out[3].as<float>();
+  step.valueScales = out[4].as<float>();
   return step;
+}
+
+/// Calls body(DeviceType<P>()) for the type of the pages of a call in T.
+template <class T, class Body>
+Status withPages(const CudaKernelArgs& args, Body body) {
+  const DType type = args.outputs[1].type;
+  if constexpr (std::is_same_v<T, Bf16>) {
+    if (type == DType::f8e4m3)
+      return body(DeviceType<E4m3>());
+    if (type == DType::i8)
+      return body(DeviceType<int8_t>());
+  }
+  if (type == args.inputs[0].type)
+    return body(DeviceType<T>());
+  return Status::error("attention_paged on GPUs keeps keys and values in 8 "
+                       "bits for a compute type of bf16 alone");
 }
 
 /// Calls body(SingleLayout<...>()) for a step's heads.
@@ -91,13 +109,13 @@ SinglePieces takePieces(const CudaKernelArgs& args, const PagedStep& step,
 }
 
 /// Runs the single tokens, of which there are up to `count`.
-template <class T>
+template <class T, class P>
 Status attendOneByOne(const CudaKernelArgs& args, const PagedStep& step,
                       SingleTokens singles, int64_t count, Scratch& room) {
   const SinglePieces pieces = takePieces(args, step, count, room);
   const T* const q = args.inputs[0].as<T>();
-  const T* const keys = args.outputs[1].as<T>();
-  const T* const values = args.outputs[2].as<T>();
+  const P* const keys = args.outputs[1].as<P>();
+  const P* const values = args.outputs[2].as<P>();
   T* const out = args.outputs[0].as<T>();
   const bool isAligned = step.shape.width % vectorLength<T> == 0 &&
                          areAligned(16, q, keys, values);
@@ -107,7 +125,7 @@ Status attendOneByOne(const CudaKernelArgs& args, const PagedStep& step,
     const int64_t chunks = ceilDivide(step.shape.group(), Layout::heads);
     const dim3 grid(unsigned(pieces.count),
                     unsigned(step.shape.keyHeads * chunks), unsigned(count));
-    return launch(attendSingles<T, Layout>, grid, singleThreads,
+    return launch(attendSingles<T, P, Layout>, grid, singleThreads,
                   Layout::sharedBytes, stream, step, singles, pieces, q, keys,
                   values, out);
   };
@@ -119,28 +137,29 @@ Status attendOneByOne(const CudaKernelArgs& args, const PagedStep& step,
 }
 
 /// Runs long runs of tokens in tiles.
-template <int width>
+template <int width, class P>
 Status attendInTiles(const CudaKernelArgs& args, const PagedStep& step,
                      const PagedDivision& division, int64_t mostTiles) {
-  PagedTileData data{args.inputs[0].as<Bf16>(), args.outputs[1].as<Bf16>(),
-                     args.outputs[2].as<Bf16>(), args.outputs[0].as<Bf16>(),
-                     false};
+  PagedTileData<P> data{args.inputs[0].as<Bf16>(), args.outputs[1].as<P>(),
+                        args.outputs[2].as<P>(), args.outputs[0].as<Bf16>(),
+                        false};
   data.isAligned =
       areRowsAligned(step.shape, data.q, data.keys, data.values, data.out);
-  using Block = PagedTileBlock<width>;
-  return launch(attendTiles<width>,
+  using Block = PagedTileBlock<width, P>;
+  return launch(attendTiles<width, P>,
                 dim3(unsigned(mostTiles), unsigned(step.shape.heads)),
                 Block::threads, Block::sharedBytes, args.context.stream(), step,
                 data, division);
 }
 
 /// Divides the tokens, and runs both parts.
+template <class P>
 Status attendDivided(const CudaKernelArgs& args, const PagedStep& step) {
   return withPaddedWidth(step.shape.width, [&](auto width) -> Status {
     const int64_t tokens = step.tokens.count;
     const int64_t sequences = step.tokens.mostSequences;
     PagedDivision division;
-    division.tileQueries = PagedTileBlock<width.value>::blockQueries;
+    division.tileQueries = PagedTileBlock<width.value, P>::blockQueries;
     const int64_t mostTiles =
         PagedDivision::mostTiles(tokens, sequences, division.tileQueries);
     const int64_t mostSingles = PagedDivision::mostSingles(tokens, sequences);
@@ -156,8 +175,8 @@ Status attendDivided(const CudaKernelArgs& args, const PagedStep& step) {
     divideTokens<<<1, 1024, 0, args.context.stream()>>>(step.tokens, division);
     RECIPERUN_TRY(device::launchStatus());
     RECIPERUN_TRY(
-        (attendInTiles<width.value>(args, step, division, mostTiles)));
-    return attendOneByOne<Bf16>(
+        (attendInTiles<width.value, P>(args, step, division, mostTiles)));
+    return attendOneByOne<Bf16, P>(
         args, step, {division.singles, division.counts + 1}, mostSingles, room);
   });
 }
@@ -171,18 +190,20 @@ Status attentionPagedCudaKernel(const CudaKernelArgs& args) {
     return Status::ok();
   RECIPERUN_TRY(checkAttention(step.shape));
   return withDeviceType(args, in[0].type, [&]<class T>(DeviceType<T>) {
-    constexpr unsigned threads = 512;
-    writePages<<<unsigned(step.tokens.count), threads, 0,
-                 args.context.stream()>>>(step, in[1].as<T>(), in[2].as<T>(),
-                                          out[1].as<T>(), out[2].as<T>(),
-                                          out[0].as<T>());
-    RECIPERUN_TRY(device::launchStatus());
-    if constexpr (std::is_same_v<T, Bf16>)
-      if (step.tokens.count >= PagedDivision::shortestTiled)
-        return attendDivided(args, step);
-    Scratch room(args.context);
-    return attendOneByOne<T>(args, step, {nullptr, nullptr}, step.tokens.count,
-                             room);
+    return withPages<T>(args, [&]<class P>(DeviceType<P>) -> Status {
+      constexpr unsigned threads = 512;
+      writePages<<<unsigned(step.tokens.count), threads, 0,
+                   args.context.stream()>>>(step, in[1].as<T>(), in[2].as<T>(),
+                                            out[1].as<P>(), out[2].as<P>(),
+                                            out[0].as<T>());
+      RECIPERUN_TRY(device::launchStatus());
+      if constexpr (std::is_same_v<T, Bf16>)
+        if (step.tokens.count >= PagedDivision::shortestTiled)
+          return attendDivided<P>(args, step);
+      Scratch room(args.context);
+      return attendOneByOne<T, P>(args, step, {nullptr, nullptr},
+                                  step.tokens.count, room);
+    });
   });
 }
 

@@ -6,10 +6,14 @@
 
 #include "runtime/base/Status.h"
 #include "runtime/kernels/attention/AttentionTiles.h"
+#include "runtime/kernels/attention/PageRows.h"
 #include "runtime/kernels/common/StepRuns.h"
+#include "runtime/kernels/common/Types.h"
 
 #include <algorithm>
+#include <cassert>
 #include <cstdint>
+#include <type_traits>
 #include <vector>
 
 namespace reciperun::kernels {
@@ -48,7 +52,7 @@ struct PagedBlock {
   int64_t hidden; // positions at the start that no query sees
 };
 
-/// The keys and values in the pages of an `attention_paged`.
+/// The keys and values in the pages of an `attention_paged`, in T or in 8 bits.
 template <class T> class PagedKeys {
   using M = Math<T>;
 
@@ -57,18 +61,17 @@ public:
       : table(args.inputs[5].as<int32_t>()),
         perSequence(args.inputs[5].shape[1]), page(args.outputs[1].shape[1]),
         keyHeads(args.outputs[1].shape[2]), width(args.outputs[1].shape[3]),
-        k(args.outputs[1].as<T>()), v(args.outputs[2].as<T>()) {}
+        type(args.outputs[1].type), k(sideOf(args, 1)), v(sideOf(args, 2)) {}
 
   /// Writes the step's keys and values into their pages.
   void write(const device::KernelArgs& args,
              const std::vector<StepRun>& runs) const {
-    const int64_t row = keyHeads * width;
     for (const StepRun& run : runs)
       for (int64_t i = 0; i < run.count; ++i) {
-        const int64_t to = slot(run.sequence, run.position + i) * row;
-        const int64_t from = (run.begin + i) * row;
-        std::copy_n(args.inputs[1].as<T>() + from, row, k + to);
-        std::copy_n(args.inputs[2].as<T>() + from, row, v + to);
+        const int64_t to = slot(run.sequence, run.position + i) * keyHeads;
+        const int64_t from = (run.begin + i) * keyHeads * width;
+        store(args.inputs[1].as<T>() + from, k, to);
+        store(args.inputs[2].as<T>() + from, v, to);
       }
   }
 
@@ -85,30 +88,79 @@ public:
         std::fill_n(value, width, M(0));
         continue;
       }
-      const int64_t from =
-          (slot(block.sequence, block.first + i) * keyHeads + block.keyHead) *
-          width;
-      widen(k + from, key);
-      widen(v + from, value);
+      const int64_t row =
+          slot(block.sequence, block.first + i) * keyHeads + block.keyHead;
+      widen(k, row, key);
+      widen(v, row, value);
     }
   }
 
 private:
-  /// The index of a position's row in the pages.
+  /// The rows of the keys or of the values, [pages, page, keyHeads, width].
+  struct Side {
+    void* rows;
+    float* scales; // of rows in 8 bits
+  };
+
+  /// Row `i` of a side.
+  template <class P> P* rowOf(const Side& side, int64_t i) const {
+    return static_cast<P*>(side.rows) + i * width;
+  }
+
+  static Side sideOf(const device::KernelArgs& args, size_t output) {
+    const bool isScaled = plan::byteSize(args.outputs[output].type) == 1;
+    return {args.outputs[output].data,
+            isScaled ? args.outputs[output + 2].as<float>() : nullptr};
+  }
+
+  /// The index of a position in the pages.
   int64_t slot(int64_t sequence, int64_t position) const {
     return table[sequence * perSequence + position / page] * page +
            position % page;
   }
 
-  void widen(const T* from, M* to) const {
+  /// Calls body(Type<P>()) for the type of the pages.
+  template <class Body> void withPages(Body body) const {
+    if (type == plan::DType::f8e4m3)
+      return body(Type<device::f8e4m3>());
+    if (type == plan::DType::i8)
+      return body(Type<int8_t>());
+    assert(type == dtypeOf<T>() && "the plan's types have been checked");
+    body(Type<T>());
+  }
+
+  /// Writes a token's rows, of all key heads, from row `to` on.
+  void store(const T* from, const Side& side, int64_t to) const {
+    withPages([&]<class P>(Type<P>) {
+      if constexpr (std::is_same_v<P, T>)
+        std::copy_n(from, keyHeads * width, rowOf<P>(side, to));
+      else
+        for (int64_t i = 0; i < keyHeads; ++i)
+          side.scales[to + i] =
+              storeRow(from + i * width, width, rowOf<P>(side, to + i));
+    });
+  }
+
+  void widen(const Side& side, int64_t row, M* to) const {
+    withPages([&]<class P>(Type<P>) {
+      const P* const from = rowOf<P>(side, row);
+      if constexpr (std::is_same_v<P, T>) {
 #pragma omp simd
-    for (int64_t d = 0; d < width; ++d)
-      to[d] = M(from[d]);
+        for (int64_t d = 0; d < width; ++d)
+          to[d] = M(from[d]);
+      } else {
+        const M scale = M(side.scales[row]);
+#pragma omp simd
+        for (int64_t d = 0; d < width; ++d)
+          to[d] = M(valueOf(from[d])) * scale;
+      }
+    });
   }
 
   const int32_t* table;
   const int64_t perSequence, page, keyHeads, width;
-  T *const k, *const v;
+  const plan::DType type;
+  const Side k, v;
 };
 
 } // namespace reciperun::kernels

@@ -68,14 +68,15 @@ struct SingleLayout {
       groups * heads * (padded + 2) * int(sizeof(float));
 };
 
-/// Block (piece, key head and part of its query heads, single token).
-template <class T, class Layout> class SingleBlock {
+/// Block (piece, key head and part of its query heads, single token). Pages are
+/// of P.
+template <class T, class P, class Layout> class SingleBlock {
   static constexpr int n = Layout::n, parts = Layout::parts,
                        heads = Layout::heads;
   static constexpr int atOnce = 2; // positions of a group of lanes
 
 public:
-  __device__ SingleBlock(const PagedStep& step, const T* keys, const T* values,
+  __device__ SingleBlock(const PagedStep& step, const P* keys, const P* values,
                          int token)
       : step(step), shape(step.shape), token(token),
         sequence(step.tokens.sequences[token]),
@@ -134,18 +135,26 @@ private:
 
   /// Positions `position` and, `groups` positions on, the next ones.
   __device__ __forceinline__ void attend(int position, int end) {
-    Vector<T, n> k[atOnce][parts], v[atOnce][parts];
+    using Elements = PageElements<P, n>;
+    Elements k[atOnce][parts], v[atOnce][parts];
+    float keyScale[atOnce], valueScale[atOnce];
 #pragma unroll
     for (int i = 0; i < atOnce; ++i) {
       const int own = position + i * Layout::groups;
-      const int64_t row = own < end ? step.rowOf(sequence, own) : 0;
+      const int64_t slot = own < end ? step.slotOf(sequence, own) : 0;
+      const int64_t row = slot * step.keyRow();
+      if constexpr (isScaled<P>) {
+        const int64_t at = slot * shape.keyHeads + keyHead;
+        keyScale[i] = own < end ? step.keyScales[at] : 0;
+        valueScale[i] = own < end ? step.valueScales[at] : 0;
+      }
 #pragma unroll
       for (int p = 0; p < parts; ++p) {
         const bool isThere = own < end && elementOf(p) < shape.width;
-        k[i][p] = isThere ? Vector<T, n>::load(keys + row + elementOf(p))
-                          : Vector<T, n>{};
-        v[i][p] = isThere ? Vector<T, n>::load(values + row + elementOf(p))
-                          : Vector<T, n>{};
+        k[i][p] =
+            isThere ? Elements::load(keys + row + elementOf(p)) : Elements{};
+        v[i][p] =
+            isThere ? Elements::load(values + row + elementOf(p)) : Elements{};
       }
     }
     const ScoreRule rule(shape);
@@ -163,6 +172,8 @@ private:
 #pragma unroll
         for (int far = Layout::lanes / 2; far; far /= 2)
           product += __shfl_xor_sync(~0u, product, far);
+        if constexpr (isScaled<P>)
+          product *= keyScale[i];
         weights[i] = position + i * Layout::groups < end ? rule.score(product)
                                                          : -INFINITY;
         raised = fmaxf(raised, weights[i]);
@@ -174,6 +185,8 @@ private:
       for (int i = 0; i < atOnce; ++i) {
         weights[i] = powerOf2(weights[i] - raised);
         total[h] += weights[i];
+        if constexpr (isScaled<P>)
+          weights[i] *= valueScale[i];
       }
 #pragma unroll
       for (int p = 0; p < parts; ++p)
@@ -239,19 +252,19 @@ private:
   const int token, sequence, lane, group;
   int keyHead, head, count; // the query heads of this block
   int64_t column;
-  const T *keys, *values;
+  const P *keys, *values;
   float query[heads][parts * n], sum[heads][parts * n];
   float maximum[heads], total[heads];
 };
 
-template <class T, class Layout>
+template <class T, class P, class Layout>
 __global__ __launch_bounds__(singleThreads) void attendSingles(
     const __grid_constant__ PagedStep step, SingleTokens singles,
-    SinglePieces pieces, const T* q, const T* keys, const T* values, T* out) {
+    SinglePieces pieces, const T* q, const P* keys, const P* values, T* out) {
   extern __shared__ __align__(16) float singleShared[];
   const int token = singles.at(int(blockIdx.z), step.tokens);
   if (token >= 0)
-    SingleBlock<T, Layout>(step, keys, values, token)
+    SingleBlock<T, P, Layout>(step, keys, values, token)
         .run(q, pieces, singleShared, out);
 }
 

@@ -5,6 +5,7 @@
 #define RECIPERUN_KERNELS_ATTENTION_PAGEDSTEP_CUH
 
 #include "runtime/kernels/attention/AttentionShape.cuh"
+#include "runtime/kernels/attention/PageElements.cuh"
 #include "runtime/kernels/common/StepTokens.cuh"
 
 #include <algorithm>
@@ -18,6 +19,8 @@ struct PagedStep {
   StepTokens tokens;
   const int32_t* table; // [sequences, perSequence]
   int perSequence, page, pageCount;
+  // Of rows in 8 bits, [pages, page, key heads].
+  float *keyScales, *valueScales;
 
   __device__ int64_t keyRow() const {
     return int64_t(shape.keyHeads) * shape.width;
@@ -34,11 +37,16 @@ struct PagedStep {
     return int(first);
   }
 
-  /// The offset of a position's row in the pages.
-  __device__ int64_t rowOf(int sequence, int position) const {
+  /// The index of a position in the pages.
+  __device__ int64_t slotOf(int sequence, int position) const {
     const auto number = unsigned(position) / unsigned(page);
     const int found = table[int64_t(sequence) * perSequence + number];
-    return (int64_t(found) * page + (position - int(number) * page)) * keyRow();
+    return int64_t(found) * page + (position - int(number) * page);
+  }
+
+  /// The offset of a position's row in the pages.
+  __device__ int64_t rowOf(int sequence, int position) const {
+    return slotOf(sequence, position) * keyRow();
   }
 
   /// Whether a page of a sequence exists.
@@ -64,11 +72,32 @@ struct PagedStep {
   }
 };
 
+/// Writes a token's row of keys or values, of all key heads, to a slot. All
+/// threads of a block call it.
+template <class T, class P>
+__device__ void writeRow(const AttentionShape& shape, const T* from, P* pages,
+                         float* scales, int64_t slot) {
+  const int heads = shape.keyHeads, width = shape.width;
+  P* const to = pages + slot * heads * width;
+  if constexpr (isScaled<P>) {
+    const int warp = int(threadIdx.x) / 32, warps = int(blockDim.x) / 32;
+    for (int i = warp; i < heads; i += warps) {
+      const float scale = storeRow(from + i * width, width, to + i * width);
+      if (threadIdx.x % 32 == 0)
+        scales[slot * heads + i] = scale;
+    }
+  } else {
+    // A wide copy would need aligned rows; these bytes are few.
+    for (int i = int(threadIdx.x); i < heads * width; i += int(blockDim.x))
+      to[i] = from[i];
+  }
+}
+
 /// Writes a token's keys and values into the pages, or zeros into the output of
 /// padding. One block per token. It also checks the pages that the token sees.
-template <class T>
+template <class T, class P>
 __global__ void writePages(const __grid_constant__ PagedStep step, const T* k,
-                           const T* v, T* keys, T* values, T* out) {
+                           const T* v, P* keys, P* values, T* out) {
   const int token = int(blockIdx.x), position = step.tokens.positions[token];
   if (position < 0) {
     const int64_t row = int64_t(step.shape.heads) * step.shape.width;
@@ -80,12 +109,9 @@ __global__ void writePages(const __grid_constant__ PagedStep step, const T* k,
   const int sequence = step.tokens.sequences[token];
   step.check(sequence, position);
   __syncthreads(); // the token's own page exists
-  // A wide copy would need aligned rows; these bytes are few.
-  const int64_t to = step.rowOf(sequence, position), row = step.keyRow();
-  for (int64_t i = threadIdx.x; i < row; i += blockDim.x) {
-    keys[to + i] = k[token * row + i];
-    values[to + i] = v[token * row + i];
-  }
+  const int64_t slot = step.slotOf(sequence, position), row = step.keyRow();
+  writeRow(step.shape, k + token * row, keys, step.keyScales, slot);
+  writeRow(step.shape, v + token * row, values, step.valueScales, slot);
 }
 
 /// Consecutive tokens of a sequence that a block of queries processes.

@@ -13,21 +13,24 @@
 
 namespace reciperun::kernels::cuda {
 
-struct PagedTileData {
-  const Bf16 *q, *keys, *values;
+/// Pages are of P.
+template <class P> struct PagedTileData {
+  const Bf16* q;
+  const P *keys, *values;
   Bf16* out;
   bool isAligned; // all rows of heads, to 16 bytes
 };
 
 /// One thread block's work.
-template <int width> class PagedTileBlock : private ForwardTiles<width> {
+template <int width, class P>
+class PagedTileBlock : private ForwardTiles<width> {
   using Tiles = ForwardTiles<width>;
   using typename Tiles::Scores;
 
 public:
   using Tiles::blockQueries, Tiles::sharedBytes, Tiles::threads;
 
-  __device__ PagedTileBlock(const PagedStep& step, const PagedTileData& data,
+  __device__ PagedTileBlock(const PagedStep& step, const PagedTileData<P>& data,
                             const QueryRun& run, char* shared)
       : Tiles(shared), step(step), shape(step.shape), data(data), own(run),
         head(int(blockIdx.y)), first(step.firstSeen(run.position)),
@@ -45,7 +48,7 @@ public:
     while (tile < tiles()) {
       waitForCopies<0>();
       __syncthreads();
-      fillSide(valueTile, data.values, tile);
+      fillSide(valueTile, {data.values, step.valueScales}, tile);
       commitCopies();
       Scores scores = {};
       this->score(scores);
@@ -86,16 +89,22 @@ private:
     return (int64_t(own.token + row) * shape.heads + head) * shape.width;
   }
 
+  /// The pages of the keys or of the values.
+  struct Side {
+    const P* rows;
+    const float* scales; // of rows in 8 bits
+  };
+
   /// Starts to copy 64 positions. Those that no query sees become zeros: they
   /// may have no page.
-  __device__ __forceinline__ void fillSide(Tile<width> to, const Bf16* from,
+  __device__ __forceinline__ void fillSide(Tile<width> to, const Side& from,
                                            int tile) const {
-    const Bf16* const column =
-        from + int64_t(head / shape.group()) * shape.width;
+    const int keyHead = head / shape.group();
     if (!data.isAligned) {
-      fillSlowly(to, column, tile);
+      fillSlowly(to, from, keyHead, tile);
       return;
     }
+    const P* const column = from.rows + int64_t(keyHead) * shape.width;
     constexpr int atOnce = threads / 8; // rows
     const int chunk = int(threadIdx.x) % 8;
 #pragma unroll
@@ -103,34 +112,59 @@ private:
       const int row = int(threadIdx.x) / 8 + i * atOnce;
       const int position = tile * tileTokens + row;
       const bool isSeen = position >= first && position < end;
-      const Bf16* const source =
-          isSeen ? column + step.rowOf(own.sequence, position) : column;
+      const int64_t slot = isSeen ? step.slotOf(own.sequence, position) : 0;
+      const P* const source = column + slot * step.keyRow();
+      float scale = 1;
+      if constexpr (isScaled<P>)
+        scale = isSeen ? from.scales[slot * shape.keyHeads + keyHead] : 0;
 #pragma unroll
       for (int piece = 0; piece < width / 64; ++piece) {
         const int at = chunk * chunkSize + piece * 64;
         const bool isInside = isSeen && at < shape.width;
-        copyChunk(
-            uint32_t(__cvta_generic_to_shared(to.at(row, piece * 8 + chunk))),
-            isInside ? source + at : column, isInside);
+        Bf16* const place = to.at(row, piece * 8 + chunk);
+        if constexpr (isScaled<P>)
+          fillWidened(place, source + at, scale, isInside);
+        else
+          copyChunk(uint32_t(__cvta_generic_to_shared(place)),
+                    isInside ? source + at : column, isInside);
       }
     }
   }
 
-  __device__ __noinline__ void fillSlowly(Tile<width> to, const Bf16* column,
-                                          int tile) const {
+  /// Writes a chunk of a row in 8 bits, or zeros.
+  __device__ __forceinline__ void
+  fillWidened(Bf16* to, const P* from, float scale, bool isInside) const {
+    float values[chunkSize] = {};
+    if (isInside) {
+      const auto elements = PageElements<P, chunkSize>::load(from);
+#pragma unroll
+      for (int i = 0; i < chunkSize; ++i)
+        values[i] = elements[i] * scale;
+    }
+    rounded<Bf16>(values).store(to);
+  }
+
+  __device__ __noinline__ void fillSlowly(Tile<width> to, const Side& from,
+                                          int keyHead, int tile) const {
     for (int i = int(threadIdx.x); i < tileTokens * width; i += threads) {
       const int row = i / width, at = i % width;
       const int position = tile * tileTokens + row;
-      const bool isInside =
-          position >= first && position < end && at < shape.width;
-      to.at(row, at / chunkSize)[at % chunkSize] =
-          isInside ? column[step.rowOf(own.sequence, position) + at]
-                   : __float2bfloat16(0.0f);
+      Bf16 value = __float2bfloat16(0.0f);
+      if (position >= first && position < end && at < shape.width) {
+        const int64_t head =
+            step.slotOf(own.sequence, position) * shape.keyHeads + keyHead;
+        const P stored = from.rows[head * shape.width + at];
+        if constexpr (isScaled<P>)
+          value = __float2bfloat16_rn(float(stored) * from.scales[head]);
+        else
+          value = stored;
+      }
+      to.at(row, at / chunkSize)[at % chunkSize] = value;
     }
   }
 
   __device__ __forceinline__ void fillKeys(int tile) const {
-    fillSide(keyTile, data.keys, tile);
+    fillSide(keyTile, {data.keys, step.keyScales}, tile);
     if (threadIdx.x < tileTokens) {
       const int position = tile * tileTokens + int(threadIdx.x);
       keyTokens[threadIdx.x] = {position < end ? 0 : -1,
@@ -172,20 +206,21 @@ private:
 
   const PagedStep& step;
   const AttentionShape& shape;
-  const PagedTileData& data;
+  const PagedTileData<P>& data;
   const QueryRun own;
   const int head, first, end; // positions [first, end) are seen
 };
 
 /// Block (tile, head).
-template <int width>
+template <int width, class P>
 __global__ __launch_bounds__(128) void attendTiles(
     const __grid_constant__ PagedStep step,
-    const __grid_constant__ PagedTileData data,
+    const __grid_constant__ PagedTileData<P> data,
     const __grid_constant__ PagedDivision division) {
   extern __shared__ __align__(128) char shared[];
   if (int(blockIdx.x) < division.counts[0])
-    PagedTileBlock<width>(step, data, division.tiles[blockIdx.x], shared).run();
+    PagedTileBlock<width, P>(step, data, division.tiles[blockIdx.x], shared)
+        .run();
 }
 
 } // namespace reciperun::kernels::cuda

@@ -1,11 +1,14 @@
 // attention_paged compared with the explicit sum over each sequence, for random
-// cuts of sequences into steps, page sizes and orders of pages; and what does
-// not change a result: the other tokens of a step, pages, and threads.
+// cuts of sequences into steps, page sizes and orders of pages, with keys and
+// values in 8 bits, too; and what does not change a result: the other tokens of
+// a step, pages, and threads.
 
+#include "runtime/device/Float8.h"
 #include "runtime/ops/OpKind.h"
 #include "test/runtime/kernels/ServingSteps.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -90,11 +93,16 @@ Array plainAttention(const Problem& p, const Operands& in) {
   return out;
 }
 
+bool isScaled(DType pages) {
+  return pages == DType::f8e4m3 || pages == DType::i8;
+}
+
 /// Pages in random order, with spare slots of sequences and spare pages. Unused
-/// pages hold NaN.
+/// pages hold NaN, or have scales of NaN.
 struct Cache {
   Array pages, keys, values;
-  std::vector<int64_t> slots; // of the sequences
+  Array keyScales, valueScales; // of pages in 8 bits
+  std::vector<int64_t> slots;   // of the sequences
 
   Cache(const Problem& p, DType type, int64_t page, unsigned seed) {
     std::mt19937 random(seed);
@@ -117,9 +125,18 @@ struct Cache {
         table[size_t(slots[i] * perSequence + j)] = order[next++];
     pages = Array::integers({sequences, perSequence}, table);
     keys = values = Array(type, {count, page, p.keyHeads, p.width});
-    for (int64_t i = 0; i < keys.size(); ++i)
-      for (Array* array : {&keys, &values})
+    if (isScaled(type))
+      keyScales = valueScales = Array(DType::f32, {count, page, p.keyHeads});
+    for (Array* array : isScaled(type) ? std::array{&keyScales, &valueScales}
+                                       : std::array{&keys, &values})
+      for (int64_t i = 0; i < array->size(); ++i)
         array->set(i, std::numeric_limits<double>::quiet_NaN());
+  }
+
+  std::vector<Array*> outputs(Array& out) {
+    if (!isScaled(keys.dtype()))
+      return {&out, &keys, &values, nullptr, nullptr};
+    return {&out, &keys, &values, &keyScales, &valueScales};
   }
 };
 
@@ -129,18 +146,30 @@ void runStep(const Problem& p, const Operands& in, ServingStep& step,
         v = rowsOf(in.v, step.rows), o = q;
   call(OpKind::AttentionPaged,
        {&q, &k, &v, &step.positions, &step.sequences, &cache.pages},
-       {&o, &cache.keys, &cache.values}, p.attributes(), {{}, 0, threads});
+       cache.outputs(o), p.attributes(), {{}, 0, threads});
   putRows(o, step.rows, out);
 }
 
-Array paged(const Problem& p, DType type, int64_t page, int64_t most,
-            unsigned seed, int threads = 2) {
+/// How a problem is computed: sequences in random steps of up to `most` tokens.
+struct Cut {
+  int64_t page, most;
+  unsigned seed = 1;
+  int threads = 2;
+};
+
+/// Attention in `type` over pages of `stored`.
+Array paged(const Problem& p, DType type, const Cut& cut, DType stored) {
+  const auto& [page, most, seed, threads] = cut;
   const Operands in(p, type);
-  Cache cache(p, type, page, seed);
+  Cache cache(p, stored, page, seed);
   Array out(type, p.queryShape());
   for (ServingStep& step : randomSteps(p.lengths, cache.slots, most, seed))
     runStep(p, in, step, cache, out, threads);
   return out;
+}
+
+Array paged(const Problem& p, DType type, const Cut& cut) {
+  return paged(p, type, cut, type);
 }
 
 /// f64 rounds at 1e-16 and f32 at 6e-8, with sums of a few hundred terms. bf16
@@ -150,13 +179,10 @@ void check(const Problem& p) {
   const std::pair<int64_t, int64_t> cuts[] = {
       {1, 40}, {16, 200}, {40, 9}, {8, 1}}; // pages and steps
   for (const auto& [page, most] : cuts) {
-    const auto seed = unsigned(page * 1000 + most);
-    EXPECT_LT(relativeError(paged(p, DType::f64, page, most, seed), plain),
-              1e-12);
-    EXPECT_LT(relativeError(paged(p, DType::f32, page, most, seed), plain),
-              1e-5);
-    EXPECT_LT(relativeError(paged(p, DType::bf16, page, most, seed), plain),
-              0x1p-8);
+    const Cut cut{page, most, unsigned(page * 1000 + most)};
+    EXPECT_LT(relativeError(paged(p, DType::f64, cut), plain), 1e-12);
+    EXPECT_LT(relativeError(paged(p, DType::f32, cut), plain), 1e-5);
+    EXPECT_LT(relativeError(paged(p, DType::bf16, cut), plain), 0x1p-8);
   }
 }
 
@@ -189,10 +215,62 @@ TEST(AttentionPaged, OfCappedScores) {
 /// The result of a token depends on nothing but its sequence.
 TEST(AttentionPaged, CutsPagesAndThreadsChangeNothing) {
   const Problem p{{1500, 3, 600}, 2, 1, 16, 700};
-  for (DType type : {DType::f32, DType::bf16}) {
-    const Array whole = paged(p, type, 64, 5000, 1, 1);
-    EXPECT_EQ(relativeError(paged(p, type, 16, 7, 2, 3), whole), 0);
-    EXPECT_EQ(relativeError(paged(p, type, 33, 90, 3, 16), whole), 0);
+  for (DType type : {DType::f32, DType::bf16})
+    for (DType stored : {type, DType::f8e4m3, DType::i8}) {
+      const Array whole = paged(p, type, {64, 5000, 1, 1}, stored);
+      EXPECT_EQ(relativeError(paged(p, type, {16, 7, 2, 3}, stored), whole), 0);
+      EXPECT_EQ(relativeError(paged(p, type, {33, 90, 3, 16}, stored), whole),
+                0);
+    }
+}
+
+/// Replaces a row by the values that it is stored as.
+void roundRow(Array& rows, int64_t begin, int64_t width, DType stored) {
+  float most = 0;
+  for (int64_t i = begin; i < begin + width; ++i)
+    most = std::max(most, std::abs(float(rows.get(i))));
+  const float scale = most / (stored == DType::i8 ? 127.0f : 448.0f);
+  for (int64_t i = begin; i < begin + width; ++i) {
+    const float number = float(rows.get(i)) / scale;
+    const float rounded = stored == DType::i8 ? std::nearbyint(number)
+                                              : float(device::f8e4m3(number));
+    rows.set(i, double(scale) * double(rounded));
+  }
+}
+
+TEST(AttentionPaged, PagesInEightBitsHoldRoundedRows) {
+  const Problem p{{70, 1, 33}, 4, 2, 19};
+  for (DType stored : {DType::f8e4m3, DType::i8}) {
+    Operands in(p, DType::f64);
+    for (Array* rows : {&in.k, &in.v})
+      for (int64_t i = 0; i < rows->size(); i += p.width)
+        roundRow(*rows, i, p.width, stored);
+    const Array plain = plainAttention(p, in);
+    EXPECT_LT(relativeError(paged(p, DType::f64, {8, 9}, stored), plain),
+              1e-12);
+    EXPECT_LT(relativeError(paged(p, DType::f32, {8, 9}, stored), plain), 1e-5);
+    EXPECT_LT(relativeError(paged(p, DType::bf16, {8, 9}, stored), plain),
+              0x1p-8);
+  }
+}
+
+/// A row of zeros stays zeros, and one of NaN is seen in what reads it.
+TEST(AttentionPaged, PagesInEightBitsKeepZerosAndNaN) {
+  const Problem p{{6}, 1, 1, 8};
+  for (DType stored : {DType::f8e4m3, DType::i8}) {
+    Operands in(p, DType::f32);
+    for (int64_t i = 0; i < 3 * p.width; ++i)
+      in.v.set(i, 0);
+    in.v.set(4 * p.width, std::numeric_limits<double>::infinity());
+    Cache cache(p, stored, 4, 1);
+    Array out(DType::f32, p.queryShape());
+    for (ServingStep& step : randomSteps(p.lengths, cache.slots, 2, 1))
+      runStep(p, in, step, cache, out);
+    for (int64_t i = 0; i < out.size(); ++i) {
+      if (i < 3 * p.width)
+        EXPECT_EQ(out.get(i), 0);
+      EXPECT_EQ(std::isnan(out.get(i)), i >= 4 * p.width);
+    }
   }
 }
 
@@ -225,8 +303,8 @@ std::string errorOf(const Problem& p, ServingStep step, Cache cache) {
                                    step.positions.tensor(),
                                    step.sequences.tensor(),
                                    cache.pages.tensor()};
-  const device::Tensor outputs[] = {o.tensor(), cache.keys.tensor(),
-                                    cache.values.tensor()};
+  const device::Tensor outputs[] = {
+      o.tensor(), cache.keys.tensor(), cache.values.tensor(), {}, {}};
   device::CpuContext context(1);
   const plan::Mesh mesh;
   return findKernel(OpKind::AttentionPaged)(

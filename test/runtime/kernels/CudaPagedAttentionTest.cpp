@@ -7,6 +7,8 @@
 #include "runtime/ops/OpKind.h"
 #include "test/runtime/kernels/CudaOperands.h"
 
+#include <algorithm>
+#include <cmath>
 #include <numeric>
 
 namespace reciperun::kernels {
@@ -84,32 +86,96 @@ Array tableOf(const PagedShape& s) {
   return table;
 }
 
+/// A step, and pages of `stored` with what was written before.
+struct PagedStepOperands {
+  Array q, k, v, positions, sequences, table;
+  Array out, keys, values, keyScales, valueScales;
+
+  PagedStepOperands(const PagedShape& s, DType type, DType stored)
+      : q(numbers(type, {1, s.tokens(), s.heads, s.width}, 1)),
+        k(numbers(type, {1, s.tokens(), s.keyHeads, s.width}, 2)),
+        v(numbers(type, {1, s.tokens(), s.keyHeads, s.width}, 3)),
+        positions(DType::i32, {1, s.tokens()}), sequences(positions),
+        table(tableOf(s)), out(q) {
+    const std::vector<int64_t> rows = {s.sequences * s.perSequence, s.page,
+                                       s.keyHeads};
+    std::vector<int64_t> cache = rows;
+    cache.push_back(s.width);
+    if (stored == type) {
+      keys = numbers(type, cache, 4);
+      values = numbers(type, cache, 5);
+    } else {
+      keys = storedNumbers(stored, cache, 4);
+      values = storedNumbers(stored, cache, 5);
+      keyScales = positive(rows, 6);
+      valueScales = positive(rows, 7);
+    }
+    int64_t next = 0;
+    for (const TokenRun& run : s.runs)
+      for (int64_t i = 0; i < run.count; ++i, ++next) {
+        sequences.set(next, double(std::max<int64_t>(0, run.sequence)));
+        positions.set(next, run.sequence < 0 ? -1 : double(run.begin + i));
+      }
+  }
+
+  std::vector<Array*> inputs() {
+    return {&q, &k, &v, &positions, &sequences, &table};
+  }
+  std::vector<Array*> outputs() {
+    if (keys.dtype() == out.dtype())
+      return {&out, &keys, &values, nullptr, nullptr};
+    return {&out, &keys, &values, &keyScales, &valueScales};
+  }
+
+private:
+  /// Numbers of the whole range of 8 bits.
+  static Array storedNumbers(DType type, const std::vector<int64_t>& shape,
+                             unsigned seed) {
+    const double largest = type == DType::i8 ? 127 : 448;
+    Array made = numbers(DType::f32, shape, seed, largest / 3);
+    for (int64_t i = 0; i < made.size(); ++i)
+      made.set(i, std::clamp(made.get(i), -largest, largest));
+    return made.cast(type);
+  }
+  /// Scales that make such numbers about as large as the step's.
+  static Array positive(const std::vector<int64_t>& shape, unsigned seed) {
+    Array scales = numbers(DType::f32, shape, seed);
+    for (int64_t i = 0; i < scales.size(); ++i)
+      scales.set(i, 0.005 * (0.5 + std::abs(scales.get(i))));
+    return scales;
+  }
+};
+
 TEST_F(CudaPagedAttention, AgreesWithTheCpu) {
   for (DType type : types)
     for (const PagedShape& s : pagedShapes)
       for (int64_t shift : {0, 1}) {
-        const int64_t tokens = s.tokens();
-        const std::vector<int64_t> cache = {s.sequences * s.perSequence, s.page,
-                                            s.keyHeads, s.width};
-        Array q = numbers(type, {1, tokens, s.heads, s.width}, 1), out = q;
-        Array k = numbers(type, {1, tokens, s.keyHeads, s.width}, 2);
-        Array v = numbers(type, {1, tokens, s.keyHeads, s.width}, 3);
-        Array keys = numbers(type, cache, 4), values = numbers(type, cache, 5);
-        Array positions(DType::i32, {1, tokens}), sequences = positions;
-        int64_t next = 0;
-        for (const TokenRun& run : s.runs)
-          for (int64_t i = 0; i < run.count; ++i, ++next) {
-            sequences.set(next, double(std::max<int64_t>(0, run.sequence)));
-            positions.set(next, run.sequence < 0 ? -1 : double(run.begin + i));
-          }
-        Array table = tableOf(s);
-        const Tolerance near{0, type == DType::bf16 ? 0x1p-7 : 1e-5};
+        PagedStepOperands step(s, type, type);
         compare({.kind = OpKind::AttentionPaged,
-                 .inputs = {&q, &k, &v, &positions, &sequences, &table},
-                 .outputs = {&out, &keys, &values},
+                 .inputs = step.inputs(),
+                 .outputs = step.outputs(),
                  .attributes = s.attributes,
                  .shift = shift},
-                {near, exact, exact});
+                {{0, type == DType::bf16 ? 0x1p-7 : 1e-5},
+                 exact,
+                 exact,
+                 exact,
+                 exact});
+      }
+}
+
+/// Keys and values in 8 bits: what a step writes is the same to the bit.
+TEST_F(CudaPagedAttention, InEightBitsAgreesWithTheCpu) {
+  for (DType stored : {DType::f8e4m3, DType::i8})
+    for (const PagedShape& s : pagedShapes)
+      for (int64_t shift : {0, 1}) {
+        PagedStepOperands step(s, DType::bf16, stored);
+        compare({.kind = OpKind::AttentionPaged,
+                 .inputs = step.inputs(),
+                 .outputs = step.outputs(),
+                 .attributes = s.attributes,
+                 .shift = shift},
+                {{0, 0x1p-7}, exact, exact, exact, exact});
       }
 }
 

@@ -61,7 +61,7 @@ void addStep(Plan& plan, const Shared& shared, int64_t tokens) {
       {named("step", tokens),
        {makeOp(OpKind::AttentionPaged, "attention",
                {q, k, k, in.positions, in.sequences, in.pages},
-               {q, shared.keyPages, shared.valuePages}),
+               {q, shared.keyPages, shared.valuePages, -1, -1}),
         makeOp(OpKind::CausalConvStep, "conv",
                {x, w, in.positions, in.sequences}, {x, shared.inputs}),
         makeOp(OpKind::StateScanStep, "scan",
@@ -226,6 +226,65 @@ TEST(ValidateServing, refusesPagesOfAnotherShape) {
                                  : "(attention_paged) wants");
   expectRefused([&](Plan& p) { p.serving->page = p.serving->pages = 0; },
                 "needs pages, and the plan has none");
+}
+
+/// Stores the keys and values of the test's plan in `type`, with scales of
+/// their rows.
+void keepInEightBits(Plan& p, DType type) {
+  std::vector<int64_t> rows;
+  for (size_t side : {1, 2}) {
+    Buffer& pages =
+        p.stages[0]
+            .buffers[size_t(opOf(p, OpKind::AttentionPaged).outputs[side])];
+    pages.dtype = type;
+    rows.assign(pages.shape.begin(), pages.shape.end() - 1);
+  }
+  const int scales[] = {addBuffer(p, "k_scales", DType::f32, rows),
+                        addBuffer(p, "v_scales", DType::f32, rows)};
+  for (Function& function : p.stages[0].functions)
+    for (Op& op : function.ops)
+      if (op.kind == OpKind::AttentionPaged)
+        std::ranges::copy(scales, op.outputs.begin() + 3);
+}
+
+TEST(ValidateServing, takesPagesInEightBitsWithScales) {
+  for (DType type : {DType::f8e4m3, DType::i8}) {
+    Plan p = servingPlan();
+    keepInEightBits(p, type);
+    EXPECT_TRUE(validate(p).isOk()) << validate(p).message();
+  }
+}
+
+TEST(ValidateServing, refusesPagesWithoutTheirScales) {
+  auto expect = [](auto damage, const char* message) {
+    expectRefused(
+        [&](Plan& p) {
+          keepInEightBits(p, DType::i8);
+          damage(p, opOf(p, OpKind::AttentionPaged).outputs);
+        },
+        message);
+  };
+  expect([](Plan&, std::vector<int>& outputs) { outputs[4] = -1; },
+         "has no scales for pages in 8 bits");
+  expect([](Plan& p,
+            std::vector<int>& outputs) { shapeOf(p, outputs[3])[2] += 1; },
+         "(attention_paged) wants");
+  expect(
+      [](Plan& p, std::vector<int>& outputs) {
+        p.stages[0].buffers[size_t(outputs[3])].dtype = DType::i32;
+      },
+      "of type i32");
+  expect(
+      [](Plan& p, std::vector<int>& outputs) {
+        p.stages[0].buffers[size_t(outputs[2])].dtype = DType::f8e4m3;
+      },
+      "of type f8e4m3");
+  expectRefused(
+      [](Plan& p) {
+        const int scales = addBuffer(p, "k_scales", DType::f32, {1});
+        opOf(p, OpKind::AttentionPaged).outputs[3] = scales;
+      },
+      "has scales for pages in the compute type");
 }
 
 TEST(ValidateServing, refusesStatesOfAnotherShape) {
