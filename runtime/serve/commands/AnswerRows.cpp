@@ -31,9 +31,8 @@ std::pair<const char*, Json> contentOf(const Prompt& prompt) {
   return {"input_ids", std::get<std::vector<int32_t>>(prompt.content)};
 }
 
-Json logprobsOf(const Answer& answer) {
-  Json list = Json::array();
-  for (const SampledToken& token : answer.tokens) {
+void addLogprobs(const std::vector<SampledToken>& tokens, Json& list) {
+  for (const SampledToken& token : tokens) {
     Json top = Json::array();
     for (const auto& [id, logprob] : token.top)
       top.push_back({{"id", id}, {"logprob", logprob}});
@@ -41,7 +40,6 @@ Json logprobsOf(const Answer& answer) {
                     {"logprob", token.logprob},
                     {"top", std::move(top)}});
   }
-  return list;
 }
 
 std::string lineOf(const Json& row) {
@@ -91,7 +89,9 @@ std::string answerRow(const Prompt& prompt, const size_t* index,
   row["tokens"] = answer.tokens.size();
   row["stop"] = nameOf(answer.reason);
   if (prompt.sampling.logprobs >= 0)
-    row["logprobs"] = logprobsOf(answer);
+    addLogprobs(answer.tokens, row["logprobs"] = Json::array());
+  if (prompt.sampling.promptLogprobs >= 0) // none of the first token
+    addLogprobs(answer.prompt, row["prompt_logprobs"] = Json::array({nullptr}));
   return lineOf(row);
 }
 

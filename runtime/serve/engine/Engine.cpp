@@ -48,9 +48,11 @@ Expected<RequestId> Engine::submit(Request request) {
                 options.ignoreEndTokens,
                 std::min(options.maxTokens, bounds.maxOutput),
                 /*tokens=*/0,
-                std::move(request.constraint)};
-  Expected<RequestId> id = scheduler.submit(
-      std::move(request.prompt), options.maxTokens, request.priority);
+                std::move(request.constraint),
+                options.promptLogprobs};
+  Expected<RequestId> id =
+      scheduler.submit(std::move(request.prompt), options.maxTokens,
+                       request.priority, options.promptLogprobs >= 0);
   RECIPERUN_TRY(id);
   answers.emplace(*id, std::move(answer));
   ++counts.submitted;
@@ -121,7 +123,8 @@ Status Engine::readLikeliest(const StepPlan& step,
 
 /// The logits of a row that are not finite are needed to say so.
 bool Engine::needsLogits(const Choice& choice, int64_t row) const {
-  return !choice.takesLikeliest || likeliest[size_t(row)] < 0;
+  return row < choice.row + choice.part->promptRows || !choice.takesLikeliest ||
+         likeliest[size_t(row)] < 0;
 }
 
 /// Reads the logits that are needed, consecutive rows at once.
@@ -166,17 +169,44 @@ void Engine::chooseTokens(std::vector<Choice>& choices) {
 /// Chooses the token behind each token of the part that wants one, as long as
 /// the draft has guessed the one before.
 void Engine::chooseTokens(Choice& choice) {
-  const auto ids = choice.part->ids.last(size_t(choice.part->rows));
+  choice.failure = measurePrompt(choice);
+  if (!choice.failure.isOk())
+    return;
+  const int64_t row = choice.row + choice.part->promptRows;
+  const auto ids = choice.part->ids.last(
+      size_t(choice.part->rows - choice.part->promptRows));
   for (size_t i = 0; i < ids.size() && !choice.finished; ++i) {
     if (i > 0 && choice.tokens.back().id != ids[i])
       return;
-    Expected<SampledToken> token = nextToken(choice, choice.row + int64_t(i));
+    Expected<SampledToken> token = nextToken(choice, row + int64_t(i));
     choice.failure = token.status();
     if (!token)
       return;
     choice.tokens.push_back(*std::move(token));
     choice.finished = reasonFor(choice);
   }
+}
+
+/// Measures the prompt's tokens behind those of the part, except tokens that a
+/// sequence has computed before it was preempted.
+Status Engine::measurePrompt(Choice& choice) {
+  const StepPart& part = *choice.part;
+  if (part.promptRows == 0)
+    return Status::ok();
+  const Answer& answer = *choice.answer;
+  const std::vector<int32_t>& tokens = scheduler.find(part.request)->tokens;
+  Logprobs logprobs(answer.promptLogprobs);
+  LogitBlocks blocks;
+  for (int64_t i = std::max<int64_t>(0, answer.promptTokens - part.position);
+       i < part.promptRows; ++i) {
+    const auto row = logitsOf(choice.row + i);
+    const Status finite = logprobs.measure(row, blocks);
+    choice.isFinite = finite.isOk();
+    RECIPERUN_TRY(finite);
+    choice.promptTokens.push_back(
+        logprobs.of(tokens[size_t(part.position + i + 1)], row));
+  }
+  return Status::ok();
 }
 
 Expected<SampledToken> Engine::nextToken(Choice& choice, int64_t row) {
@@ -201,6 +231,8 @@ StepOutcome Engine::take(Choice choice, Progress& progress) {
   for (const SampledToken& token : choice.tokens)
     outcome.tokens.push_back(token.id);
   answer.tokens += int64_t(choice.tokens.size());
+  answer.promptTokens += int64_t(choice.promptTokens.size());
+  progress.promptTokens = std::move(choice.promptTokens);
   progress.tokens = std::move(choice.tokens);
   if (!choice.failure.isOk()) {
     progress.finished = FinishReason::failed;

@@ -53,7 +53,8 @@ Status Scheduler::checkLength(int64_t tokens) const {
 }
 
 Expected<RequestId> Scheduler::submit(std::vector<int32_t> prompt,
-                                      int64_t maxTokens, int priority) {
+                                      int64_t maxTokens, int priority,
+                                      bool wantsPromptRows) {
   const int64_t length = int64_t(prompt.size());
   RECIPERUN_TRY(checkLength(length));
   if (maxTokens < 1)
@@ -64,6 +65,7 @@ Expected<RequestId> Scheduler::submit(std::vector<int32_t> prompt,
   sequence->priority = priority;
   sequence->tokens = std::move(prompt);
   sequence->promptTokens = length;
+  sequence->wantsPromptRows = wantsPromptRows;
   sequence->mostTokens = std::min(
       length + std::min(maxTokens, limits.maxOutput), limits.maxTokens);
   queue.add(*sequence);
@@ -123,6 +125,8 @@ void Scheduler::extend(Sequence& sequence, const StepPart& part,
                          outcome.tokens.end());
   if (sequence.drafted.empty()) {
     advance(sequence, int64_t(part.ids.size()));
+    if (sequence.computesPromptRows())
+      sequence.promptRows = std::max(sequence.promptRows, sequence.computed);
   } else {
     // Of the draft it keeps those that were chosen, which are followed by one
     // more. The cache has the others until later tokens take their places.

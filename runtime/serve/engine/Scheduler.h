@@ -16,6 +16,9 @@
 // first that is not the guessed one. The tokens are therefore those that it
 // would choose one step after the other.
 //
+// A sequence whose prompt's logits are wanted computes as many tokens of it as
+// the step has rows left, and reuses no cached ones.
+//
 // Precedence is by priority, then by arrival; WaitingQueue.h bounds the time
 // that low priorities wait. The scheduler knows neither a device nor a clock:
 // the same calls give the same steps.
@@ -71,11 +74,12 @@ public:
   explicit Scheduler(const plan::Serving& limits,
                      int64_t patience = defaultPatience);
 
-  /// Adds a request for at most `maxTokens` tokens after `prompt`. Fails, with
+  /// Adds a request for at most `maxTokens` tokens after `prompt`, and for the
+  /// logits behind each token of the prompt if `wantsPromptRows`. Fails, with
   /// the lengths and the remedy, when the prompt has no token or can never be
   /// computed.
   Expected<RequestId> submit(std::vector<int32_t> prompt, int64_t maxTokens,
-                             int priority = 0);
+                             int priority = 0, bool wantsPromptRows = false);
 
   /// Ends a request. While a step is underway it ends with the step. Returns
   /// false when there is no such request.
@@ -122,8 +126,9 @@ private:
   int64_t draftTokens(Sequence& sequence, int64_t most);
   void addPrompts(Composition& step);
   void startWaiting(Composition& step);
-  int64_t promptTokens(const Sequence& sequence, int64_t left) const;
-  bool start(Sequence& sequence, int64_t left);
+  int64_t promptTokens(const Composition& step, const Sequence& sequence) const;
+  int64_t rowsFor(const Composition& step, const Sequence& sequence) const;
+  bool start(const Composition& step, Sequence& sequence);
   void sharePages(Sequence& sequence);
   void releasePages(Sequence& sequence);
   StepPlan planOf(const Composition& composed);

@@ -109,7 +109,7 @@ void Scheduler::addPrompts(Composition& step) {
   for (Sequence* sequence : active) {
     if (sequence->decodes())
       continue;
-    const int64_t tokens = promptTokens(*sequence, step.left);
+    const int64_t tokens = promptTokens(step, *sequence);
     if (tokens == 0)
       continue;
     step.shares.push_back({sequence, tokens, /*decodes=*/false});
@@ -117,22 +117,46 @@ void Scheduler::addPrompts(Composition& step) {
   }
 }
 
-/// The tokens of its prompt that a sequence computes in a step where `left` are
-/// left; 0 when it must wait for another step.
-int64_t Scheduler::promptTokens(const Sequence& sequence, int64_t left) const {
+/// The tokens of its prompt that a sequence computes in the step; 0 when it
+/// must wait for another one.
+int64_t Scheduler::promptTokens(const Composition& step,
+                                const Sequence& sequence) const {
   const int64_t pending = sequence.pending();
+  if (sequence.computesPromptRows())
+    return std::min({pending, step.left, rowsFor(step, sequence)});
   // Only a preempted sequence can be longer than a step here: submit() refuses
   // such prompts.
   const bool isWhole = !limits.chunkedPrefill && pending <= limits.tokenBudget;
-  return isWhole && pending > left ? 0 : std::min(pending, left);
+  return isWhole && pending > step.left ? 0 : std::min(pending, step.left);
+}
+
+/// The rows that the others of a step leave to a sequence, at least one: those
+/// that are composed have theirs, and those that may yet be take one, or one
+/// with their drafts.
+int64_t Scheduler::rowsFor(const Composition& step,
+                           const Sequence& sequence) const {
+  int64_t left = limits.buckets.back().rows;
+  for (const Share& share : step.shares)
+    left -= share.decodes || share.sequence->computesPromptRows() ? share.tokens
+                                                                  : 1;
+  auto isComposed = [&](const Sequence* other) {
+    return std::ranges::find(step.shares, other, &Share::sequence) !=
+           step.shares.end();
+  };
+  for (const Sequence* other : active)
+    if (other != &sequence && !isComposed(other))
+      left -= other->decodes() ? 1 + limits.draftTokens : 1;
+  const auto waiting = int64_t(queue.size()) - (sequence.slot < 0 ? 1 : 0);
+  left -= std::min(int64_t(freeSlots.size()), waiting);
+  return std::max<int64_t>(1, left);
 }
 
 void Scheduler::startWaiting(Composition& step) {
   while (!queue.isEmpty() && !freeSlots.empty() && step.left > 0) {
     Sequence& sequence = *queue.first();
-    if (!start(sequence, step.left))
+    if (!start(step, sequence))
       return; // those behind it wait too, so that a long prompt has its turn
-    const int64_t tokens = promptTokens(sequence, step.left);
+    const int64_t tokens = promptTokens(step, sequence);
     // A preempted sequence of which only the last token is not cached decodes.
     step.shares.push_back({&sequence, tokens, sequence.decodes()});
     step.left -= tokens;
@@ -141,13 +165,13 @@ void Scheduler::startWaiting(Composition& step) {
 
 /// Starts the first waiting sequence if the cache has the pages that the policy
 /// asks for.
-bool Scheduler::start(Sequence& sequence, int64_t left) {
+bool Scheduler::start(const Composition& step, Sequence& sequence) {
   sharePages(sequence);
   const int64_t own =
       pagesFor(sequence.length()) - int64_t(sequence.pages.size());
   const int64_t needed = std::max(own, pagesToReserve(sequence));
   if (pool.available() - reserved < needed ||
-      promptTokens(sequence, left) == 0) {
+      promptTokens(step, sequence) == 0) {
     releasePages(sequence);
     sequence.computed = 0;
     return false;
@@ -170,7 +194,7 @@ bool Scheduler::start(Sequence& sequence, int64_t left) {
 /// Takes the cached pages of the sequence's prefix. The last token is always
 /// computed, because its logits are wanted.
 void Scheduler::sharePages(Sequence& sequence) {
-  if (!reusesPrefixes)
+  if (!reusesPrefixes || sequence.computesPromptRows())
     return;
   const int64_t most = (sequence.length() - 1) / limits.page;
   for (int64_t i = 0; i < most; ++i) {
@@ -205,7 +229,13 @@ StepPlan Scheduler::planOf(const Composition& composed) {
     part.slot = sequence.slot;
     part.position = sequence.computed;
     part.pages = sequence.pages;
-    if (sequence.drafted.empty()) {
+    if (sequence.computesPromptRows()) {
+      part.ids = std::span(sequence.tokens)
+                     .subspan(size_t(sequence.computed), size_t(share.tokens));
+      part.rows = share.tokens;
+      part.promptRows =
+          std::min(share.tokens, sequence.promptTokens - 1 - sequence.computed);
+    } else if (sequence.drafted.empty()) {
       part.ids = std::span(sequence.tokens)
                      .subspan(size_t(sequence.computed), size_t(share.tokens));
       part.rows = share.tokens == sequence.pending() ? 1 : 0;

@@ -20,7 +20,8 @@ struct StepPart {
   std::span<const int32_t> ids;
   /// The sequence's pages up to its last token or further.
   std::span<const int32_t> pages;
-  int64_t rows = 0; // the last tokens whose logits are wanted
+  int64_t rows = 0;       // the last tokens whose logits are wanted
+  int64_t promptRows = 0; // the first of these, behind which the prompt goes on
 };
 
 /// A step. The rows of logits follow the order of the parts.

@@ -54,10 +54,11 @@ bool storeAnswers(const OrderedJson& value, SamplingArguments& arguments) {
   return true;
 }
 
+template <auto member>
 bool storeLogprobs(const OrderedJson& value, SamplingArguments& arguments) {
   if (!isCount(value, uint64_t(std::numeric_limits<int>::max())))
     return false;
-  arguments.logprobs = value.get<int>();
+  arguments.*member = value.get<int>();
   return true;
 }
 
@@ -136,7 +137,9 @@ constexpr SamplingField fields[] = {
     {"stop_token_ids", "a list of token ids", storeStopTokens},
     {"stop", "a text or a list of texts", storeTexts<&Arguments::stopStrings>},
     {"ignore_eos", "`true` or `false`", storeIgnored},
-    {"logprobs", "a whole number from 0", storeLogprobs},
+    {"logprobs", "a whole number from 0", storeLogprobs<&Arguments::logprobs>},
+    {"prompt_logprobs", "a whole number from 0",
+     storeLogprobs<&Arguments::promptLogprobs>},
     {"n", "a whole number from 1 to 1024", storeAnswers},
 };
 

@@ -5,21 +5,21 @@
 #include "runtime/kernels/common/Philox.h"
 
 #include <cassert>
-#include <cmath>
 #include <limits>
 
 namespace reciperun::serve {
 
 Sampler::Sampler(SamplingOptions options, int64_t vocab,
                  std::span<const int32_t> prompt, std::set<int32_t> endTokens)
-    : logprobs(options.logprobs), temperature(options.temperature),
-      seed(options.seed), vocab(vocab),
+    : temperature(options.temperature), seed(options.seed), vocab(vocab),
       rules(options, vocab, prompt, endTokens), tokenDraw(options) {
+  if (options.logprobs >= 0)
+    logprobs.emplace(options.logprobs);
   assert(validate(options, vocab).isOk() && "options are checked before");
 }
 
 bool Sampler::takesLikeliest() const {
-  return temperature < greedyBelow && logprobs < 0 && !rules.areActive();
+  return temperature < greedyBelow && !logprobs && !rules.areActive();
 }
 
 SampledToken Sampler::append(int32_t id) {
@@ -31,14 +31,14 @@ Expected<SampledToken> Sampler::next(std::span<float> logits,
                                      TokenConstraint* constraint) {
   assert(int64_t(logits.size()) == vocab);
   const bool changesLogits = constraint || rules.areActive();
-  if (logprobs >= 0) {
-    RECIPERUN_TRY(measure(logits));
+  if (logprobs) {
+    RECIPERUN_TRY(logprobs->measure(logits, blocks));
     if (changesLogits)
       rawLogits.assign(logits.begin(), logits.end());
   }
   if (changesLogits)
     RECIPERUN_TRY(rules.apply(logits, constraint));
-  if (changesLogits || logprobs < 0)
+  if (changesLogits || !logprobs)
     RECIPERUN_TRY(blocks.scan(logits));
   if (blocks.highest() == -std::numeric_limits<float>::infinity())
     return Status::error("no token of " + std::to_string(vocab) +
@@ -50,41 +50,16 @@ Expected<SampledToken> Sampler::next(std::span<float> logits,
   if (constraint)
     RECIPERUN_TRY(constraint->accept(id));
   rules.append(id);
-  return report(id, changesLogits ? std::span<const float>(rawLogits)
-                                  : std::span<const float>(logits));
-}
-
-/// Computes what the log probabilities need of the raw logits.
-Status Sampler::measure(std::span<const float> logits) {
-  RECIPERUN_TRY(blocks.scan(logits));
-  const float highest = blocks.highest();
-  if (highest == -std::numeric_limits<float>::infinity())
-    return Status::ok(); // `next` reports that no token is left
-  WeightSums sums;
-  logSum = highest + std::log(sums.compute(
-                         logits, SoftmaxWeights(highest, /*temperature=*/1)));
-  topLogits.clear();
-  if (logprobs > 0)
-    blocks.takeTop(logits, size_t(logprobs), topLogits);
-  return Status::ok();
+  if (!logprobs)
+    return SampledToken{.id = id};
+  return logprobs->of(id, changesLogits ? std::span<const float>(rawLogits)
+                                        : std::span<const float>(logits));
 }
 
 int32_t Sampler::choose(std::span<const float> logits) {
   if (temperature < greedyBelow)
     return blocks.likeliest(logits);
   return tokenDraw.draw(logits, blocks, uniform());
-}
-
-SampledToken Sampler::report(int32_t id, std::span<const float> logits) const {
-  SampledToken token;
-  token.id = id;
-  if (logprobs < 0)
-    return token;
-  token.logprob = float(logits[size_t(id)] - logSum);
-  token.top.reserve(topLogits.size());
-  for (const Candidate& each : topLogits)
-    token.top.emplace_back(each.id, float(each.logit - logSum));
-  return token;
 }
 
 /// Uniform in [0, 1), 53 bits, of the next token of the answer.

@@ -10,28 +10,18 @@
 #include "runtime/base/Status.h"
 #include "runtime/serve/sampling/LogitBlocks.h"
 #include "runtime/serve/sampling/LogitRules.h"
+#include "runtime/serve/sampling/Logprobs.h"
 #include "runtime/serve/sampling/SamplingOptions.h"
-#include "runtime/serve/sampling/Softmax.h"
 #include "runtime/serve/sampling/TokenConstraint.h"
 #include "runtime/serve/sampling/TokenDraw.h"
 
 #include <cstdint>
+#include <optional>
 #include <set>
 #include <span>
-#include <utility>
 #include <vector>
 
 namespace reciperun::serve {
-
-/// A token of an answer. Log probabilities are natural logarithms of the
-/// softmax of the raw logits, before rules and temperature.
-struct SampledToken {
-  int32_t id = 0;
-  float logprob = 0; // 0 unless SamplingOptions::logprobs is at least 0
-  /// The likeliest tokens by the raw logits, descending, equal ones by
-  /// ascending id; tokens with a logit of -infinity are left out.
-  std::vector<std::pair<int32_t, float>> top;
-};
 
 class Sampler {
 public:
@@ -60,22 +50,17 @@ public:
                               TokenConstraint* constraint);
 
 private:
-  Status measure(std::span<const float> logits);
   int32_t choose(std::span<const float> logits);
-  SampledToken report(int32_t id, std::span<const float> logits) const;
   double uniform() const;
 
-  int logprobs;
   double temperature;
   uint64_t seed;
   int64_t vocab;
   LogitRules rules;
   TokenDraw tokenDraw;
   LogitBlocks blocks;
-  // The raw logits where log probabilities are reported.
-  std::vector<float> rawLogits; // a copy, where rules change them
-  std::vector<Candidate> topLogits;
-  double logSum = 0; // logarithm of the sum of their exponentials
+  std::optional<Logprobs> logprobs; // where they are reported
+  std::vector<float> rawLogits;     // for them, where rules change the logits
 };
 
 } // namespace reciperun::serve

@@ -182,6 +182,7 @@ SamplingOptions optionsWithoutTokenizer(const SamplingArguments& arguments,
   options.stopStrings = arguments.stopStrings;
   options.ignoreEndTokens = arguments.ignoreEndTokens;
   options.logprobs = arguments.logprobs;
+  options.promptLogprobs = arguments.promptLogprobs;
   return options;
 }
 
@@ -196,6 +197,10 @@ std::vector<cli::Option> describeSampling(SamplingArguments& arguments) {
       "--logprobs", "N",
       "report log probabilities, and those of the N likeliest tokens", 0,
       arguments.logprobs));
+  options.push_back(cli::number(
+      "--prompt-logprobs", "N",
+      "the same for the tokens of the prompt, which then takes more steps", 0,
+      arguments.promptLogprobs));
   options.push_back(cli::flag(
       "--generation-config",
       "take what is not given from the model's generation_config.json",

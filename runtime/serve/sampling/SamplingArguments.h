@@ -28,7 +28,7 @@ struct SamplingArguments {
   std::vector<std::string> badWords, stopStrings;
   std::vector<int32_t> stopTokens;
   bool ignoreEndTokens = false;
-  int logprobs = -1;
+  int logprobs = -1, promptLogprobs = -1;
   bool generationConfig = false; // use the model's generation_config.json
 };
 

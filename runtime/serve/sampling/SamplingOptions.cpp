@@ -86,10 +86,13 @@ std::vector<BadOption> findBadOptions(const SamplingOptions& options,
   checkTokenLists(options, check);
   checkLengths(options, check);
   checkStops(options, check);
-  if (options.logprobs < -1 || options.logprobs > vocab)
-    check.bad("logprobs", std::to_string(options.logprobs),
-              "from 0 to the vocabulary's " + std::to_string(vocab) +
-                  " tokens, or -1 for none");
+  for (auto [name, count] :
+       {std::pair("logprobs", options.logprobs),
+        std::pair("prompt_logprobs", options.promptLogprobs)})
+    if (count < -1 || count > vocab)
+      check.bad(name, std::to_string(count),
+                "from 0 to the vocabulary's " + std::to_string(vocab) +
+                    " tokens, or -1 for none");
   return check.found;
 }
 

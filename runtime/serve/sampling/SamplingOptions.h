@@ -36,6 +36,8 @@ struct SamplingOptions {
   /// The number of likeliest tokens to report with each token; -1: no log
   /// probabilities at all.
   int logprobs = -1;
+  /// The same for the tokens of the prompt, from its second on.
+  int promptLogprobs = -1;
 };
 
 /// An option with a value that it does not take.

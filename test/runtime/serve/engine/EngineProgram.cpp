@@ -122,6 +122,7 @@ public:
       ask.sampling.seed = uint64_t(i);
       ask.sampling.maxTokens = from(1, 24);
       ask.sampling.logprobs = once(2) ? 2 : -1;
+      ask.sampling.promptLogprobs = once(4) ? 1 : -1;
       ask.priority = int(from(0, 2));
       ask.cancelled = once(6) ? step + from(0, 12) : -1;
       all.push_back(std::move(ask));
@@ -146,34 +147,41 @@ private:
   std::mt19937 random;
 };
 
-void append(Tokens& tokens, const Progress& progress) {
-  tokens.insert(tokens.end(), progress.tokens.begin(), progress.tokens.end());
-}
+/// The tokens of a prompt, from its second on, and those of its answer.
+struct Answered {
+  Tokens prompt, answer;
+
+  void append(const Progress& progress) {
+    prompt.insert(prompt.end(), progress.promptTokens.begin(),
+                  progress.promptTokens.end());
+    answer.insert(answer.end(), progress.tokens.begin(), progress.tokens.end());
+  }
+};
 
 /// The answer to a prompt alone.
-Expected<Tokens> answerAlone(const Served& plain, const Ask& ask) {
+Expected<Answered> answerAlone(const Served& plain, const Ask& ask) {
   Engine engine = engineOn(*plain.model, plain.limits);
   SamplingOptions sampling = ask.sampling;
   sampling.logprobs = 2;
   Expected<RequestId> id =
       engine.submit({.prompt = ask.prompt, .sampling = sampling});
   RECIPERUN_TRY(id);
-  Tokens tokens;
+  Answered answered;
   while (!engine.isIdle()) {
     Expected<std::vector<Progress>> all = engine.step();
     RECIPERUN_TRY(all);
     for (const Progress& each : *all) {
-      append(tokens, each);
+      answered.append(each);
       if (each.finished == FinishReason::failed)
         return Status::error(each.error);
     }
   }
-  return tokens;
+  return answered;
 }
 
 /// The outcome of a load, by request.
 struct LoadAnswers {
-  std::vector<Tokens> tokens;
+  std::vector<Answered> requests;
   std::vector<FinishReason> reasons;
   EngineStatistics statistics;
 };
@@ -182,7 +190,7 @@ Expected<LoadAnswers> runLoad(StepModel& model, const plan::Serving& limits,
                               const std::vector<Ask>& asks) {
   constexpr int64_t mostSteps = 100000;
   Engine engine = engineOn(model, limits);
-  LoadAnswers out{std::vector<Tokens>(asks.size()),
+  LoadAnswers out{std::vector<Answered>(asks.size()),
                   std::vector<FinishReason>(asks.size(), FinishReason::failed),
                   {}};
   size_t submitted = 0;
@@ -203,7 +211,7 @@ Expected<LoadAnswers> runLoad(StepModel& model, const plan::Serving& limits,
     Expected<std::vector<Progress>> all = engine.step();
     RECIPERUN_TRY(all);
     for (const Progress& each : *all) {
-      append(out.tokens[size_t(each.request)], each);
+      out.requests[size_t(each.request)].append(each);
       if (each.finished == FinishReason::failed)
         return Status::error(each.error);
       if (each.finished)
@@ -221,6 +229,25 @@ Expected<LoadAnswers> runLoad(StepModel& model, const plan::Serving& limits,
 bool isTie(const SampledToken& token, const SamplingOptions& sampling) {
   return sampling.temperature == 0 && token.top.size() > 1 &&
          token.top[0].second - token.top[1].second < tie;
+}
+
+/// Compares what was reported of the prompt's tokens: a beginning, where the
+/// request was cancelled.
+Status comparePrompts(const Tokens& alone, const Tokens& loaded, const Ask& ask,
+                      bool isWhole) {
+  const size_t wanted =
+      ask.sampling.promptLogprobs < 0 ? 0 : ask.prompt.size() - 1;
+  if (alone.size() != wanted || loaded.size() > wanted ||
+      (isWhole && loaded.size() < wanted))
+    return Status::error("of " + std::to_string(wanted) +
+                         " tokens of the prompt " +
+                         std::to_string(loaded.size()) + " are reported");
+  for (size_t i = 0; i < loaded.size(); ++i)
+    if (loaded[i].id != ask.prompt[i + 1] ||
+        !(std::fabs(alone[i].logprob - loaded[i].logprob) <= tolerance))
+      return Status::error("the log probability of the prompt's token " +
+                           std::to_string(i + 1) + " differs");
+  return Status::ok();
 }
 
 Status compare(const Tokens& alone, const Tokens& loaded, const Ask& ask,
@@ -260,11 +287,16 @@ Status runSeed(uint32_t seed, const Served& plain, const Served& served,
   Expected<LoadAnswers> loaded = runLoad(*served.model, limits, asks);
   RECIPERUN_TRY(loaded);
   for (size_t i = 0; i < asks.size(); ++i) {
-    Expected<Tokens> alone = answerAlone(plain, asks[i]);
+    Expected<Answered> alone = answerAlone(plain, asks[i]);
     RECIPERUN_TRY(alone);
-    RECIPERUN_TRY(
-        compare(*alone, loaded->tokens[i], asks[i], loaded->reasons[i])
-            .withContext("request " + std::to_string(i)));
+    const Answered& found = loaded->requests[i];
+    const FinishReason reason = loaded->reasons[i];
+    const std::string request = "request " + std::to_string(i);
+    RECIPERUN_TRY(comparePrompts(alone->prompt, found.prompt, asks[i],
+                                 reason != FinishReason::cancelled)
+                      .withContext(request));
+    RECIPERUN_TRY(compare(alone->answer, found.answer, asks[i], reason)
+                      .withContext(request));
   }
   const EngineStatistics& statistics = loaded->statistics;
   counts.answers += int64_t(asks.size());

@@ -43,11 +43,23 @@ struct Server {
       return false;
     last.clear();
     std::vector<StepOutcome> outcomes;
+    size_t rows = 0;
     for (const StepPart& part : step->parts) {
       last[part.request] = int64_t(part.ids.size());
       if (part.rows == 0)
         continue;
-      const int32_t token = model.rows()[outcomes.size()];
+      std::vector<int32_t>& prompt = promptRows[part.request];
+      if (part.promptRows > 0)
+        prompt.resize(size_t(part.position)); // again after a preemption
+      prompt.insert(prompt.end(), model.rows().begin() + long(rows),
+                    model.rows().begin() +
+                        long(rows + size_t(part.promptRows)));
+      rows += size_t(part.rows);
+      if (part.rows == part.promptRows) {
+        outcomes.push_back({part.request});
+        continue;
+      }
+      const int32_t token = model.rows()[rows - 1];
       const Sequence& sequence = *scheduler.find(part.request);
       answers[part.request].push_back(token);
       const bool ends = sequence.length() + 1 == sequence.mostTokens;
@@ -72,6 +84,8 @@ struct Server {
   std::map<RequestId, int64_t> last; // tokens in the last step
   int bucket = -1;
   std::map<RequestId, std::vector<int32_t>> answers;
+  /// The likeliest tokens by the rows of prompts.
+  std::map<RequestId, std::vector<int32_t>> promptRows;
   std::vector<RequestId> finished; // in order
 };
 
@@ -294,6 +308,30 @@ TEST(Scheduler, CancelsWithinAStep) {
   EXPECT_EQ(server.scheduler.pages().held(), 0);
 }
 
+TEST(Scheduler, ComputesPromptsInPartsOfTheRowsThatAreLeft) {
+  Server server(smallLimits()); // at most 8 rows a step
+  const RequestId first = idOf(server.scheduler.submit(prompt(8), 9));
+  server.step();
+  const RequestId second =
+      idOf(server.scheduler.submit(prompt(20), 2, 0, /*wantsPromptRows=*/true));
+  const RequestId third = idOf(server.scheduler.submit(prompt(8, 9), 1));
+  // One row is that of the first, and one is kept for the third.
+  server.step();
+  EXPECT_EQ(server.last, (std::map<RequestId, int64_t>{
+                             {first, 1}, {second, 6}, {third, 8}}));
+  server.step();
+  EXPECT_EQ(server.last,
+            (std::map<RequestId, int64_t>{{first, 1}, {second, 7}}));
+  server.runAll();
+  // Pages of the first would save the second its prompt, but give no rows.
+  EXPECT_EQ(server.scheduler.statistics().reusedTokens, 0);
+  EXPECT_EQ(server.answers[second], FakeModel::answer(prompt(20), 2));
+  ASSERT_EQ(server.promptRows[second].size(), 19);
+  for (int64_t i = 0; i < 19; ++i)
+    EXPECT_EQ(server.promptRows[second][size_t(i)],
+              FakeModel::after(prompt(i + 1)));
+}
+
 // ---- random loads
 
 /// A request that arrives, and possibly is cancelled, before some step.
@@ -302,6 +340,7 @@ struct Arrival {
   std::vector<int32_t> prompt;
   int64_t tokens = 0;
   int priority = 0;
+  bool wantsPromptRows = false;
   int64_t cancelled = -1; // before this step
 };
 
@@ -354,6 +393,7 @@ public:
       arrival.prompt = promptOf(from(1, longest), load);
       arrival.tokens = from(1, limits.maxOutput);
       arrival.priority = int(from(0, 2));
+      arrival.wantsPromptRows = once(4);
       arrival.cancelled = once(5) ? step + from(0, 12) : -1;
       load.arrivals.push_back(arrival);
     }
@@ -397,7 +437,8 @@ void runLoad(const Load& load) {
            load.arrivals[ids.size()].step == step) {
       const Arrival& arrival = load.arrivals[ids.size()];
       ids.push_back(idOf(server.scheduler.submit(arrival.prompt, arrival.tokens,
-                                                 arrival.priority)));
+                                                 arrival.priority,
+                                                 arrival.wantsPromptRows)));
     }
     for (size_t i = 0; i < ids.size(); ++i)
       if (load.arrivals[i].cancelled == step && server.scheduler.cancel(ids[i]))
@@ -417,6 +458,14 @@ void runLoad(const Load& load) {
     if (cancelled.contains(ids[i]))
       expected.resize(server.answers[ids[i]].size());
     ASSERT_EQ(server.answers[ids[i]], expected) << "request " << i;
+    if (!arrival.wantsPromptRows || expected.empty())
+      continue;
+    const std::vector<int32_t>& rows = server.promptRows[ids[i]];
+    ASSERT_GE(rows.size() + 1, arrival.prompt.size()) << "request " << i;
+    for (size_t row = 0; row + 1 < arrival.prompt.size(); ++row)
+      ASSERT_EQ(rows[row],
+                FakeModel::after(std::span(arrival.prompt).first(row + 1)))
+          << "request " << i;
   }
   ASSERT_EQ(server.scheduler.pages().held(), 0);
   if (!evicts) {

@@ -1,0 +1,46 @@
+// Log probabilities of tokens: natural logarithms of the softmax of a model's
+// raw logits, before rules and temperature.
+
+#ifndef RECIPERUN_SERVE_SAMPLING_LOGPROBS_H
+#define RECIPERUN_SERVE_SAMPLING_LOGPROBS_H
+
+#include "runtime/base/Status.h"
+#include "runtime/serve/sampling/LogitBlocks.h"
+
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace reciperun::serve {
+
+/// A token of a prompt or an answer.
+struct SampledToken {
+  int32_t id = 0;
+  float logprob = 0; // 0 unless log probabilities are asked for
+  /// The likeliest tokens, descending, equal ones by ascending id; tokens with
+  /// a logit of -infinity are left out.
+  std::vector<std::pair<int32_t, float>> top = {};
+};
+
+class Logprobs {
+public:
+  /// Of a token and of the `top` likeliest ones.
+  explicit Logprobs(int top) : top(top) {}
+
+  /// Measures the logits of a row, by a scan of `blocks`. Fails when one is NaN
+  /// or +infinity.
+  Status measure(std::span<const float> logits, LogitBlocks& blocks);
+
+  /// The token `id` by the logits that were measured.
+  SampledToken of(int32_t id, std::span<const float> logits) const;
+
+private:
+  int top;
+  std::vector<Candidate> topLogits;
+  double logSum = 0; // logarithm of the sum of the logits' exponentials
+};
+
+} // namespace reciperun::serve
+
+#endif // RECIPERUN_SERVE_SAMPLING_LOGPROBS_H
