@@ -4,6 +4,7 @@
 
 #include "runtime/kernels/dense/QuantizedRows.h"
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 

@@ -9,6 +9,7 @@
 #include "runtime/device/Float8.h"
 #include "runtime/kernels/dense/QuantizedRows.h"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstddef>
