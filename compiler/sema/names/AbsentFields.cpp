@@ -141,10 +141,6 @@ constexpr AbsentField absentFields[] = {
      "adapter adapters lora max_cpu_loras",
      "leave it out: an adapter is merged before it is served, `reciperun "
      "convert CHECKPOINT DIR`"},
-    {"serve",
-     "kv_cache_dtype kv_cache_type cache_dtype cache_type kv_dtype "
-     "type_k type_v kv_cache_quant_algo kv_cache_precision kv_quant",
-     "leave it out: the cache has the type of `precision.compute`"},
     {"export",
      "adapter adapter_dir lora lora_dir adapter_path save_adapter "
      "adapter_only",
