@@ -12,9 +12,9 @@
 
 #include "compiler/passes/build/Adapt.h"
 
+#include "compiler/passes/ValueNames.h"
 #include "compiler/passes/build/InferDims.h"
 #include "compiler/passes/build/Inputs.h"
-#include "compiler/passes/common/ValueNames.h"
 #include "runtime/ops/OpKind.h"
 
 #include <algorithm>

@@ -5,7 +5,7 @@
 
 #include "compiler/diag/Diagnostic.h"
 #include "compiler/ir/Ir.h"
-#include "compiler/passes/common/RankMesh.h"
+#include "compiler/passes/build/RankMesh.h"
 #include "compiler/recipe/Recipe.h"
 
 namespace recipec::passes {

@@ -11,7 +11,7 @@
 #include "compiler/passes/build/CallAttributes.h"
 #include "compiler/passes/build/GraphBuilder.h"
 #include "compiler/passes/build/InferDims.h"
-#include "compiler/passes/common/StateSpaceDims.h"
+#include "compiler/passes/build/StateSpaceDims.h"
 #include "runtime/ops/OpKind.h"
 
 #include <algorithm>

@@ -6,9 +6,9 @@
 #ifndef RECIPEC_PASSES_BUILD_GRAPHBUILDER_H
 #define RECIPEC_PASSES_BUILD_GRAPHBUILDER_H
 
+#include "compiler/passes/ValueNames.h"
 #include "compiler/passes/build/Build.h"
-#include "compiler/passes/common/ExpertRouting.h"
-#include "compiler/passes/common/ValueNames.h"
+#include "compiler/passes/build/ExpertRouting.h"
 
 #include <map>
 #include <string>

@@ -6,10 +6,10 @@
 
 #include "compiler/passes/build/InferDims.h"
 
+#include "compiler/passes/ValueNames.h"
 #include "compiler/passes/build/DimMessages.h"
-#include "compiler/passes/common/ExpertRouting.h"
-#include "compiler/passes/common/StateSpaceDims.h"
-#include "compiler/passes/common/ValueNames.h"
+#include "compiler/passes/build/ExpertRouting.h"
+#include "compiler/passes/build/StateSpaceDims.h"
 #include "runtime/ops/ActivationOps.h"
 #include "runtime/ops/AttentionOps.h"
 #include "runtime/ops/DenseOps.h"

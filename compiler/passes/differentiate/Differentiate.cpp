@@ -24,7 +24,7 @@
 
 #include "compiler/passes/differentiate/Differentiate.h"
 
-#include "compiler/passes/common/ValueNames.h"
+#include "compiler/passes/ValueNames.h"
 #include "compiler/passes/differentiate/Cotangents.h"
 #include "runtime/ops/LossOps.h"
 #include "runtime/ops/OpTable.h"

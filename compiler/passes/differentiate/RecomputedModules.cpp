@@ -11,7 +11,7 @@
 
 #include "compiler/passes/differentiate/RecomputedModules.h"
 
-#include "compiler/passes/common/ExpertRouting.h"
+#include "compiler/passes/build/ExpertRouting.h"
 #include "runtime/ops/OpTable.h"
 
 #include <algorithm>

@@ -6,7 +6,7 @@
 
 #include "compiler/passes/distributed/Balance.h"
 
-#include "compiler/passes/common/ValueNames.h"
+#include "compiler/passes/ValueNames.h"
 #include "runtime/ops/ExpertOps.h"
 #include "runtime/ops/OpKind.h"
 

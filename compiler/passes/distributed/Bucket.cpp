@@ -15,7 +15,7 @@
 
 #include "compiler/passes/distributed/Bucket.h"
 
-#include "compiler/passes/common/ValueNames.h"
+#include "compiler/passes/ValueNames.h"
 #include "compiler/passes/precision/GatherInFp8.h"
 #include "compiler/passes/precision/StoredTypes.h"
 #include "runtime/ops/OpKind.h"

@@ -4,7 +4,7 @@
 #define RECIPEC_PASSES_DISTRIBUTED_COLLECTIVEHALVES_H
 
 #include "compiler/ir/Ir.h"
-#include "compiler/passes/common/ValueNames.h"
+#include "compiler/passes/ValueNames.h"
 
 #include <unordered_map>
 

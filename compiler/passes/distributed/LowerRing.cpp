@@ -15,7 +15,7 @@
 
 #include "compiler/passes/distributed/LowerRing.h"
 
-#include "compiler/passes/common/ValueNames.h"
+#include "compiler/passes/ValueNames.h"
 #include "runtime/ops/OpKind.h"
 
 #include <string>

@@ -24,7 +24,7 @@
 
 #include "compiler/passes/distributed/Optimizer.h"
 
-#include "compiler/passes/common/ValueNames.h"
+#include "compiler/passes/ValueNames.h"
 #include "compiler/passes/distributed/LayerGroups.h"
 #include "compiler/passes/distributed/Overlap.h"
 #include "compiler/passes/precision/GatherInFp8.h"

@@ -7,7 +7,7 @@
 
 #include "compiler/passes/fuse/Fuse.h"
 
-#include "compiler/passes/common/ValueNames.h"
+#include "compiler/passes/ValueNames.h"
 #include "runtime/ops/OpKind.h"
 
 #include <vector>

@@ -8,7 +8,7 @@
 
 #include "compiler/passes/inference/Evaluate.h"
 
-#include "compiler/passes/common/ValueNames.h"
+#include "compiler/passes/ValueNames.h"
 #include "runtime/ops/OpKind.h"
 
 #include <cassert>

@@ -2,7 +2,7 @@
 
 #include "compiler/passes/inference/MultiplyInFp8.h"
 
-#include "compiler/passes/common/ValueNames.h"
+#include "compiler/passes/ValueNames.h"
 #include "runtime/ops/OpKind.h"
 #include "runtime/ops/QuantizationOps.h"
 #include "runtime/sizes/ScaleBlocks.h"

@@ -9,7 +9,7 @@
 
 #include "compiler/passes/inference/QuantizeWeights.h"
 
-#include "compiler/passes/common/ValueNames.h"
+#include "compiler/passes/ValueNames.h"
 #include "compiler/passes/inference/MultiplyInFp8.h"
 #include "runtime/ops/DenseOps.h"
 #include "runtime/ops/OpKind.h"

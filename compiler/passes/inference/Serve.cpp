@@ -17,8 +17,8 @@
 
 #include "compiler/passes/inference/Serve.h"
 
-#include "compiler/passes/common/ExpertRouting.h"
-#include "compiler/passes/common/ValueNames.h"
+#include "compiler/passes/ValueNames.h"
+#include "compiler/passes/build/ExpertRouting.h"
 #include "compiler/passes/inference/TokenWiseTail.h"
 #include "runtime/ops/AttentionOps.h"
 #include "runtime/ops/OpKind.h"

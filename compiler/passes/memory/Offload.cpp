@@ -9,7 +9,7 @@
 
 #include "compiler/passes/memory/Offload.h"
 
-#include "compiler/passes/common/ValueNames.h"
+#include "compiler/passes/ValueNames.h"
 #include "runtime/ops/OpKind.h"
 
 #include <algorithm>

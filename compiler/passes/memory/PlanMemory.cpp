@@ -18,7 +18,7 @@
 #include "compiler/passes/memory/PlanMemory.h"
 
 #include "compiler/cost/Workspace.h"
-#include "compiler/passes/common/ValueNames.h"
+#include "compiler/passes/ValueNames.h"
 #include "compiler/passes/memory/FreeList.h"
 #include "compiler/passes/memory/Lifetimes.h"
 

@@ -11,7 +11,7 @@
 
 #include "compiler/passes/precision/GatherInFp8.h"
 
-#include "compiler/passes/common/ValueNames.h"
+#include "compiler/passes/ValueNames.h"
 #include "runtime/ops/OpKind.h"
 
 #include <algorithm>

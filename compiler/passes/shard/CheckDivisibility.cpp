@@ -8,7 +8,7 @@
 
 #include "compiler/passes/shard/CheckDivisibility.h"
 
-#include "compiler/passes/common/StateSpaceDims.h"
+#include "compiler/passes/build/StateSpaceDims.h"
 #include "runtime/ops/OpKind.h"
 
 #include <algorithm>

@@ -7,7 +7,7 @@
 //    like any operand with another sharding. The counts tell them how many rows
 //    hold tokens.
 
-#include "compiler/passes/common/ExpertRouting.h"
+#include "compiler/passes/build/ExpertRouting.h"
 #include "compiler/passes/shard/Sharder.h"
 #include "runtime/ops/ExpertOps.h"
 

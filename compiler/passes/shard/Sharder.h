@@ -4,7 +4,7 @@
 #ifndef RECIPEC_PASSES_SHARD_SHARDER_H
 #define RECIPEC_PASSES_SHARD_SHARDER_H
 
-#include "compiler/passes/common/ValueNames.h"
+#include "compiler/passes/ValueNames.h"
 #include "compiler/passes/shard/Shard.h"
 
 #include <map>

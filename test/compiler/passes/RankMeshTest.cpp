@@ -1,6 +1,6 @@
 // Degrees as sets of axes.
 
-#include "compiler/passes/common/RankMesh.h"
+#include "compiler/passes/build/RankMesh.h"
 
 #include "test/compiler/passes/RecipeWriter.h"
 

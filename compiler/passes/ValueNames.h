@@ -1,7 +1,7 @@
 // Unique names for the values that a pass makes.
 
-#ifndef RECIPEC_PASSES_COMMON_VALUENAMES_H
-#define RECIPEC_PASSES_COMMON_VALUENAMES_H
+#ifndef RECIPEC_PASSES_VALUENAMES_H
+#define RECIPEC_PASSES_VALUENAMES_H
 
 #include "compiler/ir/Ir.h"
 
@@ -32,4 +32,4 @@ std::string join(std::string_view scope, std::string_view name);
 
 } // namespace recipec::passes
 
-#endif // RECIPEC_PASSES_COMMON_VALUENAMES_H
+#endif // RECIPEC_PASSES_VALUENAMES_H

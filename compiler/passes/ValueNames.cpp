@@ -1,7 +1,7 @@
 // Unique names; see Names.h. One counter per name keeps the search constant for
 // a name that each layer wants.
 
-#include "compiler/passes/common/ValueNames.h"
+#include "compiler/passes/ValueNames.h"
 
 namespace recipec::passes {
 

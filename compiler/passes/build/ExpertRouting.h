@@ -1,7 +1,7 @@
 // Mixtures of experts in a Graph: definitions shared by several passes.
 
-#ifndef RECIPEC_PASSES_COMMON_EXPERTROUTING_H
-#define RECIPEC_PASSES_COMMON_EXPERTROUTING_H
+#ifndef RECIPEC_PASSES_BUILD_EXPERTROUTING_H
+#define RECIPEC_PASSES_BUILD_EXPERTROUTING_H
 
 #include "compiler/ir/Ir.h"
 
@@ -58,4 +58,4 @@ int64_t blockRows(int64_t samples, int64_t tokens, int64_t choices,
 
 } // namespace recipec::passes
 
-#endif // RECIPEC_PASSES_COMMON_EXPERTROUTING_H
+#endif // RECIPEC_PASSES_BUILD_EXPERTROUTING_H

@@ -7,7 +7,7 @@
 //
 // The schema ensures that each cut divides the next one.
 
-#include "compiler/passes/common/RankMesh.h"
+#include "compiler/passes/build/RankMesh.h"
 
 #include <algorithm>
 #include <cassert>

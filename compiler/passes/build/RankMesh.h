@@ -1,7 +1,7 @@
 // Builds the mesh of ranks from the degrees of a recipe.
 
-#ifndef RECIPEC_PASSES_COMMON_RANKMESH_H
-#define RECIPEC_PASSES_COMMON_RANKMESH_H
+#ifndef RECIPEC_PASSES_BUILD_RANKMESH_H
+#define RECIPEC_PASSES_BUILD_RANKMESH_H
 
 #include "compiler/ir/Ir.h"
 #include "compiler/recipe/Recipe.h"
@@ -29,4 +29,4 @@ RankMesh meshOf(const recipe::Recipe& recipe);
 
 } // namespace recipec::passes
 
-#endif // RECIPEC_PASSES_COMMON_RANKMESH_H
+#endif // RECIPEC_PASSES_BUILD_RANKMESH_H

@@ -1,7 +1,7 @@
 // State spaces in a Graph: definitions shared by several passes.
 
-#ifndef RECIPEC_PASSES_COMMON_STATESPACEDIMS_H
-#define RECIPEC_PASSES_COMMON_STATESPACEDIMS_H
+#ifndef RECIPEC_PASSES_BUILD_STATESPACEDIMS_H
+#define RECIPEC_PASSES_BUILD_STATESPACEDIMS_H
 
 #include <string_view>
 
@@ -20,4 +20,4 @@ inline constexpr std::string_view mambaChunksDim = "mamba_chunks";
 
 } // namespace recipec::passes
 
-#endif // RECIPEC_PASSES_COMMON_STATESPACEDIMS_H
+#endif // RECIPEC_PASSES_BUILD_STATESPACEDIMS_H
