@@ -9,9 +9,9 @@
 
 #include "compiler/passes/differentiate/Recompute.h"
 
+#include "compiler/passes/SavedValues.h"
 #include "compiler/passes/ValueNames.h"
 #include "compiler/passes/differentiate/RecomputedModules.h"
-#include "compiler/passes/differentiate/SavedValues.h"
 #include "compiler/passes/schedule/Stages.h"
 #include "runtime/ops/OpKind.h"
 

@@ -3,6 +3,7 @@
 #include "compiler/passes/inference/ServingLimits.h"
 
 #include "runtime/ops/OpKind.h"
+#include "runtime/sizes/WeightScales.h"
 
 #include <cassert>
 
@@ -18,12 +19,11 @@ bool hasExperts(const recipe::Recipe& recipe) {
 }
 
 std::optional<ir::DType> cacheTypeOf(const std::string& format) {
-  if (format == "fp8")
-    return ir::DType::f8e4m3;
-  if (format == "int8")
-    return ir::DType::i8;
-  assert(format == "bf16" && "the schema has a format that is unknown here");
-  return std::nullopt;
+  if (format == "bf16")
+    return std::nullopt;
+  auto known = reciperun::sizes::findWeightFormat(format);
+  assert(known && "the schema has a format that runtime/sizes lacks");
+  return reciperun::sizes::storedType(*known);
 }
 
 } // namespace

@@ -20,9 +20,9 @@
 
 #include "compiler/passes/precision/Quantize.h"
 
+#include "compiler/passes/SavedValues.h"
 #include "compiler/passes/ValueNames.h"
 #include "compiler/passes/build/ExpertRouting.h"
-#include "compiler/passes/differentiate/SavedValues.h"
 #include "runtime/ops/OpKind.h"
 #include "runtime/sizes/ScaleBlocks.h"
 

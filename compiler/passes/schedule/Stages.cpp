@@ -12,8 +12,8 @@
 
 #include "compiler/passes/schedule/Stages.h"
 
+#include "compiler/passes/SavedValues.h"
 #include "compiler/passes/ValueNames.h"
-#include "compiler/passes/differentiate/SavedValues.h"
 #include "compiler/passes/schedule/CheckChunks.h"
 
 #include <algorithm>

@@ -52,7 +52,7 @@ Status withPages(const CudaKernelArgs& args, Body body) {
   const DType type = args.outputs[1].type;
   if constexpr (std::is_same_v<T, Bf16>) {
     if (type == DType::f8e4m3)
-      return body(DeviceType<E4m3>());
+      return body(DeviceType<__nv_fp8_e4m3>());
     if (type == DType::i8)
       return body(DeviceType<int8_t>());
   }

@@ -14,19 +14,18 @@
 
 namespace reciperun::kernels::cuda {
 
-using E4m3 = __nv_fp8_e4m3;
-
 /// Whether rows of P have scales.
 template <class P> inline constexpr bool isScaled = sizeof(P) == 1;
 
 /// The largest number of P, which a scale maps a row's maximum to.
 template <class P>
-inline constexpr float largestOfPage = std::is_same_v<P, E4m3> ? 448 : 127;
+inline constexpr float largestOfPage =
+    std::is_same_v<P, __nv_fp8_e4m3> ? 448 : 127;
 
 /// The floats of four bytes: bytes of f8e4m3, or integers.
 template <class P>
 __device__ __forceinline__ void widenWord(uint32_t word, float* to) {
-  if constexpr (std::is_same_v<P, E4m3>) {
+  if constexpr (std::is_same_v<P, __nv_fp8_e4m3>) {
 #pragma unroll
     for (int i = 0; i < 4; i += 2) {
       const __half2_raw pair = __nv_cvt_fp8x2_to_halfraw2(
@@ -77,8 +76,8 @@ using PageElements =
 
 /// The number of a value that has been divided by its scale.
 template <class P> __device__ P numberOf(float value) {
-  if constexpr (std::is_same_v<P, E4m3>)
-    return E4m3(value); // saturates
+  if constexpr (std::is_same_v<P, __nv_fp8_e4m3>)
+    return __nv_fp8_e4m3(value); // saturates
   else
     return int8_t(__float2int_rn(fminf(fmaxf(value, -127.0f), 127.0f)));
 }

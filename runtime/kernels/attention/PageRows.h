@@ -49,19 +49,18 @@ inline float valueOf(int8_t number) {
 /// Writes the numbers of a row and returns its scale.
 template <class P, class T>
 float storeRow(const T* from, int64_t width, P* to) {
+  constexpr float infinity = std::numeric_limits<float>::infinity();
   float most = 0;
   for (int64_t i = 0; i < width; ++i) {
     const float magnitude = std::abs(float(from[i]));
-    // NaN counts as infinity.
-    most = magnitude <= most ? most
-           : magnitude < std::numeric_limits<float>::infinity()
-               ? magnitude
-               : std::numeric_limits<float>::infinity();
+    most = magnitude < infinity ? std::max(most, magnitude) : infinity;
+    if (most == infinity)
+      break; // NaN, too
   }
   float scale = most / largestOfPage<P>();
   if (scale < 0x1p-126f)
     scale = 1;
-  if (most == std::numeric_limits<float>::infinity())
+  if (most == infinity)
     scale = std::numeric_limits<float>::quiet_NaN();
   for (int64_t i = 0; i < width; ++i)
     to[i] = numberOf<P>(float(from[i]) / scale);

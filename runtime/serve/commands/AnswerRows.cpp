@@ -91,7 +91,8 @@ std::string answerRow(const Prompt& prompt, const size_t* index,
   if (prompt.sampling.logprobs >= 0)
     addLogprobs(answer.tokens, row["logprobs"] = Json::array());
   if (prompt.sampling.promptLogprobs >= 0) // none of the first token
-    addLogprobs(answer.prompt, row["prompt_logprobs"] = Json::array({nullptr}));
+    addLogprobs(answer.scoredPrompt,
+                row["prompt_logprobs"] = Json::array({nullptr}));
   return lineOf(row);
 }
 

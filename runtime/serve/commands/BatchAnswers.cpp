@@ -84,9 +84,9 @@ Status BatchAnswers::take(const Progress& progress, AnswerSink& sink) {
     if (!piece.empty())
       sink.piece(request.prompt, piece);
   };
-  request.answer.prompt.insert(request.answer.prompt.end(),
-                               progress.promptTokens.begin(),
-                               progress.promptTokens.end());
+  request.answer.scoredPrompt.insert(request.answer.scoredPrompt.end(),
+                                     progress.scoredPrompt.begin(),
+                                     progress.scoredPrompt.end());
   for (const SampledToken& token : progress.tokens) {
     if (request.decoder.stopString())
       break;

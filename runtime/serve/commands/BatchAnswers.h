@@ -27,10 +27,8 @@ namespace reciperun::serve {
 /// The answer to one prompt.
 struct Answer {
   std::string text;
-  std::vector<SampledToken> tokens; // without the end token
-  /// Those of the prompt from its second on, if their log probabilities are
-  /// asked for.
-  std::vector<SampledToken> prompt;
+  std::vector<SampledToken> tokens;       // without the end token
+  std::vector<SampledToken> scoredPrompt; // see Progress
   FinishReason reason = FinishReason::failed;
   std::string error;        // why there is no answer
   int64_t mostTokens = 0;   // that the request asked for

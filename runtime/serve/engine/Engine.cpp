@@ -169,7 +169,7 @@ void Engine::chooseTokens(std::vector<Choice>& choices) {
 /// Chooses the token behind each token of the part that wants one, as long as
 /// the draft has guessed the one before.
 void Engine::chooseTokens(Choice& choice) {
-  choice.failure = measurePrompt(choice);
+  choice.failure = scorePrompt(choice);
   if (!choice.failure.isOk())
     return;
   const int64_t row = choice.row + choice.part->promptRows;
@@ -187,9 +187,9 @@ void Engine::chooseTokens(Choice& choice) {
   }
 }
 
-/// Measures the prompt's tokens behind those of the part, except tokens that a
-/// sequence has computed before it was preempted.
-Status Engine::measurePrompt(Choice& choice) {
+/// Computes the log probabilities of the prompt tokens that follow those of the
+/// part. Skips those reported before the sequence was preempted.
+Status Engine::scorePrompt(Choice& choice) {
   const StepPart& part = *choice.part;
   if (part.promptRows == 0)
     return Status::ok();
@@ -197,13 +197,13 @@ Status Engine::measurePrompt(Choice& choice) {
   const std::vector<int32_t>& tokens = scheduler.find(part.request)->tokens;
   Logprobs logprobs(answer.promptLogprobs);
   LogitBlocks blocks;
-  for (int64_t i = std::max<int64_t>(0, answer.promptTokens - part.position);
+  for (int64_t i = std::max<int64_t>(0, answer.scoredTokens - part.position);
        i < part.promptRows; ++i) {
     const auto row = logitsOf(choice.row + i);
     const Status finite = logprobs.measure(row, blocks);
     choice.isFinite = finite.isOk();
     RECIPERUN_TRY(finite);
-    choice.promptTokens.push_back(
+    choice.scoredPrompt.push_back(
         logprobs.of(tokens[size_t(part.position + i + 1)], row));
   }
   return Status::ok();
@@ -231,8 +231,8 @@ StepOutcome Engine::take(Choice choice, Progress& progress) {
   for (const SampledToken& token : choice.tokens)
     outcome.tokens.push_back(token.id);
   answer.tokens += int64_t(choice.tokens.size());
-  answer.promptTokens += int64_t(choice.promptTokens.size());
-  progress.promptTokens = std::move(choice.promptTokens);
+  answer.scoredTokens += int64_t(choice.scoredPrompt.size());
+  progress.scoredPrompt = std::move(choice.scoredPrompt);
   progress.tokens = std::move(choice.tokens);
   if (!choice.failure.isOk()) {
     progress.finished = FinishReason::failed;

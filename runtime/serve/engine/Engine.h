@@ -56,9 +56,9 @@ struct Progress {
   RequestId request = -1;
   /// The next tokens of the answer, without an end or stop token.
   std::vector<SampledToken> tokens = {};
-  /// The next tokens of the prompt, from its second on, where their log
-  /// probabilities are asked for.
-  std::vector<SampledToken> promptTokens = {};
+  /// The next scored tokens of the prompt, from its second token on
+  /// (SamplingOptions::promptLogprobs).
+  std::vector<SampledToken> scoredPrompt = {};
   std::optional<FinishReason> finished = {};
   std::string error = {}; // of a request that failed
 };
@@ -107,7 +107,7 @@ private:
     int64_t tokens = 0;
     std::shared_ptr<TokenConstraint> constraint;
     int promptLogprobs = -1;  // of SamplingOptions
-    int64_t promptTokens = 0; // whose log probabilities were reported
+    int64_t scoredTokens = 0; // of the prompt, which were reported
   };
 
   /// The tokens that follow a part, or why there are none.
@@ -117,7 +117,7 @@ private:
     int64_t row = 0;             // of the logits, the first one of the part
     bool takesLikeliest = false; // where logits are finite
     bool isFinite = true;
-    std::vector<SampledToken> promptTokens = {};
+    std::vector<SampledToken> scoredPrompt = {};
     std::vector<SampledToken> tokens = {};
     std::optional<FinishReason> finished = {}; // by the last token
     Status failure = {};
@@ -131,7 +131,7 @@ private:
   bool needsLogits(const Choice& choice, int64_t row) const;
   void chooseTokens(std::vector<Choice>& choices);
   void chooseTokens(Choice& choice);
-  Status measurePrompt(Choice& choice);
+  Status scorePrompt(Choice& choice);
   Expected<SampledToken> nextToken(Choice& choice, int64_t row);
   std::span<float> logitsOf(int64_t row, int64_t rows = 1);
   StepOutcome take(Choice choice, Progress& progress);

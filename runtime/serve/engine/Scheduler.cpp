@@ -125,8 +125,8 @@ void Scheduler::extend(Sequence& sequence, const StepPart& part,
                          outcome.tokens.end());
   if (sequence.drafted.empty()) {
     advance(sequence, int64_t(part.ids.size()));
-    if (sequence.computesPromptRows())
-      sequence.promptRows = std::max(sequence.promptRows, sequence.computed);
+    if (sequence.computed >= sequence.promptTokens)
+      sequence.wantsPromptRows = false;
   } else {
     // Of the draft it keeps those that were chosen, which are followed by one
     // more. The cache has the others until later tokens take their places.

@@ -16,8 +16,9 @@
 // first that is not the guessed one. The tokens are therefore those that it
 // would choose one step after the other.
 //
-// A sequence whose prompt's logits are wanted computes as many tokens of it as
-// the step has rows left, and reuses no cached ones.
+// A prompt that is scored (`prompt_logprobs`) has a row of logits for each
+// token. A step computes as many of its tokens as there are rows left, and none
+// of them comes from the prefix cache.
 //
 // Precedence is by priority, then by arrival; WaitingQueue.h bounds the time
 // that low priorities wait. The scheduler knows neither a device nor a clock:
@@ -75,7 +76,7 @@ public:
                      int64_t patience = defaultPatience);
 
   /// Adds a request for at most `maxTokens` tokens after `prompt`, and for the
-  /// logits behind each token of the prompt if `wantsPromptRows`. Fails, with
+  /// logits after each token of the prompt if `wantsPromptRows`. Fails, with
   /// the lengths and the remedy, when the prompt has no token or can never be
   /// computed.
   Expected<RequestId> submit(std::vector<int32_t> prompt, int64_t maxTokens,

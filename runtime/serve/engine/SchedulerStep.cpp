@@ -122,7 +122,7 @@ void Scheduler::addPrompts(Composition& step) {
 int64_t Scheduler::promptTokens(const Composition& step,
                                 const Sequence& sequence) const {
   const int64_t pending = sequence.pending();
-  if (sequence.computesPromptRows())
+  if (sequence.wantsPromptRows)
     return std::min({pending, step.left, rowsFor(step, sequence)});
   // Only a preempted sequence can be longer than a step here: submit() refuses
   // such prompts.
@@ -130,15 +130,14 @@ int64_t Scheduler::promptTokens(const Composition& step,
   return isWhole && pending > step.left ? 0 : std::min(pending, step.left);
 }
 
-/// The rows that the others of a step leave to a sequence, at least one: those
-/// that are composed have theirs, and those that may yet be take one, or one
-/// with their drafts.
+/// The rows of logits that the step has left for a sequence, at least one. Each
+/// other sequence that may still join the step reserves one row, and rows for a
+/// draft where it decodes.
 int64_t Scheduler::rowsFor(const Composition& step,
                            const Sequence& sequence) const {
   int64_t left = limits.buckets.back().rows;
   for (const Share& share : step.shares)
-    left -= share.decodes || share.sequence->computesPromptRows() ? share.tokens
-                                                                  : 1;
+    left -= share.decodes || share.sequence->wantsPromptRows ? share.tokens : 1;
   auto isComposed = [&](const Sequence* other) {
     return std::ranges::find(step.shares, other, &Share::sequence) !=
            step.shares.end();
@@ -194,7 +193,7 @@ bool Scheduler::start(const Composition& step, Sequence& sequence) {
 /// Takes the cached pages of the sequence's prefix. The last token is always
 /// computed, because its logits are wanted.
 void Scheduler::sharePages(Sequence& sequence) {
-  if (!reusesPrefixes || sequence.computesPromptRows())
+  if (!reusesPrefixes || sequence.wantsPromptRows)
     return;
   const int64_t most = (sequence.length() - 1) / limits.page;
   for (int64_t i = 0; i < most; ++i) {
@@ -229,20 +228,16 @@ StepPlan Scheduler::planOf(const Composition& composed) {
     part.slot = sequence.slot;
     part.position = sequence.computed;
     part.pages = sequence.pages;
-    if (sequence.computesPromptRows()) {
+    part.ids = sequence.drafted;
+    part.rows = share.tokens;
+    if (sequence.drafted.empty())
       part.ids = std::span(sequence.tokens)
                      .subspan(size_t(sequence.computed), size_t(share.tokens));
-      part.rows = share.tokens;
+    if (sequence.wantsPromptRows)
       part.promptRows =
           std::min(share.tokens, sequence.promptTokens - 1 - sequence.computed);
-    } else if (sequence.drafted.empty()) {
-      part.ids = std::span(sequence.tokens)
-                     .subspan(size_t(sequence.computed), size_t(share.tokens));
+    else if (sequence.drafted.empty())
       part.rows = share.tokens == sequence.pending() ? 1 : 0;
-    } else {
-      part.ids = sequence.drafted;
-      part.rows = share.tokens;
-    }
     step.tokens += share.tokens;
     step.rows += part.rows;
     step.parts.push_back(part);

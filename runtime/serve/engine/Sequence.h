@@ -25,11 +25,11 @@ struct Sequence {
   std::vector<int32_t> tokens; // the prompt, then the answer
   int64_t promptTokens = 0;
   int64_t mostTokens = 0; // of prompt and answer
-  /// Whether the logits behind each token of the prompt are wanted.
+  /// Whether the logits after each token of the prompt are wanted, until the
+  /// whole prompt has been computed once.
   bool wantsPromptRows = false;
-  int64_t promptRows = 0; // the first tokens whose logits were computed
-  int64_t computed = 0;   // the first tokens, which the cache or state holds
-  int slot = -1;          // -1: it does not run
+  int64_t computed = 0; // the first tokens, which the cache or state holds
+  int slot = -1;        // -1: it does not run
   std::vector<int32_t> pages;
   int64_t published = 0;  // the first pages, which can be found by their keys
   std::vector<Hash> keys; // of full pages, as far as they were needed
@@ -44,10 +44,6 @@ struct Sequence {
   /// Whether it computes one token after the other. Otherwise it computes its
   /// prompt, or again what it computed before it was preempted.
   bool decodes() const { return pending() == 1 && computed >= promptTokens; }
-  /// Whether the next part of its prompt has a row for each token.
-  bool computesPromptRows() const {
-    return wantsPromptRows && promptRows < promptTokens;
-  }
 
   /// The order in which sequences get what is scarce.
   bool precedes(const Sequence& other) const {

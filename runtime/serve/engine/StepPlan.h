@@ -21,7 +21,7 @@ struct StepPart {
   /// The sequence's pages up to its last token or further.
   std::span<const int32_t> pages;
   int64_t rows = 0;       // the last tokens whose logits are wanted
-  int64_t promptRows = 0; // the first of these, behind which the prompt goes on
+  int64_t promptRows = 0; // the first of these, followed by prompt tokens
 };
 
 /// A step. The rows of logits follow the order of the parts.

@@ -199,7 +199,7 @@ std::vector<cli::Option> describeSampling(SamplingArguments& arguments) {
       arguments.logprobs));
   options.push_back(cli::number(
       "--prompt-logprobs", "N",
-      "the same for the tokens of the prompt, which then takes more steps", 0,
+      "the same for the tokens of the prompt, which takes more steps", 0,
       arguments.promptLogprobs));
   options.push_back(cli::flag(
       "--generation-config",

@@ -152,8 +152,8 @@ struct Answered {
   Tokens prompt, answer;
 
   void append(const Progress& progress) {
-    prompt.insert(prompt.end(), progress.promptTokens.begin(),
-                  progress.promptTokens.end());
+    prompt.insert(prompt.end(), progress.scoredPrompt.begin(),
+                  progress.scoredPrompt.end());
     answer.insert(answer.end(), progress.tokens.begin(), progress.tokens.end());
   }
 };

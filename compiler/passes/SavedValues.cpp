@@ -1,6 +1,6 @@
 // One pass over the reads, then one over the values.
 
-#include "compiler/passes/differentiate/SavedValues.h"
+#include "compiler/passes/SavedValues.h"
 
 #include <vector>
 

@@ -1,7 +1,7 @@
 // Values that `forward` saves for `backward`.
 
-#ifndef RECIPEC_PASSES_DIFFERENTIATE_SAVEDVALUES_H
-#define RECIPEC_PASSES_DIFFERENTIATE_SAVEDVALUES_H
+#ifndef RECIPEC_PASSES_SAVEDVALUES_H
+#define RECIPEC_PASSES_SAVEDVALUES_H
 
 #include "compiler/ir/Ir.h"
 
@@ -13,4 +13,4 @@ void dropUnreadSaved(ir::Module& module);
 
 } // namespace recipec::passes
 
-#endif // RECIPEC_PASSES_DIFFERENTIATE_SAVEDVALUES_H
+#endif // RECIPEC_PASSES_SAVEDVALUES_H
