@@ -301,11 +301,16 @@ void Transformer::reportUnit(const ast::Name& unit, size_t number) {
   }
   if (unit.text == "million" || unit.text == "m" || unit.text == "thousand") {
     std::string_view letter = unit.text == "thousand" ? "k" : "M";
+    const std::string count = digits + std::string(letter);
+    if (unit.text == "m") { // a field takes either, not both
+      report.help("write `" + digits + "min` for minutes, `" + count +
+                  "` for a million");
+      return;
+    }
     report
         .help("a " + std::string(letter == "k" ? "thousand" : "million") +
-              " is `" + digits + std::string(letter) + "`; minutes are `" +
-              digits + "min`")
-        .fixIt(whole, digits + std::string(letter));
+              " is `" + count + "`")
+        .fixIt(whole, count);
     return;
   }
   for (const auto& [other, own] : otherUnits)

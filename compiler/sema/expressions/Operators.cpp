@@ -165,6 +165,28 @@ void helpWithJoin(diag::Builder& builder, std::string_view written) {
 
 } // namespace
 
+/// `8 * h100` for eight ranks with that device.
+static void helpWithDevices(Evaluator& evaluator, diag::Builder& builder,
+                            const Value& left, const Value& right,
+                            std::string_view written) {
+  const Value& device = left.is<Object*>() ? left : right;
+  const Value& count = left.is<Object*>() ? right : left;
+  Object* const* record = device.get<Object*>();
+  const int64_t* ranks = count.get<int64_t>();
+  if (!record || !(*record)->schema || (*record)->schema->name != "hardware" ||
+      !evaluator.isLibrary((*record)->schema->range) || !ranks)
+    return;
+  const size_t sign = written.find('*');
+  if (sign == written.npos || written.find('\n') != written.npos)
+    return;
+  std::string_view name =
+      left.is<Object*>() ? written.substr(0, sign) : written.substr(sign + 1);
+  name.remove_prefix(std::min(name.find_first_not_of(' '), name.size()));
+  name = name.substr(0, name.find_last_not_of(' ') + 1);
+  builder.help("`ranks` is their number: write `hardware = " +
+               std::string(name) + ", ranks = " + std::to_string(*ranks) + "`");
+}
+
 Value Operators::reportOperands(std::string_view what, const Value& left,
                                 const Value& right, SourceRange range) {
   bool isMixed = mixesUnits(left, right);
@@ -175,6 +197,9 @@ Value Operators::reportOperands(std::string_view what, const Value& left,
           fullTypeNameOf(evaluator.sources, right) + "`");
   if (isMixed && (left.isNumber() || right.isNumber()))
     helpWithNumber(builder, left, right);
+  if (what == "*")
+    helpWithDevices(evaluator, builder, left, right,
+                    evaluator.sources.text(range));
   // `1e-4..1e-3`
   const std::string_view written = evaluator.sources.text(range);
   if (const size_t dots = written.find("..");

@@ -263,7 +263,7 @@ constexpr AbsentField absentFields[] = {
      "accelerate accelerate_config ds_config stage3_max_live_parameters "
      "auto_wrap_policy wrap_policy fsdp_auto_wrap_policy "
      "fsdp_transformer_layer_cls_to_wrap transformer_layer_cls_to_wrap "
-     "param_persistence_threshold stage3_prefetch_bucket_size "
+     "param_persistence_threshold "
      "reshard_after_forward",
      "leave it out: `parallel { shard = \"optimizer\" }` says what ranks "
      "share, "
@@ -289,7 +289,11 @@ constexpr AbsentField absentFields[] = {
      "wandb_project wandb_run_name wandb_entity run_name project "
      "experiment_name exp_name wandb_watch wandb_name tensorboard_dir "
      "create_wandb_logger create_tensorboard_logger exp_manager "
-     "wandb_log_model comet_project experiment tracker trackers",
+     "wandb_log_model comet_project experiment tracker trackers wandb "
+     "tensorboard mlflow report_to log_to use_wandb use_tensorboard "
+     "tensorboard_log_dir enable_wandb enable_tensorboard log_with comet "
+     "neptune "
+     "aim swanlab",
      "leave it out: each step is a line of `metrics.jsonl` in `train.dir`, and "
      "the recipe's name is the run's"},
     {"",
@@ -306,6 +310,15 @@ constexpr AbsentField absentFields[] = {
      "profile_step_start",
      "leave it out: it is an option of the run, `reciperun train PLAN "
      "--profile FIRST:LAST:RANKS`"},
+    {"",
+     "offload_optimizer offload_param offload_params offload_parameters "
+     "offload_optimizer_device offload_param_device optimizer_offload "
+     "param_offload optimizer_cpu_offload cpu_offload_optimizer "
+     "fsdp_offload_params fsdp_cpu_offload cpu_offload cpu_offload_params "
+     "offload_to_cpu zero_offload nvme_path",
+     "leave it out: weights and the optimizer's state stay on the device; "
+     "`parallel { shard = \"parameters\" }` spreads them over the ranks, and "
+     "`memory { offload_layers = 1 }` keeps activations on the host"},
     {"", "temperature top_p top_k do_sample num_beams",
      "leave it out: it is an option of each answer, `reciperun generate DIR "
      "--prompt TEXT --temperature T`"},

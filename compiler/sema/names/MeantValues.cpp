@@ -42,6 +42,27 @@ bool takesReal(const Type& type) {
   return hasReal && !hasInt;
 }
 
+/// `25MiB` for the number 25 of `bucket_cap_mb`, in a field that takes bytes;
+/// empty for names that do not end in a unit.
+std::string withUnitOfName(const Type& type, std::string_view name,
+                           const Value& value, const std::string& text) {
+  static constexpr std::pair<std::string_view, std::string_view> units[] = {
+      {"_kb", "KiB"}, {"_mb", "MiB"}, {"_gb", "GiB"}};
+  auto isBytes = [](const Type* each) {
+    return each->kind == Type::Kind::quantity &&
+           each->unit == recipe::Unit::bytes;
+  };
+  const bool takesBytes =
+      isBytes(&type) ||
+      std::any_of(type.members.begin(), type.members.end(), isBytes);
+  if (!takesBytes || !value.isNumber())
+    return {};
+  for (const auto& [ending, unit] : units)
+    if (name.ends_with(ending))
+      return text + std::string(unit);
+  return {};
+}
+
 /// What a remark says of a value: `"full"` of "true is `"full"`".
 std::string remarkedValue(std::string_view remark, const std::string& written) {
   std::vector<std::string> starts = {"`" + written + "` is `",
@@ -321,6 +342,12 @@ MeantValue meantValue(Evaluator& evaluator, const KnownField& field,
     return {isSetting ? MeantValue::Kind::settings : MeantValue::Kind::mended,
             *own};
   }
+  // Values in braces come without a name.
+  const std::string_view name =
+      member.path.empty() ? "" : std::string_view(member.path.back().text);
+  if (std::string own = withUnitOfName(type, name, value, meant.text);
+      !own.empty())
+    return {MeantValue::Kind::mended, std::move(own)};
   // A number above 1 is no fraction of a run, but so many steps.
   const Type* count = onlyCountOf(type);
   const int64_t* whole = value.get<int64_t>();

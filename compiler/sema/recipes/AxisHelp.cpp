@@ -3,6 +3,7 @@
 #include "compiler/sema/recipes/AxisHelp.h"
 
 #include "compiler/sema/Evaluator.h"
+#include "compiler/sema/recipes/Sweep.h"
 #include "compiler/sema/types/Convert.h"
 
 #include <algorithm>
@@ -153,6 +154,33 @@ bool reportAxis(Evaluator& evaluator, Object& settings,
           typeNameOf(axis) + "`");
   helpWithAxis(evaluator, builder, axis, range);
   return true;
+}
+
+std::string helpWithEqual(const SourceMap& sources, const Axis& axis) {
+  std::vector<std::string> texts;
+  bool areSmall = true; // single digits, as seeds are
+  int largest = 0;
+  for (const AxisValue& value : axis.values) {
+    const std::string text(sources.text(value.range));
+    const bool isDigit = text.size() == 1 && text[0] >= '0' && text[0] <= '9';
+    areSmall &= isDigit;
+    largest = std::max(largest, isDigit ? text[0] - '0' : 0);
+    const bool isNew = std::count(texts.begin(), texts.end(), text) == 0;
+    if (isNew)
+      texts.push_back(text);
+  }
+  const std::string start = "equal points give equal results: ";
+  const bool isSeed = areSmall && axis.path.ends_with("seed");
+  while (isSeed && texts.size() < axis.values.size())
+    texts.push_back(std::to_string(++largest));
+  std::string list;
+  for (const std::string& text : texts)
+    list += (list.empty() ? "" : ", ") + text;
+  if (isSeed)
+    return start + "write different values, such as `[" + list + "]`";
+  return start +
+         (texts.size() == 1 ? "write different values, or `[" : "write `[") +
+         list + "]`";
 }
 
 } // namespace recipec::sema

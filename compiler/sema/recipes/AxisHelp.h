@@ -6,9 +6,12 @@
 #include "compiler/diag/Diagnostic.h"
 #include "compiler/sema/values/Value.h"
 
+#include <string>
+
 namespace recipec::sema {
 
 class Evaluator;
+struct Axis;
 
 /// Reports an axis that is no list, or a list that was meant as one value of a
 /// field which is a list itself. `settings` is the recipe without its sweep.
@@ -16,6 +19,10 @@ class Evaluator;
 bool reportAxis(Evaluator& evaluator, Object& settings,
                 const std::vector<ast::Name>& path, const Value& axis,
                 SourceRange range);
+
+/// What to write for an axis with equal values: the seeds of as many runs, or
+/// the values that differ.
+std::string helpWithEqual(const SourceMap& sources, const Axis& axis);
 
 } // namespace recipec::sema
 

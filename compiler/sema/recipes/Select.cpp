@@ -11,6 +11,8 @@
 #include "compiler/sema/recipes/Sweep.h"
 
 #include <algorithm>
+#include <cctype>
+#include <charconv>
 #include <set>
 
 namespace recipec::sema {
@@ -203,19 +205,55 @@ std::vector<Selection> Selector::pointsOf(const ast::RecipeDecl& recipe,
   return points;
 }
 
-/// A name without its digits: another number is no misspelling.
-static std::string withoutDigits(std::string name) {
-  std::erase_if(name, [](unsigned char c) { return std::isdigit(c); });
-  return name;
+/// A point's name without the numbers behind `=`, and these.
+struct NumbersOfPoint {
+  std::string rest;
+  std::vector<double> numbers;
+
+  bool operator==(const NumbersOfPoint&) const = default;
+};
+
+static NumbersOfPoint numbersOf(const std::string& name) {
+  NumbersOfPoint found;
+  const char* const end = name.data() + name.size();
+  for (size_t i = 0; i < name.size(); ++i) {
+    found.rest += name[i];
+    const bool isValue =
+        name[i] == '=' && i + 1 < name.size() &&
+        (std::isdigit(static_cast<unsigned char>(name[i + 1])) ||
+         name[i + 1] == '-');
+    double number = 0;
+    const auto read = isValue
+                          ? std::from_chars(name.data() + i + 1, end, number)
+                          : std::from_chars_result{end, std::errc(1)};
+    if (read.ec != std::errc())
+      continue;
+    found.numbers.push_back(number);
+    i = size_t(read.ptr - name.data()) - 1;
+  }
+  return found;
+}
+
+/// A name without its numbers: another number is no misspelling.
+static std::string withoutNumbers(const std::string& name) {
+  std::string rest = numbersOf(name).rest;
+  std::erase_if(rest, [](unsigned char c) { return std::isdigit(c); });
+  return rest;
 }
 
 std::optional<std::vector<Selection>>
 Selector::namedPoint(const ast::RecipeDecl& recipe,
                      std::vector<Selection> points) {
   std::string name = recipe.name.text + "@" + naming.point;
-  for (Selection& point : points)
-    if (point.name == name)
-      return std::vector<Selection>{std::move(point)};
+  // A number may be written otherwise than in the recipe: 0.002 for 2e-3.
+  auto isEqual = [&](const Selection& point) {
+    return numbersOf(point.name) == numbersOf(name);
+  };
+  auto found = std::ranges::find(points, name, &Selection::name);
+  if (found == points.end())
+    found = std::ranges::find_if(points, isEqual);
+  if (found != points.end())
+    return std::vector<Selection>{std::move(*found)};
   auto builder =
       engine.report(diag::Kind::RecipeNotFound, naming.pointRange,
                     "`" + recipe.name.text + "` has no point `" + name + "`");
@@ -226,7 +264,7 @@ Selector::namedPoint(const ast::RecipeDecl& recipe,
   else if (meant != names.end())
     builder.help("did you mean `" + *meant + "`?");
   else if (auto near = diag::didYouMean(name, names);
-           near && withoutDigits(*near) != withoutDigits(name))
+           near && withoutNumbers(*near) != withoutNumbers(name))
     builder.help("did you mean `" + *near + "`?");
   else
     builder.help("its points are " + diag::quotedList(names, mostListed));

@@ -520,7 +520,7 @@ void SweepReader::checkNames() {
         .report(diag::Kind::DuplicateName, again,
                 "two points of this sweep are called `" + known->first + "`")
         .label(first, "the first of them")
-        .help(isSame ? "leave the second `" + text + "` out"
+        .help(isSame ? helpWithEqual(evaluator.sources, sweep.axes[axis])
                      : "a point is called by what it sets: give the values "
                        "names of their own, or sweep over the field that "
                        "differs");

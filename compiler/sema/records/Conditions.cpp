@@ -172,7 +172,7 @@ bool isComparison(std::string_view rule) {
   for (std::string_view part : {" or ", " and ", "not ", "if ", "none", "\n"})
     if (rule.find(part) != rule.npos)
       return false;
-  return true;
+  return rule.find_first_of("<>=") != rule.npos;
 }
 
 void reportFailed(Evaluator& evaluator, Object& object, size_t layerIndex,

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <charconv>
 
 namespace recipec::sema {
 namespace {
@@ -20,6 +21,137 @@ bool isAlready(Evaluator& evaluator, Object& object, const Slot& slot,
   const Value derived =
       evaluator.evaluate(id, *evaluator.objects.schemaScope(object, slot.name));
   return evaluator.operators.isEqual(derived, wanted);
+}
+
+/// A field and the whole number that gives a derived one its wanted value.
+struct DerivedFrom {
+  Slot* slot = nullptr;
+  int64_t number = 0;
+};
+
+/// The numbers that may give `wanted`: its multiples by other operands, the
+/// largest first. Empty for too many.
+std::vector<int64_t> candidatesFor(const std::vector<Operand>& operands,
+                                   int64_t wanted) {
+  if (wanted < 1 || wanted > int64_t(1) << 32)
+    return {};
+  std::vector<int64_t> candidates = {wanted};
+  for (const Operand& operand : operands)
+    if (const int64_t* factor = operand.value.get<int64_t>();
+        factor && *factor > 0 && *factor < int64_t(1) << 16)
+      for (size_t i = candidates.size(); i > 0; --i)
+        candidates.push_back(candidates[i - 1] * *factor);
+  std::sort(candidates.begin(), candidates.end(), std::greater<>());
+  constexpr size_t mostCandidates = 32;
+  if (candidates.size() > mostCandidates)
+    candidates.clear();
+  return candidates;
+}
+
+/// Whether the derived field is `wanted` where `source` is `number`.
+bool gives(Evaluator& evaluator, const Object& object, const Slot& slot,
+           const Slot& source, int64_t number, int64_t wanted) {
+  Messages::Muted muted(evaluator.messages);
+  Object* trial = evaluator.objects.amended(
+      object, evaluator.layers.ofValue(source.name, {number, {}}),
+      object.range);
+  trial->container = object.container;
+  trial->key = object.key;
+  Slot* derived = trial->find(slot.name);
+  derived->chain.clear();
+  return evaluator.operators.isEqual(evaluator.objects.force(*trial, *derived),
+                                     {wanted, {}});
+}
+
+/// The field of the same record that the derived one follows, with the number
+/// that makes it `wanted`.
+DerivedFrom sourceFor(Evaluator& evaluator, Object& object, const Slot& slot,
+                      const std::vector<Operand>& operands, int64_t wanted) {
+  const std::vector<int64_t> candidates = candidatesFor(operands, wanted);
+  for (const Operand& operand : operands) {
+    Slot* source = operand.slot;
+    const bool isFree = source && operand.object == &object && source->field &&
+                        !source->field->declaration->isFixed &&
+                        operand.value.is<int64_t>();
+    if (!isFree)
+      continue;
+    for (int64_t candidate : candidates)
+      if (gives(evaluator, object, slot, *source, candidate, wanted))
+        return {source, candidate};
+  }
+  return {};
+}
+
+/// The list of an axis in the braces of a sweep that has an element at `range`.
+const ast::ListExpr* listWith(const ast::File& file, ast::BodyId body,
+                              SourceRange range) {
+  for (const ast::Item& item : file[body].items) {
+    const auto* node = std::get_if<ast::Assignment>(&item.node);
+    if (!node)
+      continue;
+    if (node->body != ast::BodyId::none) {
+      if (const ast::ListExpr* inner = listWith(file, node->body, range))
+        return inner;
+      continue;
+    }
+    const auto* list = std::get_if<ast::ListExpr>(&file[node->value].node);
+    if (list && std::any_of(list->elements.begin(), list->elements.end(),
+                            [&](ast::ExprId each) {
+                              return file[each].range == range;
+                            }))
+      return list;
+  }
+  return nullptr;
+}
+
+/// The whole numbers of the axis that gave a value; empty where they are not
+/// written out.
+std::vector<int64_t> valuesOfAxis(Evaluator& evaluator, const Member& given) {
+  if (!evaluator.root)
+    return {};
+  for (const Definition& sweep : evaluator.root->sweeps) {
+    const ast::File& file = *sweep.layer->env->file;
+    const ast::ListExpr* list =
+        sweep.member->body == ast::BodyId::none
+            ? nullptr
+            : listWith(file, sweep.member->body, given.range);
+    if (!list)
+      continue;
+    std::vector<int64_t> values;
+    for (ast::ExprId each : list->elements) {
+      const std::string_view text = evaluator.sources.text(file[each].range);
+      int64_t& value = values.emplace_back();
+      const auto read =
+          std::from_chars(text.data(), text.data() + text.size(), value);
+      if (read.ec != std::errc() || read.ptr != text.data() + text.size())
+        return {};
+    }
+    return values;
+  }
+  return {};
+}
+
+/// The axis of the field that a derived one follows: `batch.global = [8, 16]`
+/// for `batch.accumulation = [1, 2]`.
+bool helpWithAxisOfSource(Evaluator& evaluator, diag::Builder& builder,
+                          Object& object, const Slot& slot,
+                          const std::vector<Operand>& operands,
+                          const std::vector<int64_t>& axis) {
+  std::string list, path;
+  for (int64_t wanted : axis) {
+    const DerivedFrom source =
+        sourceFor(evaluator, object, slot, operands, wanted);
+    if (!source.slot)
+      return false;
+    const std::string own = evaluator.pathOf(object, source.slot->name);
+    if (!path.empty() && own != path)
+      return false;
+    path = own;
+    list += (list.empty() ? "" : ", ") + std::to_string(source.number);
+  }
+  builder.help("it follows `" + path + "`: write `" + path + " = [" + list +
+               "]` instead");
+  return true;
 }
 
 /// `ranks = 16` for `nodes = 2`: the field of the same record that the derived
@@ -55,56 +187,31 @@ bool helpWithSource(Evaluator& evaluator, diag::Builder& builder,
     return true;
   }
   const int64_t* count = wanted.get<int64_t>();
-  if (!count || *count < 1 || *count > int64_t(1) << 32)
+  if (!count)
     return false;
-  std::vector<int64_t> candidates = {*count};
-  for (const Operand& operand : operands)
-    if (const int64_t* factor = operand.value.get<int64_t>();
-        factor && *factor > 0 && *factor < int64_t(1) << 16)
-      for (size_t i = candidates.size(); i > 0; --i)
-        candidates.push_back(candidates[i - 1] * *factor);
-  std::sort(candidates.begin(), candidates.end(), std::greater<>());
-  constexpr size_t mostCandidates = 32;
-  if (candidates.size() > mostCandidates)
+  if (given.member->given)
+    if (const std::vector<int64_t> axis =
+            valuesOfAxis(evaluator, *given.member);
+        !axis.empty())
+      return helpWithAxisOfSource(evaluator, builder, object, slot, operands,
+                                  axis);
+  const auto [source, number] =
+      sourceFor(evaluator, object, slot, operands, *count);
+  if (!source)
     return false;
-  for (const Operand& operand : operands) {
-    Slot* source = operand.slot;
-    const bool isFree = source && operand.object == &object && source->field &&
-                        !source->field->declaration->isFixed &&
-                        operand.value.is<int64_t>();
-    if (!isFree)
-      continue;
-    const int64_t current = *operand.value.get<int64_t>();
-    const bool isSet = !source->chain.empty();
-    for (int64_t candidate : candidates) {
-      Messages::Muted muted(evaluator.messages);
-      Object* trial = evaluator.objects.amended(
-          object, evaluator.layers.ofValue(source->name, {candidate, {}}),
-          object.range);
-      trial->container = object.container;
-      trial->key = object.key;
-      Slot* derived = trial->find(slot.name);
-      derived->chain.clear();
-      if (!evaluator.operators.isEqual(
-              evaluator.objects.force(*trial, *derived), wanted))
-        continue;
-      const std::string text =
-          std::string(source->name) + " = " + std::to_string(candidate);
-      if (isSet && isAlready(evaluator, object, slot, wanted)) {
-        builder.help("leave it out: with `" + std::string(source->name) +
-                     " = " + std::to_string(current) + "` it is " +
-                     std::to_string(*count));
-        return true;
-      }
-      builder.help("it follows `" + std::string(source->name) + "`: write `" +
-                   text + "` instead");
-      if (!given.member->given && given.member->path.size() == 1)
-        builder.fixIt(given.member->range, text);
-      source->value = poison(); // which is not what the user meant
-      return true;
-    }
+  const std::string name(source->name);
+  if (!source->chain.empty() && isAlready(evaluator, object, slot, wanted)) {
+    builder.help("leave it out: with `" + name + " = " +
+                 describe(evaluator, source->value) + "` it is " +
+                 std::to_string(*count));
+    return true;
   }
-  return false;
+  const std::string text = name + " = " + std::to_string(number);
+  builder.help("it follows `" + name + "`: write `" + text + "` instead");
+  if (!given.member->given && given.member->path.size() == 1)
+    builder.fixIt(given.member->range, text);
+  source->value = poison(); // which is not what the user meant
+  return true;
 }
 
 /// `name = "baseline-1"` in a recipe: its name is that of its declaration.

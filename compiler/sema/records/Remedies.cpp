@@ -94,14 +94,18 @@ bool Remedies::holdsWith(const Operand& operand, const Value& value) {
     return holds(trial.require, *evaluator.objects.scopeOf(
                                     *at, *at->layers[trial.layerIndex]));
   }
-  // Earlier conditions of the schema have to hold as well.
+  // Earlier conditions of the schema have to hold as well, but for those that
+  // fail without the change, too.
   for (const ast::Item& item : at->schema->body->items) {
     auto* condition = std::get_if<ast::Require>(&item.node);
     if (!condition)
       continue;
-    if (!holds(*condition, *evaluator.objects.schemaScope(*at)))
+    const bool isTried = condition == &trial.require;
+    if (!holds(*condition, *evaluator.objects.schemaScope(*at)) &&
+        (isTried ||
+         holds(*condition, *evaluator.objects.schemaScope(trial.object))))
       return false;
-    if (condition == &trial.require)
+    if (isTried)
       return true;
   }
   return false;
@@ -551,6 +555,9 @@ Remedies::proposals(const std::vector<const Operand*>& candidates,
   const Object* preferred = primary ? primary->object : nullptr;
   bool isBlamed = false;
   for (size_t i = 0; i < std::min(tried.size(), mostTried); ++i) {
+    // A real number is not moved to suit another one, as `peak` for `min`.
+    if (!proposals.empty() && tried[i]->value.is<double>())
+      continue;
     auto proposal = remedy(*tried[i]);
     if (!proposal)
       continue;

@@ -177,11 +177,23 @@ bool helpWithSweep(Evaluator& evaluator, diag::Builder& builder,
       return false;
   const bool isArgument =
       evaluator.sources.kind(range.source) == SourceKind::commandLine;
-  builder.help(isArgument
-                   ? "several values are a sweep: write `--set 'sweep." + path +
-                         "=" + written + "'`"
-                   : "several values are a sweep: write `sweep { " + path +
-                         " = " + written + " }` in the recipe's braces");
+  const std::string sweep =
+      isArgument
+          ? "`--set 'sweep." + path + "=" + written + "'`"
+          : "`sweep { " + path + " = " + written + " }` in the recipe's braces";
+  // A list of devices may be meant for the ranks of one run.
+  const Value& first = (*list)->elements.front();
+  const std::string one(evaluator.sources.text(first.origin.range));
+  const bool isRecord = first.is<Object*>() && !isArgument && !one.empty() &&
+                        one.find('\n') == one.npos &&
+                        one.size() < written.size();
+  const std::string name(evaluator.typing.second->name);
+  builder.help(isRecord ? "a run has one `" + name + "`: write `" + name +
+                              " = " + one +
+                              "`; to compare several in runs of their own, "
+                              "write " +
+                              sweep
+                        : "several values are a sweep: write " + sweep);
   return true;
 }
 
