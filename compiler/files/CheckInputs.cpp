@@ -52,6 +52,8 @@ public:
 
 private:
   Place place(const std::string& setting, const std::string& path) const;
+  void missing(const Place& where, const std::string& cause);
+  void reportBeside();
   void source(const std::string& setting, const plan::DataSource& source);
   void doubt(const std::string& setting, const plan::DataSource& source,
              const std::vector<std::string>& files);
@@ -72,6 +74,8 @@ private:
   Findings& found;
   const SourceMap& sources;
   std::optional<data::Tokenizer> words; // empty if not needed or not readable
+  /// Missing files that are beside another recipe file, which names them.
+  std::vector<Place> beside;
   bool isVocabTold = false;
   bool isLengthTold = false;
 };
@@ -79,6 +83,37 @@ private:
 Place Inputs::place(const std::string& setting, const std::string& path) const {
   return {setting, path, plan::resolvePath(folder, path), folder,
           rangeOf(recipe, setting, path)};
+}
+
+/// Reports a path that cannot be read. Those of an imported recipe are reported
+/// at once, at the end.
+void Inputs::missing(const Place& where, const std::string& cause) {
+  if (folderOfFile(where, sources).empty())
+    reportMissing(found.faults, where, cause);
+  else
+    beside.push_back(where);
+}
+
+void Inputs::reportBeside() {
+  if (beside.empty())
+    return;
+  namespace fs = std::filesystem;
+  const Place& first = beside.front();
+  const fs::path own = folderOfFile(first, sources);
+  std::error_code code;
+  const fs::path start = fs::canonical(folder.empty() ? "." : folder, code);
+  auto builder = found.faults.report(
+      diag::Kind::FileNotReadable, first.range,
+      "`" + first.setting + "` names `" + first.written +
+          "`, which is beside `" +
+          std::string(sources.name(first.range.source)) +
+          "`, and relative paths start in `" + start.string() + "`");
+  for (size_t i = 1; i < beside.size(); ++i)
+    builder.label(beside[i].range, "`" + beside[i].setting + "` is there, too");
+  const fs::path from = fs::relative(own, start, code);
+  builder.help("let relative paths start there, `--folder=" + own.string() +
+               "`, or give the recipe that is run its own paths, such as `" +
+               ((code ? own : from) / first.written).string() + "`");
 }
 
 /// A recipe without `tokenizer` takes the tokenizer from `weights`.
@@ -104,7 +139,7 @@ void Inputs::tokenizer() {
   if (!cause.empty() && setting == "weights")
     return reportNoTokenizer(where);
   if (!cause.empty())
-    return reportMissing(found.faults, where, cause);
+    return missing(where, cause);
   auto read = data::Tokenizer::read(where.resolved);
   if (read)
     words = *std::move(read);
@@ -263,7 +298,7 @@ bool Inputs::filesOf(const std::string& setting, const plan::DataSource& source,
       files.push_back(where.resolved);
     }
     if (!cause.empty())
-      reportMissing(found.faults, where, cause);
+      missing(where, cause);
     areThere &= cause.empty();
   }
   return areThere;
@@ -355,7 +390,8 @@ void Inputs::check() {
   const plan::Checkpoint& checkpoint = plan.checkpoint;
   if (checkpoint.resumesFromPath() && !plan::isRemote(checkpoint.resume))
     checkCheckpoint(place("checkpoint.resume", checkpoint.resume), recipe, plan,
-                    sources, found.faults);
+                    sources, found);
+  reportBeside();
 }
 
 } // namespace

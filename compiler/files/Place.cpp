@@ -250,6 +250,21 @@ SourceRange rangeOf(const recipe::Recipe& recipe, const std::string& setting,
   return (path ? path : value)->origin.range;
 }
 
+std::string folderOfFile(const Place& place, const SourceMap& sources) {
+  if (!place.range.isValid() || place.written.starts_with("/") ||
+      sources.kind(place.range.source) != SourceKind::file)
+    return {};
+  const fs::path file(std::string(sources.name(place.range.source)));
+  const std::string folder =
+      file.has_parent_path() ? file.parent_path().string() : ".";
+  std::error_code code;
+  const bool isOther =
+      !fs::equivalent(folder, place.folder.empty() ? "." : place.folder, code);
+  return isOther && !code && fs::exists(fs::path(folder) / place.written, code)
+             ? folder
+             : "";
+}
+
 std::string nearestPath(const Place& place) {
   Gap gap = gapOf(place.resolved);
   if (gap.name.empty() || isPattern(place.resolved))

@@ -28,6 +28,11 @@ bool isPattern(const std::string& path);
 SourceRange rangeOf(const recipe::Recipe& recipe, const std::string& setting,
                     const std::string& written);
 
+/// The folder of the file that writes a relative path, where it is another one
+/// than the base of paths and the path leads to something from there; else
+/// empty.
+std::string folderOfFile(const Place& place, const SourceMap& sources);
+
 /// Reports that a path cannot be read because of `cause`. The helps give the
 /// folder where it was looked for, a similar name, and what to write instead of
 /// `~`, a name of the Hugging Face Hub or the folder of a tokenizer.

@@ -150,16 +150,22 @@ std::string helpWithTensors(const Place& place, const TensorFault& fault,
          place.written + "`, and its tensors do not: copy both from one model";
 }
 
-/// The names of the parameters of a checkpoint; empty where its manifest is
-/// damaged, which the run tells.
-std::set<std::string> parametersOf(const fs::path& manifest) {
-  std::set<std::string> names;
-  auto text = reciperun::readTextFile(manifest);
+/// The manifest of a checkpoint; an empty object where it is damaged, which the
+/// run tells.
+nlohmann::json manifestOf(const fs::path& folder) {
+  auto text = reciperun::readTextFile(folder / manifestName);
   auto json = reciperun::parseJson(text ? *text : "");
-  if (!json || !json->is_object() || !json->contains("parameters") ||
-      !(*json)["parameters"].is_array())
+  return json && json->is_object() ? nlohmann::json(*json)
+                                   : nlohmann::json::object();
+}
+
+/// The names of the parameters of a checkpoint.
+std::set<std::string> parametersOf(const fs::path& folder) {
+  std::set<std::string> names;
+  const nlohmann::json json = manifestOf(folder);
+  if (!json.contains("parameters") || !json["parameters"].is_array())
     return names;
-  for (const auto& parameter : (*json)["parameters"])
+  for (const auto& parameter : json["parameters"])
     if (parameter.is_object() && parameter.contains("name") &&
         parameter["name"].is_string())
       names.insert(parameter["name"].get<std::string>());
@@ -169,8 +175,7 @@ std::set<std::string> parametersOf(const fs::path& manifest) {
 /// A run with an adapter goes on from a checkpoint that has it.
 void checkAdapter(const Place& place, const reciperun::plan::Plan& plan,
                   diag::Engine& engine) {
-  const std::set<std::string> names =
-      parametersOf(fs::path(place.resolved) / manifestName);
+  const std::set<std::string> names = parametersOf(place.resolved);
   if (names.empty())
     return;
   for (const reciperun::plan::Parameter& parameter : plan.parameters)
@@ -183,6 +188,33 @@ void checkAdapter(const Place& place, const reciperun::plan::Plan& plan,
               parameter.name + "`",
           "to start the adapter from its weights, write `weights = \"" +
               place.written + "\"` and leave `resume` out");
+}
+
+/// Warns of a checkpoint that has all steps of the run.
+void doubtSteps(const Place& place, const recipe::Recipe& recipe,
+                const reciperun::plan::Plan& plan, diag::Engine& engine) {
+  const nlohmann::json position =
+      manifestOf(place.resolved).value("position", nlohmann::json::object());
+  const int64_t steps = plan.train.steps;
+  if (!position.is_object() || !position.contains("step") ||
+      !position["step"].is_number_integer() || steps <= 0 ||
+      recipe.at("train.steps").isNone())
+    return;
+  // Another global batch has made as many rows in other steps.
+  const int64_t rows = position.value("rows", int64_t(0));
+  const int64_t done = rows > 0 ? rows / recipe.integer("batch.global")
+                                : position["step"].get<int64_t>();
+  if (done < steps)
+    return;
+  auto builder = engine.report(
+      diag::Kind::UnlikelySetting, recipe.at("train.steps").origin.range,
+      "`steps` = " + std::to_string(steps) +
+          " counts from the beginning, and the checkpoint to resume from has "
+          "done " +
+          std::to_string(done) + ": nothing is left to do");
+  builder.label(place.range, "the checkpoint");
+  builder.help("write `steps = " + std::to_string(done + steps) + "` for " +
+               std::to_string(steps) + " more");
 }
 
 } // namespace
@@ -231,7 +263,8 @@ void checkWeights(const Place& place, const recipe::Recipe& recipe,
 
 void checkCheckpoint(const Place& place, const recipe::Recipe& recipe,
                      const reciperun::plan::Plan& plan,
-                     const SourceMap& sources, diag::Engine& engine) {
+                     const SourceMap& sources, Findings& found) {
+  diag::Engine& engine = found.faults;
   std::string cause = reciperun::data::whyNoFolder(place.resolved);
   std::error_code code;
   // The name alone, as `reciperun checkpoint list` prints it.
@@ -246,10 +279,13 @@ void checkCheckpoint(const Place& place, const recipe::Recipe& recipe,
   if (!cause.empty())
     return reportMissing(engine, place, cause);
   fs::path folder = place.resolved;
-  if (fs::exists(folder / manifestName, code))
-    return checkManifest(place, recipe, plan, sources, engine)
-               ? checkAdapter(place, plan, engine)
-               : void();
+  if (fs::exists(folder / manifestName, code)) {
+    if (checkManifest(place, recipe, plan, sources, engine)) {
+      checkAdapter(place, plan, engine);
+      doubtSteps(place, recipe, plan, found.doubts);
+    }
+    return;
+  }
   bool isModel = fs::exists(folder / singleName, code) ||
                  fs::exists(folder / indexName, code);
   if (!isModel && reportRun(place, engine))

@@ -20,10 +20,11 @@ void checkWeights(const Place& place, const recipe::Recipe& recipe,
 
 /// Checks a checkpoint to resume from. Weights without optimizer state are not
 /// enough, and a plan that trains an adapter needs a checkpoint with it. The
-/// checkpoint must be of the model of `plan`, which was made from `recipe`.
+/// checkpoint must be of the model of `plan`, which was made from `recipe`. A
+/// checkpoint with all steps of the run gives a warning.
 void checkCheckpoint(const Place& place, const recipe::Recipe& recipe,
                      const reciperun::plan::Plan& plan,
-                     const SourceMap& sources, diag::Engine& engine);
+                     const SourceMap& sources, Findings& found);
 
 } // namespace recipec::files
 
