@@ -299,6 +299,19 @@ Candidates FitSearch::shardedLayouts(const MemoryChange& before) const {
   return candidates;
 }
 
+/// The ranks that a layout sets; 0 where it keeps them.
+int64_t ranksOf(const Candidate& candidate) {
+  constexpr std::string_view start = "cluster.ranks=";
+  for (const std::string& each : candidate.settings)
+    if (each.starts_with(start))
+      return std::stoll(each.substr(start.size()));
+  return 0;
+}
+
+bool hasFewerRanks(const Candidate& left, const Candidate& right) {
+  return ranksOf(left) < ranksOf(right);
+}
+
 /// Combinations for cases where one change is not enough. First recomputation
 /// with wider layouts. Then the changes accumulate one by one. Last the widest
 /// layouts, first without and then with all other changes.
@@ -333,7 +346,14 @@ Candidates FitSearch::severalAtOnce() const {
     change.parameters = change.gradients = 1 / double(alike());
     add("parallel.shard=\"parameters\"");
   }
+  // Layouts of few ranks come first, without sharding before with it.
   Candidates alone = widestLayouts({});
+  if (settings == Settings{"parallel.shard=\"parameters\""} ||
+      settings.empty()) {
+    const Candidates sharded = shardedLayouts({});
+    alone.insert(alone.end(), sharded.begin(), sharded.end());
+    std::stable_sort(alone.begin(), alone.end(), hasFewerRanks);
+  }
   candidates.insert(candidates.end(), alone.begin(), alone.end());
   for (Candidate& layout : widestLayouts(change)) {
     layout.settings.insert(layout.settings.begin(), settings.begin(),

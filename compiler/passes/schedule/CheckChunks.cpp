@@ -83,6 +83,18 @@ diag::Proposal bothEnds(const Counts& counts) {
       "", {{"set `" + other + "` to `true` as well", {other + "=true"}}}, ""};
 }
 
+/// The setting by which the embedding or the loss counts, left out.
+diag::Proposal withoutCounting(const recipe::Recipe& recipe,
+                               const std::string& counting) {
+  const std::string name = counting.substr(counting.find('.') + 1);
+  return {"",
+          {{"leave `" + name + "` out: the " +
+                std::to_string(recipe.count("model.layers")) +
+                " layers divide without it",
+            {counting + "=false"}}},
+          ""};
+}
+
 /// Checks that equal chunks add up to the layers that count.
 bool checkDivision(const recipe::Recipe& recipe, diag::Engine& engine) {
   const Counts counts(recipe);
@@ -116,6 +128,8 @@ bool checkDivision(const recipe::Recipe& recipe, diag::Engine& engine) {
                     " is given here");
   if (isCounting && counts.chunks == 2)
     builder.propose(bothEnds(counts));
+  else if (isCounting)
+    builder.propose(withoutCounting(recipe, counting));
   builder.propose(otherInterleaving(counts)).propose(otherChunks(recipe));
   return false;
 }
