@@ -11,11 +11,13 @@
 #include "compiler/driver/MemoryReport.h"
 #include "compiler/driver/OutputFile.h"
 #include "compiler/driver/Pipeline.h"
+#include "compiler/driver/RunFolders.h"
 #include "runtime/cli/Options.h"
 
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <filesystem>
 #include <optional>
 #include <ostream>
 #include <string>
@@ -33,7 +35,8 @@ struct Launchable {
 /// Compiles the selected recipe and checks its inputs. Returns nullopt with
 /// diagnostics.
 std::optional<Launchable> checkSelected(Session& session,
-                                        const Invocation& invocation) {
+                                        const Invocation& invocation,
+                                        RunFolders& folders) {
   // An error in one recipe does not keep the others from being checked.
   diag::Engine engine;
   std::optional<Launchable> result;
@@ -43,6 +46,8 @@ std::optional<Launchable> checkSelected(Session& session,
   if (plan && !invocation.noFiles)
     lookForInputs(session, engine, compilation->recipe, *plan,
                   isForThisMachine(compilation->recipe));
+  if (plan && session.selected.point)
+    folders.add(session.selected, compilation->recipe, engine);
   if (plan && !engine.hasErrors())
     result = {compilation->recipe.name, std::move(compilation->estimate)};
   session.take(engine);
@@ -60,9 +65,10 @@ std::vector<Launchable> check(Session& session, const Invocation& invocation) {
   auto selection = session.select(sema::Extent::file);
   if (!selection)
     return found;
+  RunFolders folders;
   for (sema::Selection& each : *selection) {
     session.selected = std::move(each);
-    auto launchable = checkSelected(session, invocation);
+    auto launchable = checkSelected(session, invocation, folders);
     if (launchable && !session.selected.isBroken)
       found.push_back(std::move(*launchable));
   }
@@ -110,6 +116,25 @@ void printLibrary(const Session& session, std::ostream& out) {
       << (count == 1 ? " declaration" : " declarations") << " checked\n";
 }
 
+/// Reports `check FILE NAME` for `check FILE:NAME`.
+bool reportRecipeAsFile(const std::string& name, const Invocation& invocation) {
+  std::error_code ignored;
+  if (name.find_first_of("./:") != name.npos ||
+      std::filesystem::exists(name, ignored))
+    return false;
+  for (const std::string& input : invocation.inputs) {
+    Session other(input);
+    if (input == name || !other.open({}) ||
+        !sema::findRecipe(*other.file, name))
+      continue;
+    invocation.err << "error: there is no file `" << name << "`; `" << input
+                   << "` has a recipe of this name\nhelp: write `" << input
+                   << ':' << name << "`\n";
+    return true;
+  }
+  return false;
+}
+
 int runCheck(const Invocation& invocation) {
   using Json = nlohmann::ordered_json;
   int result = exitSuccess;
@@ -117,6 +142,10 @@ int runCheck(const Invocation& invocation) {
   for (const std::string& input : invocation.inputs) {
     if (invocation.fix && !fixFiles(input, invocation))
       result = exitDiagnostics;
+    if (reportRecipeAsFile(input, invocation)) {
+      result = exitDiagnostics;
+      continue;
+    }
     Session session(input);
     if (!invocation.folder.empty())
       session.folder = invocation.folder;

@@ -62,14 +62,16 @@ int writeAll(std::string_view text) {
   return 0;
 }
 
-/// Copies the pipe `from` to standard output until its end.
-void passOn(int from, std::ostream& err) {
+/// Copies the pipe `from` to standard output until its end. Sets `hasOutput`
+/// where there is anything.
+void passOn(int from, std::ostream& err, bool& hasOutput) {
   bool isOpen = true;
   char piece[4096];
   while (true) {
     const ssize_t bytes = read(from, piece, sizeof piece);
     if (bytes == 0 || (bytes < 0 && errno != EINTR))
       break;
+    hasOutput |= bytes > 0;
     const int error =
         isOpen && bytes > 0 ? writeAll({piece, size_t(bytes)}) : 0;
     if (error == 0)
@@ -124,15 +126,18 @@ LaunchResult launch(const std::vector<std::string>& command,
   close(report[0]);
 
   int status = 0, received = 0;
+  bool hasOutput = false;
   {
-    const std::jthread copy(passOn, output[0], std::ref(err));
+    const std::jthread copy(passOn, output[0], std::ref(err),
+                            std::ref(hasOutput));
     received = waitPassingSignals(child, watched, status);
   }
   sigprocmask(SIG_SETMASK, &before, nullptr);
   if (failed)
     return {1, error};
   int code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-  return {code != 0 && received ? 128 + received : code, 0, received != 0};
+  return {code != 0 && received ? 128 + received : code, 0, received != 0,
+          hasOutput};
 }
 
 } // namespace recipec::driver

@@ -11,8 +11,9 @@ namespace recipec::driver {
 
 struct LaunchResult {
   int exitCode = 0;
-  int error = 0;         // errno if the program could not be started
-  bool wasAsked = false; // a signal asked it to end
+  int error = 0;          // errno if the program could not be started
+  bool wasAsked = false;  // a signal asked it to end
+  bool hasOutput = false; // something was written to standard output
 };
 
 /// Runs `command` (an mpirun) to its end. SIGTERM and SIGINT are forwarded as

@@ -1,21 +1,25 @@
 // `recipec run FILE`: compile, write the plan, launch.
 //
-// 1. Compile. Reject a recipe for a device that this build cannot run.
+// 1. Compile. Reject a recipe for GPUs where there are none.
 // 2. Write `train.dir`/plan.json.
 // 3. Print the predicted memory, then run
-//    `mpirun -np RANKS reciperun train PLAN` and return its exit code.
+//    `mpirun -np RANKS reciperun train PLAN` and return its exit code. Where
+//    mpirun starts no rank, say why.
 //
 // All points of a sweep are compiled before the first is launched. They run one
 // after another; the first failure ends the sweep. A table compares them.
 
 #include "compiler/driver/Commands.h"
 
+#include "compiler/driver/HostFile.h"
 #include "compiler/driver/Inputs.h"
 #include "compiler/driver/Launch.h"
 #include "compiler/driver/MemoryReport.h"
 #include "compiler/driver/OutputFile.h"
 #include "compiler/driver/Pipeline.h"
+#include "compiler/driver/RunFolders.h"
 #include "compiler/driver/SweepTable.h"
+#include "compiler/driver/Trial.h"
 #include "compiler/recipe/Task.h"
 #include "runtime/cli/Options.h"
 #include "runtime/plan/Paths.h"
@@ -29,7 +33,6 @@
 #include <csignal>
 #include <cstring>
 #include <filesystem>
-#include <map>
 #include <ostream>
 #include <string_view>
 #include <thread>
@@ -55,9 +58,10 @@ std::string progressStyle(const Invocation& invocation) {
   return isatty(STDOUT_FILENO) ? "bar" : "lines";
 }
 
-std::vector<std::string> launchCommand(const fs::path& runtime, int ranks,
-                                       const fs::path& plan,
-                                       const Invocation& invocation) {
+/// mpirun and its options. `--quiet` hides the page of text that it adds where
+/// a rank fails: ranks print why they end.
+std::vector<std::string>
+launcherCommand(int ranks, const Invocation& invocation, bool isQuiet) {
   const std::vector<std::string>& others = invocation.launcher;
   auto isGiven = [&](const char* option) {
     return std::find(others.begin(), others.end(), option) != others.end();
@@ -73,9 +77,16 @@ std::vector<std::string> launchCommand(const fs::path& runtime, int ranks,
   // reciperun divides the cores between the ranks itself.
   if (!isGiven("--bind-to"))
     command.insert(command.end(), {"--bind-to", "none"});
-  // Ranks print why they end; mpirun would add a page of text.
-  command.push_back("--quiet");
+  if (isQuiet)
+    command.push_back("--quiet");
   command.insert(command.end(), others.begin(), others.end());
+  return command;
+}
+
+std::vector<std::string> launchCommand(const fs::path& runtime, int ranks,
+                                       const fs::path& plan,
+                                       const Invocation& invocation) {
+  std::vector<std::string> command = launcherCommand(ranks, invocation, true);
   for (const std::string& argument :
        {runtime.string(), std::string("train"), plan.string(),
         "--progress=" + progressStyle(invocation)})
@@ -106,6 +117,26 @@ int fail(const Invocation& invocation, const std::string& message,
   return exitDiagnostics;
 }
 
+/// Reports a recipe for GPUs on a machine without. A host file may name other
+/// machines.
+void checkDevice(Session& session, diag::Engine& engine,
+                 const recipe::Recipe& recipe, const Invocation& invocation) {
+  const bool isHere =
+      invocation.hostfile.empty() && invocation.launcher.empty();
+  if (!isHere || isForThisMachine(recipe))
+    return;
+  auto builder = engine.report(
+      diag::Kind::InvalidValue, recipe.at("cluster.hardware").origin.range,
+      "`hardware` = `" + recipe.string("cluster.hardware.name") +
+          "` is a GPU, and this machine has none");
+  builder.help(
+      "run it on a machine with GPUs: `--hostfile=HOSTS` names others, "
+      "and `recipec check` needs none");
+  const auto onCpu = compileTrial(session, {"cluster.hardware=cpu"});
+  if (onCpu && onCpu->estimate.memory.fits())
+    builder.help("`--set cluster.hardware=cpu` runs it here");
+}
+
 /// Whether the recipe can be launched by this command. Reports why not.
 bool isLaunchable(diag::Engine& engine, const recipe::Recipe& recipe) {
   if (!recipe::serves(recipe))
@@ -128,11 +159,13 @@ struct Job {
 
 /// Compiles all points before the first is launched. Returns nullopt with
 /// diagnostics.
-std::optional<std::vector<Job>> prepare(Session& session) {
+std::optional<std::vector<Job>> prepare(Session& session,
+                                        const Invocation& invocation) {
   auto selection = session.select(sema::Extent::recipe);
   if (!selection)
     return std::nullopt;
   std::vector<Job> jobs;
+  RunFolders folders;
   for (sema::Selection& each : *selection) {
     session.selected = std::move(each);
     diag::Engine engine;
@@ -141,6 +174,9 @@ std::optional<std::vector<Job>> prepare(Session& session) {
       if (auto plan = makePlan(session, engine, *compilation)) {
         lookForInputs(session, engine, compilation->recipe, *plan,
                       /*isCertain=*/true);
+        checkDevice(session, engine, compilation->recipe, invocation);
+        if (session.selected.point)
+          folders.add(session.selected, compilation->recipe, engine);
         jobs.push_back({compilation->recipe.name, std::move(*plan),
                         compilation->estimate.memory});
       }
@@ -175,27 +211,68 @@ void tellSignal(const Job& job, int signal, const Invocation& invocation) {
        help);
 }
 
-/// Reports mpirun's own exit codes, which are above those of signals.
-void tellLauncher(const std::vector<std::string>& command, int code,
-                  const Invocation& invocation) {
-  std::vector<std::string> loud = command;
-  std::erase(loud, "--quiet");
+/// Reports a host file with fewer slots than ranks. Returns false for others.
+bool tellSlots(const Job& job, Session& session, const Invocation& invocation) {
+  const auto found = slotsOf(invocation.hostfile);
+  const int ranks = job.plan.mesh.ranks;
+  const std::vector<std::string>& others = invocation.launcher;
+  const bool mayShare =
+      std::any_of(others.begin(), others.end(), [](const std::string& each) {
+        return each.find("oversubscribe") != each.npos ||
+               each.find("OVERSUBSCRIBE") != each.npos;
+      });
+  if (!found || mayShare || found->slots >= ranks)
+    return false;
+  std::string help = found->hosts == 1
+                         ? "write `slots=" + std::to_string(ranks) + "` there"
+                         : "raise the `slots=` of its hosts to " +
+                               std::to_string(ranks) + " in all";
+  const std::string fewer = "cluster.ranks=" + std::to_string(found->slots);
+  if (session.selected.name == job.name && compileTrial(session, {fewer}))
+    help += ", or take fewer ranks, `--set " + fewer + "`";
   fail(invocation,
-       "`mpirun` ended with exit code " + std::to_string(code) +
-           ", which is none of a rank's",
-       "see what it says by itself: " + shellText(loud));
+       "`" + invocation.hostfile + "` gives " + std::to_string(found->slots) +
+           (found->slots == 1 ? " slot" : " slots") + ", and `" + job.name +
+           "` has " + std::to_string(ranks) + " ranks",
+       help);
+  return true;
 }
 
-/// Reports why a job ended unasked, if neither the ranks nor mpirun did.
-void tellEnd(const Job& job, const std::vector<std::string>& command,
-             const LaunchResult& result, const Invocation& invocation) {
+/// Reports why mpirun started no rank: `--quiet` hides its message, which a
+/// program without effect brings out. Returns false where that one starts.
+bool tellLauncher(const Job& job, Session& session,
+                  const Invocation& invocation) {
+  if (tellSlots(job, session, invocation))
+    return true;
+  std::vector<std::string> probe =
+      launcherCommand(job.plan.mesh.ranks, invocation, false);
+  probe.emplace_back("true");
+  if (launch(probe, invocation.err).exitCode == 0)
+    return false;
+  fail(invocation,
+       "`mpirun` starts no rank of `" + job.name + "`; its message is above",
+       "its command is `" + shellText(probe) + "`");
+  return true;
+}
+
+/// Reports why a job ended unasked, if its ranks did not.
+void tellEnd(const Job& job, std::vector<std::string> command,
+             const LaunchResult& result, Session& session,
+             const Invocation& invocation) {
+  if (result.wasAsked || result.exitCode == 0)
+    return;
+  if (!result.hasOutput && tellLauncher(job, session, invocation))
+    return;
   const int signal = result.exitCode - 128;
-  if (result.wasAsked || signal <= 0)
+  if (signal <= 0)
     return;
   if (signal <= SIGRTMAX)
-    tellSignal(job, signal, invocation);
-  else
-    tellLauncher(command, result.exitCode, invocation);
+    return tellSignal(job, signal, invocation);
+  std::erase(command, "--quiet");
+  fail(invocation,
+       "`mpirun` ended with exit code " + std::to_string(result.exitCode) +
+           ", which is none of a rank's",
+       "see what it says by itself: " + shellText(command));
 }
 
 /// The job's folder. `start` is the base of relative paths.
@@ -204,8 +281,9 @@ fs::path folderOf(const Job& job, const std::string& start) {
 }
 
 /// Writes the plan, launches it and returns the exit code.
-int launchJob(Job& job, const std::string& start, const fs::path& runtime,
+int launchJob(Job& job, Session& session, const fs::path& runtime,
               const Invocation& invocation) {
+  const std::string& start = session.folder;
   std::error_code error;
   fs::path folder = folderOf(job, start);
   fs::create_directories(folder, error);
@@ -232,25 +310,8 @@ int launchJob(Job& job, const std::string& start, const fs::path& runtime,
                 std::string("cannot start `mpirun`: ") +
                     std::strerror(result.error),
                 "install Open MPI (`openmpi-bin`)");
-  tellEnd(job, command, result, invocation);
+  tellEnd(job, command, result, session, invocation);
   return result.exitCode;
-}
-
-/// Checks that the points have different folders, because they would overwrite
-/// each other's files.
-bool haveFolders(const std::vector<Job>& jobs, const Invocation& invocation) {
-  std::map<std::string, const Job*> folders;
-  for (const Job& job : jobs) {
-    auto [first, isNew] = folders.emplace(job.plan.train.directory, &job);
-    if (isNew)
-      continue;
-    fail(invocation,
-         "`" + first->second->name + "` and `" + job.name +
-             "` would both run in `" + first->first + "`",
-         "make `train.dir` follow `name`, as in `dir = \"runs/{name}\"`");
-    return false;
-  }
-  return true;
 }
 
 /// Prints the commands that run the remaining points after a failed one.
@@ -288,8 +349,8 @@ bool canReadHosts(const Invocation& invocation) {
 
 /// Runs the points one after another. Returns the exit code of the first that
 /// fails, and adds the others to `finished`.
-int launchAll(std::vector<Job>& jobs, const fs::path& runtime,
-              const Session& session, const Invocation& invocation,
+int launchAll(std::vector<Job>& jobs, const fs::path& runtime, Session& session,
+              const Invocation& invocation,
               std::vector<FinishedPoint>& finished) {
   using Clock = std::chrono::steady_clock;
   for (size_t i = 0; i < jobs.size(); ++i) {
@@ -298,7 +359,7 @@ int launchAll(std::vector<Job>& jobs, const fs::path& runtime,
       invocation.out << "point " << i + 1 << " of " << jobs.size() << ": `"
                      << job.name << "`\n";
     const Clock::time_point start = Clock::now();
-    const int code = launchJob(job, session.folder, runtime, invocation);
+    const int code = launchJob(job, session, runtime, invocation);
     if (code != exitSuccess && jobs.size() > 1)
       printRest(jobs, i, session, invocation);
     if (code != exitSuccess)
@@ -318,9 +379,9 @@ int runRun(const Invocation& invocation) {
     session.folder = invocation.folder;
   std::optional<std::vector<Job>> jobs;
   if (session.open(invocation.sets))
-    jobs = prepare(session);
+    jobs = prepare(session, invocation);
   finish(session, invocation);
-  if (!jobs || !haveFolders(*jobs, invocation))
+  if (!jobs)
     return exitDiagnostics;
   fs::path runtime = findRuntime(invocation.program);
   if (access(runtime.c_str(), X_OK) != 0)
