@@ -21,6 +21,10 @@ Status Profiling::setRun(StepRange run, int ranks) {
   steps = run;
   if (range.first == 0)
     return Status::ok();
+  if (steps.first >= steps.last)
+    return Status::error(
+        "`--profile` begins at step " + std::to_string(range.first) +
+        ", and the run has done its " + std::to_string(steps.last) + " steps");
   if (range.first <= steps.first || range.first > steps.last)
     return Status::error(
         "`--profile` begins at step " + std::to_string(range.first) +

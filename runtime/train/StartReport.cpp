@@ -75,7 +75,7 @@ std::string StartReport::weightsText() const {
   if (!start.resumes())
     return "weights from " + path;
   return "resumed from " + path + " after step " + std::to_string(start.step) +
-         " (" + std::to_string(sets.train->samplesBefore(start.step)) +
+         " (" + std::to_string(start.source->manifest().position.samples) +
          " samples)";
 }
 
