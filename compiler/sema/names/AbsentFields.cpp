@@ -25,6 +25,11 @@ constexpr std::string_view sourceName =
     "`jsonl(\"train.jsonl\", messages = \"messages\")` or "
     "`text(\"train.txt\")`";
 
+constexpr std::string_view uploadHelp =
+    "leave it out: nothing is uploaded; `export { hf = \"out/{name}\" }` "
+    "writes "
+    "the folder, and `huggingface-cli upload REPOSITORY FOLDER` uploads it";
+
 constexpr AbsentField absentFields[] = {
     {"checkpoint",
      "monitor metric_for_best_model greater_is_better metric mode "
@@ -116,6 +121,12 @@ constexpr AbsentField absentFields[] = {
      "a sample is one prompt and one completion: join the texts into the "
      "field of the prompt, or write them as chat messages, `messages = "
      "\"messages\"`"},
+    {"jsonl",
+     "chosen rejected chosen_field rejected_field chosen_key rejected_key "
+     "field_chosen field_rejected chosen_column rejected_column preferred "
+     "dispreferred chosen_response rejected_response",
+     "there is no training by preferences (DPO): write `completion` for the "
+     "field of the chosen answer, and leave the rejected one out"},
     {"jsonl", "weight probability ratio proportion sampling_weight",
      "shares belong to a blend: `blend([jsonl(...), jsonl(...)], weights = "
      "[0.7, 0.3])`"},
@@ -137,6 +148,13 @@ constexpr AbsentField absentFields[] = {
      "`{\"role\": \"system\", \"content\": \"...\"}`; `reciperun chat` takes "
      "one by `--system TEXT`"},
     {"serve",
+     "host port api_key hostname http_port grpc_port served_model_name "
+     "uvicorn_log_level allowed_origins root_path ssl_keyfile ssl_certfile "
+     "max_request_body_size server_name bind listen "
+     "http",
+     "leave it out: there is no network server; `reciperun generate DIR "
+     "--prompt-file FILE` and `reciperun chat DIR` answer prompts"},
+    {"serve",
      "lora_modules enable_lora max_loras max_lora_rank lora_paths lora_dir "
      "adapter adapters lora max_cpu_loras",
      "leave it out: an adapter is merged before it is served, `reciperun "
@@ -148,9 +166,21 @@ constexpr AbsentField absentFields[] = {
      "its folder `adapter`"},
     {"export",
      "format type safetensors safe_serialization dtype save_format "
-     "max_shard_size merge merge_adapter merge_lora onnx gguf",
+     "max_shard_size merge merge_adapter merge_lora onnx gguf "
+     "quantization_method",
      "leave it out: the folder `hf` has safetensors, with an adapter merged "
-     "into them"},
+     "into them; other programs convert it, llama.cpp's "
+     "`convert_hf_to_gguf.py` to GGUF"},
+    {"export",
+     "push_to_hub hub_model_id hub_repo repo_id hub_repo_id hub_private_repo "
+     "hub_token hub_strategy private commit_message push_to_hub_model_id "
+     "upload upload_to_hub repo",
+     uploadHelp},
+    {"recipe",
+     "special_tokens special_tokens_map add_tokens added_tokens new_tokens "
+     "additional_special_tokens tokens",
+     "leave it out: padding needs no token, and the ids of the tokens around "
+     "a document are the model's `bos_token` and `eos_token`"},
     {"recipe", "logging logs monitoring log progress telemetry reporting",
      "lines of the log are set by `train { log_every = 10 steps }`; each step "
      "is a line of `metrics.jsonl` in `train.dir`"},
@@ -273,6 +303,15 @@ constexpr AbsentField absentFields[] = {
      "loss_fn loss criterion cross_entropy_fusion loss_type "
      "calculate_per_token_loss",
      "leave it out: the loss is the cross-entropy of the next token"},
+    {"",
+     "response_template instruction_template response_key_template "
+     "instruction_part response_part train_on_eos train_on_eot "
+     "roles_to_train field_messages_training data_collator_template "
+     "train_on_turn loss_on_assistant",
+     "leave it out: `task = \"sft\"` puts the loss on the completion, or on "
+     "the assistant's messages, alone"},
+    {"", "pad_token pad_token_id pad_id padding_token",
+     "leave it out: padding needs no token, and it carries no loss"},
     {"", "neftune neftune_noise_alpha noise_alpha",
      "leave it out: no noise is added to embeddings"},
     {"",
@@ -281,8 +320,10 @@ constexpr AbsentField absentFields[] = {
      "leave it out: `task` is `\"pretrain\"` or `\"sft\"`, there is no "
      "training by preferences or rewards"},
     {"",
-     "hub_model_id hub_token hub_strategy use_auth_token trust_remote_code "
-     "push_to_hub_model_id hf_token token private",
+     "push_to_hub hub_model_id hub_strategy push_to_hub_model_id "
+     "push_to_hub_organization hub_private_repo hub_always_push",
+     uploadHelp},
+    {"", "hub_token use_auth_token trust_remote_code hf_token token private",
      "leave it out: a recipe names files and folders, nothing is taken from "
      "or sent to a hub"},
     {"",

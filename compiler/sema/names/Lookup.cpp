@@ -463,6 +463,10 @@ bool Lookup::helpWithSection(diag::Builder& builder, const ast::Name& name,
         .fixIt(name.range, quoted);
     return true;
   }
+  // `alpha = 2 * r` in the braces of `lora`, which see `rank` by its own name.
+  for (const Env* at = &env; known && at; at = at->outer)
+    if (known->owner && at->object && at->object->schema == known->owner)
+      known->path = known->declaration->name.text;
   if (known)
     builder.help(helpFor(*known));
   if (known && !known->path.empty())

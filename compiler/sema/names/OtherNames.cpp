@@ -149,6 +149,14 @@ std::string helpFor(const KnownField& field) {
               : (field.isFixed ? ", and " : ": ") + field.values);
 }
 
+std::string severalOf(const KnownField& field) {
+  const ast::Comments* comments =
+      field.owner ? commentsOf(*field.owner, field.declaration->name.text)
+                  : nullptr;
+  const std::string where = comments ? whereSeveral(*comments) : std::string();
+  return where.empty() ? where : "several " + where;
+}
+
 diag::Applicability applicabilityOf(const KnownField& field) {
   return field.hasOneMeaning && field.values.empty()
              ? diag::Applicability::safe

@@ -43,6 +43,9 @@ std::optional<std::string> nearestOtherName(Evaluator& evaluator,
 
 /// `` that is `batch.micro` here ``
 std::string helpFor(const KnownField& field);
+/// What the comment of a field says of several of its values, "several are
+/// ..."; empty where it says nothing.
+std::string severalOf(const KnownField& field);
 /// Whether the field may take the place of the name without a question.
 diag::Applicability applicabilityOf(const KnownField& field);
 

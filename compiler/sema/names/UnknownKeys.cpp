@@ -5,10 +5,10 @@
 
 #include "compiler/base/Text.h"
 #include "compiler/sema/Evaluator.h"
-#include "compiler/sema/names/AbsentFields.h"
 #include "compiler/sema/names/AssignedRecords.h"
 #include "compiler/sema/names/ForeignBraces.h"
 #include "compiler/sema/names/HubNames.h"
+#include "compiler/sema/names/KeysOfOneSubject.h"
 #include "compiler/sema/names/MeantPaths.h"
 #include "compiler/sema/names/MeantValues.h"
 #include "compiler/sema/names/MisplacedKeys.h"
@@ -81,7 +81,9 @@ void helpWithOwnField(Evaluator& evaluator, diag::Builder& builder,
     return;
   }
   if (!set.empty()) {
-    builder.help("that is `" + own.path + "` here" + set);
+    const std::string several = severalOf(own);
+    builder.help("that is `" + own.path + "` here" + set +
+                 (several.empty() ? "" : "; " + several));
     return;
   }
   const MeantValue value = member.path.size() == 1
@@ -187,13 +189,11 @@ bool helpWithOtherName(Evaluator& evaluator, diag::Builder& builder,
     helpWithOwnField(evaluator, builder, object, layer, member, *own);
     return true;
   }
-  const bool isLibrary = evaluator.isLibrary(schema.range);
-  if (isLibrary)
-    if (std::string_view help = insteadOf(schema.name, name.text);
-        !help.empty()) {
-      builder.help(std::string(help));
-      return true;
-    }
+  if (std::string_view help = insteadOfKey(evaluator, schema, member);
+      !help.empty()) {
+    builder.help(std::string(help));
+    return true;
+  }
   const Schema* const recipes = evaluator.recipes.loadedSchema();
   if (!recipes || &schema == recipes)
     return false;
@@ -425,6 +425,29 @@ bool helpWithArgument(Evaluator& evaluator, diag::Builder& builder,
   return false;
 }
 
+/// Whether a key of the recipe is a field of exactly one section. Braces are
+/// one only where the field takes a record.
+bool isFieldOfOneSection(Evaluator& evaluator, const Object& object,
+                         const Layer& layer, const Member& member) {
+  const Schema& schema = *object.schema;
+  const std::string& name = member.path.front().text;
+  if (&schema != evaluator.recipes.loadedSchema() || layer.isArguments)
+    return false;
+  const auto sections = sectionsWith(evaluator, schema, name);
+  if (sections.size() != 1)
+    return false;
+  const bool isRecord =
+      member.body != ast::BodyId::none || member.path.size() > 1;
+  if (!isRecord)
+    return true;
+  const Schema& section = *onlySchemaOf(*evaluator.types.resolve(
+      *schema.layer.env, schema.find(sections[0])->declaration->type));
+  return !schemasOf(
+              *evaluator.types.resolve(*section.layer.env,
+                                       section.find(name)->declaration->type))
+              .empty();
+}
+
 } // namespace
 
 void reportUnknownKey(Evaluator& evaluator, const Object& object,
@@ -434,7 +457,13 @@ void reportUnknownKey(Evaluator& evaluator, const Object& object,
   // Help looks at every field of every section.
   constexpr int mostHelped = 200;
   const bool isHelped = evaluator.messages.errors() <= mostHelped;
-  if (isHelped && reportKeysOfOneField(evaluator, object, layer, member))
+  // `lr` is a field of one section before it is another tool's name.
+  const bool isOfSection =
+      isHelped && isFieldOfOneSection(evaluator, object, layer, member);
+  if (isHelped &&
+      (reportKeysOfOneField(evaluator, object, layer, member) ||
+       reportArgumentsOfOneField(evaluator, object, layer, member) ||
+       (!isOfSection && reportAbsentSubject(evaluator, object, layer, member))))
     return;
   auto builder = evaluator.messages.report(
       layer.isArguments ? diag::Kind::UnknownArgument : diag::Kind::UnknownKey,
@@ -443,10 +472,6 @@ void reportUnknownKey(Evaluator& evaluator, const Object& object,
           "`");
   if (!isHelped)
     return;
-  // `lr` is a field of one section before it is another tool's name.
-  const bool isOfSection =
-      &schema == evaluator.recipes.loadedSchema() && !layer.isArguments &&
-      sectionsWith(evaluator, schema, name.text).size() == 1;
   if (helpWithInnerSweep(evaluator, builder, object, layer, member) ||
       helpWithMeantPath(evaluator, builder, object, member) ||
       helpWithArgument(evaluator, builder, object, member) ||

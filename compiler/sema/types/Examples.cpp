@@ -348,7 +348,13 @@ bool helpWithDocumented(Evaluator& evaluator, diag::Builder& builder,
   const bool takesNone = std::any_of(
       type.members.begin(), type.members.end(),
       [](const Type* each) { return each->kind == Type::Kind::none; });
+  const std::string* text = value.get<std::string>();
+  const bool isToken = text && slot->name.ends_with("_token");
   builder.help("`" + std::string(slot->name) + "`: " + summary +
+               (isToken ? "; `added_tokens` of the `tokenizer.json` has the id "
+                          "of `" +
+                              *text + "`"
+                        : "") +
                "; write, for example, `" + example + "`" +
                (takesNone ? " or `none`" : ""));
   return true;

@@ -223,6 +223,8 @@ bool Mismatch::reportLiteral() {
     if (const std::string example = exampleFor(*object, *slot);
         !example.empty())
       names.push_back(example);
+  if (!takesText && helpWithNamesake(evaluator, builder, value, type, range))
+    return true;
   bool isSuggested = text && builder.suggest(range, *text, texts, "\"");
   const std::string otherwise = "write " + joinAlternatives(names);
   if (!isSuggested && names.size() <= listedAlternatives &&

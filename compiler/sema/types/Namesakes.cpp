@@ -106,7 +106,10 @@ bool helpWithNamesake(Evaluator& evaluator, diag::Builder& builder,
                           return each.kind == Type::Kind::boolean;
                         });
   const bool isNumber = value.isNumber() || value.is<recipe::Quantity>();
-  if (path.empty() || slot->chain.empty() || !isNumber || isSwitch)
+  // A path is no other word's misspelling.
+  const std::string* text = value.get<std::string>();
+  const bool isPath = text && text->find('/') != text->npos;
+  if (path.empty() || slot->chain.empty() || !(isNumber || isPath) || isSwitch)
     return false;
   std::vector<Namesake> found;
   collect(evaluator, *evaluator.recipes.loadedSchema(), slot->name, value, "",
@@ -141,7 +144,14 @@ bool helpWithNamesake(Evaluator& evaluator, diag::Builder& builder,
                        "`" + nested(evaluator, meant.path, written) + "`",
                        {meant.path + "=" + written},
                        {{withSeparator(evaluator.sources, member.range), ""}}};
-  builder.propose({start + ": write ", {way}, ""})
+  const bool isBeside =
+      !isArgument && meant.path.find('.') == std::string::npos;
+  builder
+      .propose({start + ": write ",
+                {way},
+                isBeside ? " beside `" + path.substr(0, path.find('.')) +
+                               "`, not in it"
+                         : ""})
       .otherwise(helpOfType(evaluator, value, type, range));
   return true;
 }
