@@ -41,6 +41,12 @@ std::vector<diag::WayOut> vocabWays(int64_t tokens) {
   return ways;
 }
 
+bool isEmptyFile(const std::string& path) {
+  std::error_code code;
+  return std::filesystem::is_regular_file(path, code) &&
+         std::filesystem::file_size(path, code) == 0 && !code;
+}
+
 class Inputs {
 public:
   Inputs(const recipe::Recipe& recipe, const plan::Plan& plan,
@@ -57,13 +63,16 @@ private:
   void source(const std::string& setting, const plan::DataSource& source);
   void doubt(const std::string& setting, const plan::DataSource& source,
              const std::vector<std::string>& files);
+  std::string longerSequence(int64_t longest) const;
   bool filesOf(const std::string& setting, const plan::DataSource& source,
                std::vector<std::string>& files);
+  void reportEmpty(const Place& where, const std::string& kind);
   void reportPattern(const Place& where, const plan::DataSource& source);
   void reportVocab(const std::string& setting, SourceRange range,
                    const std::string& use);
   void tokenizer();
   bool reportSentencePiece(const Place& where);
+  bool reportCompanion(const Place& where);
   void reportNoTokenizer(const Place& where);
   void doubtToken(const std::string& field, int64_t id);
   std::string tokenizerSetting() const;
@@ -143,9 +152,36 @@ void Inputs::tokenizer() {
   auto read = data::Tokenizer::read(where.resolved);
   if (read)
     words = *std::move(read);
-  else if (!reportSentencePiece(where))
+  else if (!reportSentencePiece(where) && !reportCompanion(where))
     found.faults.report(diag::Kind::InvalidData, where.range,
                         "`" + setting + "`: " + read.message());
+}
+
+/// Reports one of the files that stand beside a `tokenizer.json`.
+bool Inputs::reportCompanion(const Place& where) {
+  constexpr std::string_view companions[] = {
+      "tokenizer_config.json",   "vocab.json",   "merges.txt",
+      "special_tokens_map.json", "vocab.txt",    "added_tokens.json",
+      "generation_config.json",  "config.json",  "chat_template.jinja",
+      "chat_template.json",      "encoder.json", "vocab.bpe"};
+  const std::filesystem::path written(where.written);
+  if (std::find(std::begin(companions), std::end(companions),
+                written.filename().string()) == std::end(companions))
+    return false;
+  const std::filesystem::path own = written.parent_path() / "tokenizer.json";
+  const auto beside =
+      data::Tokenizer::read(plan::resolvePath(folder, own.string()));
+  found.faults
+      .report(diag::Kind::InvalidData, where.range,
+              "`" + where.setting + "`: `" + where.written +
+                  "` is no `tokenizer.json`, the file that holds a whole "
+                  "tokenizer")
+      .help(beside ? "write `tokenizer = \"" + own.string() +
+                         "\"`, the file beside it"
+                   : "there is no such file beside it that can be used: "
+                     "transformers writes one, `AutoTokenizer."
+                     "from_pretrained(FOLDER).save_pretrained(FOLDER)`");
+  return true;
 }
 
 /// Reports weights without a tokenizer, in a recipe that names none. Another
@@ -223,6 +259,17 @@ void Inputs::doubtToken(const std::string& field, int64_t id) {
     builder.help("its control tokens are " + there);
 }
 
+/// Reports a file of data without a byte.
+void Inputs::reportEmpty(const Place& where, const std::string& kind) {
+  auto builder = found.faults.report(diag::Kind::FileNotReadable, where.range,
+                                     "`" + where.setting + "`: the file `" +
+                                         where.written + "` is empty");
+  if (kind == "jsonl")
+    builder.help("write samples into it, one JSON object a line");
+  else if (kind == "text")
+    builder.help("write text into it, in UTF-8");
+}
+
 /// Reports a pattern given to `jsonl`, which takes one file.
 void Inputs::reportPattern(const Place& where, const plan::DataSource& source) {
   constexpr size_t most = 4; // number of files that the help lists
@@ -297,7 +344,9 @@ bool Inputs::filesOf(const std::string& setting, const plan::DataSource& source,
     } else if (cause.empty()) {
       files.push_back(where.resolved);
     }
-    if (!cause.empty())
+    if (!cause.empty() && isEmptyFile(where.resolved))
+      reportEmpty(where, source.kind);
+    else if (!cause.empty())
       missing(where, cause);
     areThere &= cause.empty();
   }
@@ -338,12 +387,32 @@ void Inputs::doubt(const std::string& setting, const plan::DataSource& source,
   if (isLength && std::exchange(isLengthTold, true))
     return;
   auto builder =
-      found.doubts.report(diag::Kind::UnlikelySetting,
-                          isLength ? recipe.at("data.sequence").origin.range
-                                   : rangeOf(recipe, setting, source.separator),
-                          "`" + setting + "`: " + doubt.what);
-  if (!doubt.help.empty())
+      (doubt.isFatal ? found.faults : found.doubts)
+          .report(doubt.isFatal ? diag::Kind::InvalidData
+                                : diag::Kind::UnlikelySetting,
+                  isLength ? recipe.at("data.sequence").origin.range
+                           : rangeOf(recipe, setting, source.separator),
+                  "`" + setting + "`: " + doubt.what);
+  if (isLength)
+    builder.help(longerSequence(doubt.longest));
+  else if (!doubt.help.empty())
     builder.help(doubt.help);
+}
+
+/// A sequence that takes samples of `longest` tokens: the next power of two, or
+/// the most that the model takes.
+std::string Inputs::longerSequence(int64_t longest) const {
+  int64_t enough = 1;
+  while (enough < longest)
+    enough *= 2;
+  const recipe::Value* limit = recipe.find("model.max_positions");
+  const int64_t* most = limit ? std::get_if<int64_t>(&limit->data) : nullptr;
+  if (most && *most < enough)
+    enough = *most;
+  if (enough < longest)
+    return "the model's `max_positions` = " + std::to_string(enough) +
+           " is the most that `data.sequence` may be: shorten the samples";
+  return "`data.sequence` = " + std::to_string(enough) + " takes them whole";
 }
 
 /// Reports one error for all sources, because its cause is the model or the

@@ -42,18 +42,36 @@ Doubt separatorDoubt(const plan::DataSource& source,
           "`separator` out where a file is one"};
 }
 
-/// The tokens of a sample; none where it cannot be tokenized.
-std::optional<int64_t> tokensOf(const data::Sample& sample,
-                                const data::TextEncoder& encoder) {
-  int64_t tokens = 0;
+/// The lengths of a sample, as the run counts them.
+struct Length {
+  int64_t tokens = 0;   // that a sequence has to take
+  int64_t cuttable = 0; // of the prompt, which the run may cut off
+};
+
+/// Empty where the sample cannot be tokenized.
+std::optional<Length> lengthOf(const data::Sample& sample,
+                               const plan::Data& settings,
+                               const data::TextEncoder& encoder) {
+  int64_t tokens = settings.bosToken >= 0 ? 1 : 0;
+  std::optional<int64_t> prompt;
   for (const data::Piece& piece : sample.pieces) {
     auto ids = piece.isRecipes ? encoder.recipeText(piece.text)
                                : encoder.userText(piece.text);
     if (!ids)
       return std::nullopt;
+    if (piece.counts && !prompt)
+      prompt = tokens;
     tokens += int64_t(ids->size());
   }
-  return tokens;
+  tokens += settings.eosToken >= 0 ? 1 : 0;
+  // One token stays before the first that carries loss, and the last token of a
+  // sample is no input.
+  return Length{tokens - 1, std::max<int64_t>(0, prompt.value_or(tokens) - 1)};
+}
+
+std::string spanOf(int64_t least, int64_t most) {
+  return std::to_string(least) +
+         (least == most ? "" : " to " + std::to_string(most));
 }
 
 Doubt lengthDoubt(plan::DataSource source, const plan::Data& settings,
@@ -63,30 +81,35 @@ Doubt lengthDoubt(plan::DataSource source, const plan::Data& settings,
   if (!reader)
     return {};
   const data::TextEncoder encoder(settings, tokenizer);
-  int64_t samples = 0, shortest = INT64_MAX, longest = 0;
+  int64_t samples = 0, dropped = 0, shortest = INT64_MAX;
+  Doubt doubt{Doubt::Kind::length, "", ""};
   data::Sample sample;
   for (size_t bytes = 0; bytes < mostTokenized && reader->next(sample);) {
     for (const data::Piece& piece : sample.pieces)
       bytes += piece.text.size();
-    auto tokens = tokensOf(sample, encoder);
-    if (!tokens || *tokens <= settings.sequence)
+    const auto length = lengthOf(sample, settings, encoder);
+    if (!length || length->tokens <= settings.sequence)
       return {};
     ++samples;
-    shortest = std::min(shortest, *tokens);
-    longest = std::max(longest, *tokens);
+    dropped += length->tokens - length->cuttable > settings.sequence ? 1 : 0;
+    shortest = std::min(shortest, length->tokens);
+    doubt.longest = std::max(doubt.longest, length->tokens);
   }
   if (samples < leastSamples)
     return {};
-  int64_t enough = 1;
-  while (enough < longest)
-    enough *= 2;
-  return {Doubt::Kind::length,
-          "the first " + std::to_string(samples) + " samples of `" + path +
-              "` have " + std::to_string(shortest) + " to " +
-              std::to_string(longest) +
-              " tokens, all more than `data.sequence` = " +
-              std::to_string(settings.sequence) + ": their ends are cut off",
-          "`data.sequence` = " + std::to_string(enough) + " takes them whole"};
+  doubt.isFatal = dropped == samples;
+  const std::string fate =
+      doubt.isFatal ? "no completion fits, and the run has nothing to learn "
+                      "from"
+      : dropped > 0 ? std::to_string(dropped) +
+                          " are dropped, as their completions are longer, too, "
+                          "and of the others the prompts are cut on their left"
+                    : "their prompts are cut on the left";
+  doubt.what = "the first " + std::to_string(samples) + " samples of `" + path +
+               "` have " + spanOf(shortest, doubt.longest) +
+               " tokens, all more than `data.sequence` = " +
+               std::to_string(settings.sequence) + ": " + fate;
+  return doubt;
 }
 
 } // namespace

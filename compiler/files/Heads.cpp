@@ -3,6 +3,7 @@
 
 #include "compiler/files/Heads.h"
 
+#include "runtime/data/Encoding.h"
 #include "runtime/data/FileHead.h"
 #include "runtime/data/Jsonl.h"
 #include "runtime/data/TextEncoder.h"
@@ -82,9 +83,17 @@ std::string whyNoText(const std::string& path, std::string_view head) {
   if (bad == head.npos)
     return {};
   return "the text `" + path + "` is not UTF-8 at byte " + std::to_string(bad) +
-         ", in line " +
+         " (" + data::hexadecimal(head[bad]) + "), in line " +
          std::to_string(
              1 + std::count(head.begin(), head.begin() + long(bad), '\n'));
+}
+
+/// How to make a text in UTF-8 of a file whose head is not.
+std::string textHelp(const std::string& path, std::string_view head) {
+  if (!data::otherFormat(head).empty() ||
+      data::firstIllFormed(head) == head.npos)
+    return {};
+  return data::conversionToUtf8(path, head);
 }
 
 Fault lookIntoText(const std::vector<std::string>& files, IdCheck ids) {
@@ -95,7 +104,7 @@ Fault lookIntoText(const std::vector<std::string>& files, IdCheck ids) {
       return {head.message(), ""};
     std::string_view text = *head;
     text.remove_suffix(data::cutOffBytes(text));
-    Fault fault = {whyNoText(files[i], text), ""};
+    Fault fault = {whyNoText(files[i], text), textHelp(files[i], text)};
     if (fault.what.empty())
       fault = ids.check(text, "the text `" + files[i] + "`");
     if (!fault.what.empty())

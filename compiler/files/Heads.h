@@ -34,6 +34,9 @@ struct Doubt {
   enum class Kind { none, separator, length } kind = Kind::none;
   std::string what;
   std::string help; // may be empty
+  /// Of lengths: the tokens of the longest sample, and whether no sample fits.
+  int64_t longest = 0;
+  bool isFatal = false;
 };
 
 /// A separator of `text` that its files do not hold, or samples of `jsonl` that

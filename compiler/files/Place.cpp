@@ -90,6 +90,7 @@ std::vector<std::string> withOtherEnding(const Place& place) {
   for (const std::string_view ending : endingsOf(place.setting))
     for (const std::string& name : names)
       if (name.ends_with(ending) && isNearEnding(ending) &&
+          name != resolved.filename() &&
           (name == stem + std::string(ending) ||
            (resolved.extension().empty() && name.starts_with(stem + "_"))))
         found.push_back(
@@ -182,6 +183,17 @@ void tellHub(diag::Builder& builder, const Place& place) {
                (isTokenizer ? " and write `tokenizer = \"" + place.written +
                                   "/tokenizer.json\"`"
                             : ""));
+}
+
+/// Whether a tokenizer is called by the name of an encoding of tiktoken.
+/// `gpt2`, a further one, is the name of a model on the Hub, too.
+bool isTiktoken(const Place& place) {
+  constexpr std::string_view encodings[] = {"cl100k_base",   "o200k_base",
+                                            "o200k_harmony", "p50k_base",
+                                            "p50k_edit",     "r50k_base"};
+  return place.setting == "tokenizer" &&
+         std::find(std::begin(encodings), std::end(encodings), place.written) !=
+             std::end(encodings);
 }
 
 /// Whether the path of a data set looks like its name on the Hugging Face Hub.
@@ -321,6 +333,11 @@ void reportMissing(diag::Engine& engine, const Place& place,
         "`weights` is the folder that holds `config.json` and tensors: "
         "write `weights = \"" +
         fs::path(place.written).parent_path().string() + "\"`");
+  else if (isTiktoken(place))
+    builder.help("`" + place.written +
+                 "` is an encoding of tiktoken, which is no file: write the "
+                 "path of the `tokenizer.json` of a model, `tokenizer = "
+                 "\"DIR/tokenizer.json\"`");
   else if (isTokenizerFolder(place))
     builder.help("name the file in it: write `tokenizer = \"" +
                  (fs::path(place.written) / tokenizerName).string() + "\"`");

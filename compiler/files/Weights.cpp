@@ -93,24 +93,30 @@ bool checkIndex(const Place& place, const fs::path& folder,
                 "");
     return false;
   }
+  std::string unread;
+  size_t missing = 0;
   for (const std::string& shard : shards) {
     std::string path = (folder / shard).string();
     std::string cause = reciperun::data::whyNoFile(path);
-    if (!cause.empty()) {
-      reportUnfit(place, engine,
-                  "`" + std::string(indexName) + "` names `" + shard +
-                      "`, and `" + path + "` cannot be read: " + cause,
-                  "");
-      return false;
-    }
+    if (!cause.empty() && missing++ == 0)
+      unread = "`" + std::string(indexName) + "` names `" + shard + "`, and `" +
+               path + "` cannot be read: " + cause;
   }
-  return true;
+  if (missing == 0)
+    return true;
+  reportUnfit(place, engine, unread,
+              std::to_string(missing) + " of the " +
+                  std::to_string(shards.size()) +
+                  " files of weights cannot be read: download the folder "
+                  "again, or copy the rest of its files");
+  return false;
 }
 
 constexpr std::string_view lfsPointer = "version https://git-lfs";
 
-/// A help for a damaged file, for example a Git LFS pointer.
-std::string pointerHelp(const fs::path& folder) {
+/// The name of a file of weights that is a pointer of Git LFS; empty where none
+/// is.
+std::string pointerIn(const fs::path& folder) {
   std::error_code code;
   for (fs::directory_iterator at(folder, code), end; !code && at != end;
        at.increment(code)) {
@@ -119,10 +125,9 @@ std::string pointerHelp(const fs::path& folder) {
     auto head =
         reciperun::data::readHead(at->path().string(), lfsPointer.size());
     if (head && *head == lfsPointer)
-      return "`" + at->path().filename().string() +
-             "` is a pointer of Git LFS: get the file by `git lfs pull`";
+      return at->path().filename().string();
   }
-  return "copy or download the file again";
+  return {};
 }
 
 using reciperun::checkpoint::TensorFault;
@@ -243,9 +248,16 @@ void checkWeights(const Place& place, const recipe::Recipe& recipe,
   }
   if (!isSingle && !checkIndex(place, folder, engine))
     return;
+  if (const std::string pointer = pointerIn(folder); !pointer.empty())
+    return reportUnfit(place, engine,
+                       "`" + (fs::path(place.written) / pointer).string() +
+                           "` is a pointer of Git LFS, not the file itself",
+                       "get the file by `git lfs pull` in `" + place.written +
+                           "`");
   auto files = reciperun::checkpoint::ModelFiles::open(folder);
   if (!files)
-    return reportUnfit(place, engine, files.message(), pointerHelp(folder));
+    return reportUnfit(place, engine, files.message(),
+                       "copy or download the file again");
   if (!fs::exists(folder / configName, code))
     reportUnfit(place, found.doubts,
                 "`" + place.written + "` holds no `" + configName +

@@ -5,6 +5,7 @@
 
 #include "runtime/base/ParseJson.h"
 #include "runtime/data/ChatNames.h"
+#include "runtime/data/Encoding.h"
 #include "runtime/data/Utf8.h"
 
 #include <nlohmann/json.hpp>
@@ -157,18 +158,6 @@ bool isBlank(std::string_view line) {
   return trimmed(line).empty();
 }
 
-/// Quotes a path for a shell command.
-std::string shellWord(const std::string& path) {
-  static constexpr std::string_view plain =
-      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./+=:,@";
-  if (path.find_first_not_of(plain) == std::string::npos)
-    return path;
-  std::string word = "'";
-  for (const char c : path)
-    word += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return word + "'";
-}
-
 /// The command that writes a JSONL file next to the original, under a name that
 /// is free.
 std::string conversion(const std::string& command, const std::string& path) {
@@ -288,8 +277,11 @@ bool JsonlReader::nextLine(std::string& line) {
 
 Status JsonlReader::parseLine(std::string_view line, Sample& sample) {
   const size_t bad = firstIllFormed(line);
-  if (bad != std::string_view::npos)
-    return atColumn(columnOf(line, bad), "the line is not UTF-8 here");
+  if (bad != std::string_view::npos) {
+    encodingHelp = conversionToUtf8(source.path, line);
+    return atColumn(columnOf(line, bad), "the line is not UTF-8 here, byte " +
+                                             hexadecimal(line[bad]));
+  }
   const Expected<Json> object = parseObject(line);
   RECIPERUN_TRY(object);
   const Status taken =
@@ -357,7 +349,8 @@ std::optional<JsonlReader::Failure> JsonlReader::failure() const {
                  hasCommas
                      ? "remove the commas by " +
                            conversion("sed 's/,[[:space:]]*$//'", source.path)
-                     : otherNames,
+                 : !encodingHelp.empty() ? encodingHelp
+                                         : otherNames,
                  absentField};
 }
 

@@ -90,6 +90,7 @@ private:
   size_t faultyLines = 0;
   std::string absentField;     // of `source`, in the first line without it
   std::string otherNames;      // remedy for chats with other names
+  std::string encodingHelp;    // remedy for lines that are not UTF-8
   std::optional<Failure> form; // JSON, but not one object per line
 };
 

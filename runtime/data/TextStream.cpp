@@ -5,6 +5,7 @@
 
 #include "runtime/base/InputFile.h"
 #include "runtime/base/StopSignal.h"
+#include "runtime/data/Encoding.h"
 #include "runtime/data/SourceFiles.h"
 #include "runtime/data/TextEncoder.h"
 #include "runtime/data/TokenStore.h"
@@ -78,8 +79,8 @@ Status checkUtf8(const std::string& path, std::string_view text) {
   if (bad == std::string_view::npos)
     return {};
   return Status::error("the text `" + path + "` is not UTF-8 at byte " +
-                       std::to_string(bad) + ", in line " +
-                       std::to_string(lineOf(text, bad)));
+                       std::to_string(bad) + " (" + hexadecimal(text[bad]) +
+                       "), in line " + std::to_string(lineOf(text, bad)));
 }
 
 Status TextStream::add(const std::string& path) {

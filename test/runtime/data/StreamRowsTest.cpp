@@ -189,7 +189,7 @@ TEST_F(StreamRowsTest, failText) {
   const ScratchFile bad("a\nb\xFF");
   use({bad.path()});
   EXPECT_EQ(failure(), "`data.train`: the text `" + bad.path() +
-                           "` is not UTF-8 at byte 3, in line 2");
+                           "` is not UTF-8 at byte 3 (0xFF), in line 2");
   const ScratchFile greeting("hello");
   use({greeting.path()});
   data.vocab = 259;
