@@ -82,8 +82,7 @@ private:
     RECIPERUN_TRY(ruleName);
     skipSpace(false);
     if (!cursor.take("::="))
-      return cursor.failure("`::=` is missing behind the name `" + *ruleName +
-                            "`");
+      return noDefinition(*ruleName);
     skipSpace(true);
     Expected<RuleId> id = ruleOf(*ruleName, begin);
     RECIPERUN_TRY(id);
@@ -99,6 +98,20 @@ private:
                             "` does not go on like this");
     skipSpace(true);
     return {};
+  }
+
+  /// The error for a rule of another notation: Lark and ANTLR write `:`, EBNF
+  /// and Python's PEG `=`, others `->` or `<-`.
+  Status noDefinition(const std::string& ruleName) const {
+    for (const char* sign : {":=", ":", "=", "->", "<-"})
+      if (cursor.startsWith(sign))
+        return cursor.failure(
+            "`" + std::string(sign) +
+            "` stands where GBNF has `::=`: a rule is `" + ruleName +
+            " ::= ...`, a character class `[0-9]`, and the grammar begins at "
+            "the rule `root`");
+    return cursor.failure("`::=` is missing behind the name `" + ruleName +
+                          "`");
   }
 
   Expected<ExpressionPtr> alternatives(bool isGroup) {

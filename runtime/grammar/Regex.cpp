@@ -166,11 +166,7 @@ private:
                            !cursor.startsWith("<!") &&
                            (cursor.take("P<") || cursor.take("<"));
       if (!isNamed)
-        return cursor.failure(
-            begin, std::string("the group `(?") +
-                       (cursor.isAtEnd() ? "" : "...") +
-                       "` is not supported: there are no look-ahead, "
-                       "look-behind, atomic groups, conditions and flags");
+        return unsupportedGroup(begin);
       while (!cursor.isAtEnd() && !cursor.startsWith(">"))
         cursor.next();
       cursor.take(">");
@@ -180,6 +176,39 @@ private:
     if (!cursor.take(")"))
       return cursor.failure(begin, "`(` has no `)`");
     return inner;
+  }
+
+  /// The error for a group that stands behind `(?`, and what to write instead.
+  Status unsupportedGroup(size_t begin) {
+    struct Group {
+      std::string_view start, name, instead;
+    };
+    constexpr std::string_view allowed =
+        "write what is allowed there as alternatives, `(a|b)`";
+    constexpr Group groups[] = {
+        {"<=", "look-behinds", allowed},
+        {"<!", "look-behinds", allowed},
+        {"=", "look-aheads", allowed},
+        {"!", "look-aheads", allowed},
+        {">", "atomic groups", "write `(?:` for `(?>`"},
+        {"(", "conditions", "write the alternatives, `(a|b)`"},
+        {"#", "comments", "leave it out"},
+        {"P=", "references to groups", "write the group again"},
+        {"R", "recursion", "write a grammar, `--grammar`"}};
+    for (const Group& each : groups)
+      if (cursor.startsWith(each.start))
+        return cursor.failure(begin,
+                              "the group `(?" + std::string(each.start) +
+                                  "...)` is not supported: there are no " +
+                                  std::string(each.name) + "; " +
+                                  std::string(each.instead));
+    const bool isCase = cursor.startsWith("i");
+    return cursor.failure(
+        begin,
+        std::string("the group `(?") + (cursor.isAtEnd() ? "" : "...") +
+            "` is not supported: there are no flags; " +
+            (isCase ? "write both cases of a letter, `[Aa]`"
+                    : "`[\\s\\S]` is any character, and line ends are `\\n`"));
   }
 
   // ---- escapes and classes

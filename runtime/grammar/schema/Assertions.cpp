@@ -53,8 +53,11 @@ private:
     RECIPERUN_TRY(addRequired(node));
     const Json* unique = node.find("uniqueItems");
     if (unique && *unique != false)
-      return schemaError(node.path, "has `uniqueItems`, which structured "
-                                    "output does not support");
+      return schemaError(node.path,
+                         "has `uniqueItems`, which structured output does not "
+                         "support; leave it out, and elements may be equal: "
+                         "`maxItems` bounds their number, and `enum` their "
+                         "values");
     return {};
   }
 

@@ -14,8 +14,22 @@ enum class Role { restricts, describes, unsupported };
 struct Keyword {
   std::string_view name;
   Role role;
-  Types appliesTo = 0; // 0: values of all types
+  Types appliesTo = 0;           // 0: values of all types
+  std::string_view instead = {}; // of one that is not supported
 };
+
+constexpr std::string_view asCases =
+    "leave it out, or write the cases as `anyOf`";
+constexpr std::string_view asMembers =
+    "leave it out, or name the members in `properties`; "
+    "`additionalProperties` restricts the values of others";
+constexpr std::string_view asElements =
+    "leave it out, or restrict all elements by `items`";
+constexpr std::string_view asCharacters =
+    "leave it out: a string is written as it is, and `pattern` restricts its "
+    "characters";
+constexpr std::string_view asReference =
+    "name the schema in `$defs`, and refer to it by `$ref`";
 
 constexpr std::array<Keyword, 65> keywords = {{
     {"type", Role::restricts},
@@ -59,30 +73,34 @@ constexpr std::array<Keyword, 65> keywords = {{
     {"$comment", Role::describes},
     {"$defs", Role::describes},
     {"definitions", Role::describes},
-    {"not", Role::unsupported},
-    {"if", Role::unsupported},
-    {"then", Role::unsupported},
-    {"else", Role::unsupported},
-    {"patternProperties", Role::unsupported},
-    {"propertyNames", Role::unsupported},
-    {"dependencies", Role::unsupported},
-    {"dependentRequired", Role::unsupported},
-    {"dependentSchemas", Role::unsupported},
-    {"unevaluatedProperties", Role::unsupported},
-    {"unevaluatedItems", Role::unsupported},
-    {"additionalItems", Role::unsupported},
-    {"contains", Role::unsupported},
-    {"minContains", Role::unsupported},
-    {"maxContains", Role::unsupported},
-    {"contentEncoding", Role::unsupported},
-    {"contentMediaType", Role::unsupported},
-    {"contentSchema", Role::unsupported},
-    {"$anchor", Role::unsupported},
-    {"$dynamicAnchor", Role::unsupported},
-    {"$dynamicRef", Role::unsupported},
-    {"$recursiveAnchor", Role::unsupported},
-    {"$recursiveRef", Role::unsupported},
-    {"$vocabulary", Role::unsupported},
+    {"not", Role::unsupported, 0,
+     "leave it out, or list what is allowed, by `enum` or `anyOf`"},
+    {"if", Role::unsupported, 0, asCases},
+    {"then", Role::unsupported, 0, asCases},
+    {"else", Role::unsupported, 0, asCases},
+    {"patternProperties", Role::unsupported, 0, asMembers},
+    {"propertyNames", Role::unsupported, 0, asMembers},
+    {"dependencies", Role::unsupported, 0, asCases},
+    {"dependentRequired", Role::unsupported, 0, asCases},
+    {"dependentSchemas", Role::unsupported, 0, asCases},
+    {"unevaluatedProperties", Role::unsupported, 0,
+     "write `additionalProperties` in its place"},
+    {"unevaluatedItems", Role::unsupported, 0,
+     "write `items` beside `prefixItems` in its place"},
+    {"additionalItems", Role::unsupported, 0,
+     "write `prefixItems` for `items`, and `items` in its place"},
+    {"contains", Role::unsupported, 0, asElements},
+    {"minContains", Role::unsupported, 0, asElements},
+    {"maxContains", Role::unsupported, 0, asElements},
+    {"contentEncoding", Role::unsupported, 0, asCharacters},
+    {"contentMediaType", Role::unsupported, 0, asCharacters},
+    {"contentSchema", Role::unsupported, 0, asCharacters},
+    {"$anchor", Role::unsupported, 0, asReference},
+    {"$dynamicAnchor", Role::unsupported, 0, asReference},
+    {"$dynamicRef", Role::unsupported, 0, asReference},
+    {"$recursiveAnchor", Role::unsupported, 0, asReference},
+    {"$recursiveRef", Role::unsupported, 0, asReference},
+    {"$vocabulary", Role::unsupported, 0, "leave it out"},
 }};
 
 const Keyword* keywordOf(std::string_view name) {
@@ -113,6 +131,76 @@ Expected<Types> typeNamed(const Json& name, const std::string& path) {
                                shown(name) + "`");
 }
 
+/// The name of a type, also of Python's or TypeScript's; empty for other words.
+std::string_view typeMeant(const std::string& word) {
+  constexpr std::pair<std::string_view, std::string_view> others[] = {
+      {"str", "string"},   {"text", "string"},  {"int", "integer"},
+      {"float", "number"}, {"bool", "boolean"}, {"list", "array"},
+      {"dict", "object"}};
+  for (const auto& [name, type] : typeNames)
+    if (word == name)
+      return name;
+  for (const auto& [name, type] : others)
+    if (word == name)
+      return type;
+  return {};
+}
+
+/// The schema of values such as an example, in which a text may be the name of
+/// a type.
+Json schemaOfExample(const Json& example) {
+  Json schema = Json::object();
+  if (example.is_object()) {
+    schema["type"] = "object";
+    Json names = Json::array();
+    for (const auto& [name, value] : example.items()) {
+      schema["properties"][name] = schemaOfExample(value);
+      names.push_back(name);
+    }
+    schema["required"] = names;
+    return schema;
+  }
+  if (example.is_array()) {
+    schema["type"] = "array";
+    if (!example.empty())
+      schema["items"] = schemaOfExample(example[0]);
+    return schema;
+  }
+  const std::string_view named = example.is_string()
+                                     ? typeMeant(example.get<std::string>())
+                                     : std::string_view();
+  schema["type"] = !named.empty()                ? std::string(named)
+                   : example.is_string()         ? "string"
+                   : example.is_boolean()        ? "boolean"
+                   : example.is_number_integer() ? "integer"
+                   : example.is_number()         ? "number"
+                                                 : "null";
+  return schema;
+}
+
+bool namesType(const Json& value) {
+  return value.is_string() && !typeMeant(value.get<std::string>()).empty();
+}
+
+/// What to write for an object without a keyword, which is an example of the
+/// values. One member alone may be a misspelt keyword.
+std::string helpWithExample(const Json& object) {
+  bool isExample = object.size() > 1;
+  for (const auto& [name, value] : object.items()) {
+    if (keywordOf(name))
+      return {};
+    isExample |= namesType(value);
+  }
+  if (!isExample)
+    return {};
+  constexpr size_t longest = 400;
+  const std::string schema = schemaOfExample(object).dump();
+  return schema.size() > longest
+             ? "; the members of an object are `{\"type\": \"object\", "
+               "\"properties\": {NAME: SCHEMA, ...}}`"
+             : "; an object with these members is `" + schema + "`";
+}
+
 } // namespace
 
 SchemaNode SchemaNode::child(const std::string& key) const {
@@ -135,9 +223,14 @@ Status checkKeywords(const SchemaNode& node) {
   if (node.schema->is_boolean())
     return {};
   if (!node.schema->is_object())
-    return schemaError(node.path, "is a schema, which is an object, `true` or "
-                                  "`false`, not `" +
-                                      shown(*node.schema) + "`");
+    return schemaError(
+        node.path,
+        "is a schema, which is an object, `true` or "
+        "`false`, not `" +
+            shown(*node.schema) + "`" +
+            (namesType(*node.schema)
+                 ? "; write `" + schemaOfExample(*node.schema).dump() + "`"
+                 : ""));
   for (const auto& [name, value] : node.schema->items()) {
     if (name.starts_with("x-"))
       continue; // extensions of OpenAPI
@@ -145,11 +238,13 @@ Status checkKeywords(const SchemaNode& node) {
     if (!keyword)
       return schemaError(node.path, "has `" + name +
                                         "`, which is no keyword of JSON "
-                                        "Schema");
+                                        "Schema" +
+                                        helpWithExample(*node.schema));
     if (keyword->role == Role::unsupported)
       return schemaError(node.path, "has the keyword `" + name +
                                         "`, which structured output does not "
-                                        "support");
+                                        "support; " +
+                                        std::string(keyword->instead));
   }
   return {};
 }

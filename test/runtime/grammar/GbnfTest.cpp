@@ -88,7 +88,13 @@ TEST(Gbnf, FailuresNameTheirPlace) {
                                          "defined twice"},
       {"root ::= other", "column 10: there is no rule `other`"},
       {"first ::= \"a\"", "the grammar has no rule `root`"},
-      {"root = \"a\"", "column 6: `::=` is missing"},
+      {"root = \"a\"", "column 6: `=` stands where GBNF has `::=`"},
+      {"start: team\nteam: \"a\"",
+       "line 1, column 6: `:` stands where GBNF has `::=`: a rule is `start "
+       "::= ...`, a character class `[0-9]`, and the grammar begins at the "
+       "rule "
+       "`root`"},
+      {"root \"a\"", "column 6: `::=` is missing"},
       {"root ::= \"a\" }", "column 14: the rule `root` does not go on"},
       {"root ::= \"a\"{5,2}", "at least 5 and at most 2"},
       {"root ::= \"a\"{900000}", "a repetition of more than 100000"},
