@@ -95,6 +95,11 @@ SafetensorsFile::open(const std::filesystem::path& path) {
   uint64_t headerBytes = 0;
   RECIPERUN_TRY(
       file.file.read(0, std::as_writable_bytes(std::span(&headerBytes, 1))));
+  constexpr std::string_view pointer = "version "; // of Git LFS
+  if (std::memcmp(&headerBytes, pointer.data(), lengthBytes) == 0)
+    return Status::error(place +
+                         " is a pointer of Git LFS, not the file itself; get "
+                         "the file by `git lfs pull`");
   if (headerBytes > uint64_t(maxHeaderBytes))
     return Status::error(place +
                          " is no safetensors file: its header would "

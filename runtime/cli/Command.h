@@ -109,9 +109,10 @@ struct Program {
   /// The remedy for an option that the command lacks; empty when none is known.
   std::function<std::string(const Command&, const UnknownOption&)> advise = {};
   /// The remedy for a value that an option does not take; empty when none is
-  /// known.
+  /// known. `operands` are the arguments of the call that belong to no option.
   std::function<std::string(const Command&, const Option&,
-                            const std::string& value)>
+                            const std::string& value,
+                            const std::vector<std::string>& operands)>
       adviseValue = {};
   /// The remedy for a word that is no command; empty when none is known.
   std::function<std::string(const std::string& word)> adviseCommand = {};

@@ -153,6 +153,14 @@ UsageError needsValue(const Option& option) {
           "write `" + option.name + "=" + option.valueName + "`"};
 }
 
+std::vector<std::string> operandsOf(const std::vector<Item>& items) {
+  std::vector<std::string> operands;
+  for (const Item& item : items)
+    if (!item.option)
+      operands.push_back(item.text);
+  return operands;
+}
+
 Check storeOption(const Program& program, const Command& command,
                   const std::vector<Item>& items, size_t at) {
   const auto& [option, value] = items[at];
@@ -171,21 +179,19 @@ Check storeOption(const Program& program, const Command& command,
   Check error = option->store({value, hasNext ? items[at + 1].text : "",
                                hasFurther ? items[at + 2].text : ""});
   if (error && program.adviseValue)
-    if (std::string help = program.adviseValue(command, *option, value);
+    if (std::string help =
+            program.adviseValue(command, *option, value, operandsOf(items));
         !help.empty())
       error->help = std::move(help);
   return error;
 }
 
 Check storeOperands(const Program& program, const Split& split) {
-  std::vector<std::string> values;
   for (const Item& item : split.items)
     if (!item.option && program.refuseOperand)
       if (Check error = program.refuseOperand(*split.command, item.text))
         return error;
-  for (const Item& item : split.items)
-    if (!item.option)
-      values.push_back(item.text);
+  std::vector<std::string> values = operandsOf(split.items);
   const Operands& operands = split.command->operands;
   if (values.size() < operands.fewest)
     return UsageError{"`" + split.path + "` needs " + operands.needs,

@@ -3,13 +3,17 @@
 
 #include "runtime/train/ForeignUsage.h"
 
+#include "runtime/checkpoint/FolderKind.h"
 #include "runtime/cli/Options.h"
 #include "runtime/cli/Spelling.h"
+#include "runtime/data/Tokenizer.h"
 #include "runtime/plan/Paths.h"
 
 #include <algorithm>
 #include <cctype>
 #include <cmath>
+#include <filesystem>
+#include <optional>
 #include <sstream>
 #include <string_view>
 
@@ -443,8 +447,22 @@ std::string adviseOption(const cli::Command& command,
   return isSetting ? std::string(isCompiled) : std::string();
 }
 
+/// The id of a control token of the tokenizer in a model's folder; nullopt
+/// where it has no token of this text.
+static std::optional<int32_t> idOfToken(const std::string& folder,
+                                        const std::string& text) {
+  const auto tokenizer = data::Tokenizer::read(folder + "/tokenizer.json");
+  if (!tokenizer)
+    return std::nullopt;
+  for (const data::AddedToken& each : tokenizer->addedTokens())
+    if (each.content == text)
+      return each.id;
+  return std::nullopt;
+}
+
 std::string adviseValue(const cli::Command& command, const cli::Option& option,
-                        const std::string& value) {
+                        const std::string& value,
+                        const std::vector<std::string>& operands) {
   std::string word = value;
   std::ranges::transform(word, word.begin(), [](unsigned char c) {
     return c == '_' ? '-' : char(std::tolower(c));
@@ -453,6 +471,10 @@ std::string adviseValue(const cli::Command& command, const cli::Option& option,
     if (holds(each.commands, command.name) && each.option == option.name &&
         holds(each.values, word))
       return std::string(each.help);
+  const bool isToken = option.name == "--stop-token" && !operands.empty();
+  if (const auto id = isToken ? idOfToken(operands[0], value) : std::nullopt)
+    return "`" + value + "` is token " + std::to_string(*id) +
+           ": write `--stop-token " + std::to_string(*id) + "`";
   for (const TextOption& each : textOptions)
     if (each.option == option.name && holds(prompting, command.name))
       return "a text is given by `" + std::string(each.ofText) + " " +
@@ -463,8 +485,25 @@ std::string adviseValue(const cli::Command& command, const cli::Option& option,
   return {};
 }
 
+/// `convert BASE ADAPTER TARGET`, as other tools merge, or another folder too
+/// many.
+static std::string
+adviseThreeFolders(const std::vector<std::string>& operands) {
+  std::error_code ignored;
+  for (const std::string& operand : operands)
+    if (std::filesystem::exists(
+            std::filesystem::path(operand) / "adapter_config.json", ignored))
+      return "`" + operand +
+             "` is an adapter, which `convert` does not merge: " +
+             checkpoint::instead(operand, "use");
+  return "give one folder to read and one to write: `reciperun convert SOURCE "
+         "TARGET`";
+}
+
 std::string adviseSurplus(const cli::Command& command,
                           const std::vector<std::string>& operands) {
+  if (command.name == "convert")
+    return adviseThreeFolders(operands);
   if (command.name == "generate")
     return "a prompt is given by an option: `reciperun generate " +
            operands[0] + " --prompt TEXT`";

@@ -20,7 +20,8 @@ std::string adviseOption(const cli::Command& command,
                          const cli::UnknownOption& option);
 /// The remedy for a value that an option of `command` does not take.
 std::string adviseValue(const cli::Command& command, const cli::Option& option,
-                        const std::string& value);
+                        const std::string& value,
+                        const std::vector<std::string>& operands);
 /// For `generate DIR TEXT` the option of the prompt.
 std::string adviseSurplus(const cli::Command& command,
                           const std::vector<std::string>& operands);

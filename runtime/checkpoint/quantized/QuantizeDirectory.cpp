@@ -198,8 +198,11 @@ private:
     options.note(
         std::to_string(unfit.size()) + " of " +
         std::to_string(std::ranges::count(jobs, true, &Job::isLinear)) +
-        " matrices of linear layers stay unquantized: " + formatName() +
-        " takes matrices with " + takenShapes(options.format) +
+        " matrices of linear layers " +
+        (std::ranges::any_of(unfit, [](const Job& job) { return job.stored; })
+             ? "become bf16: "
+             : "stay unquantized: ") +
+        formatName() + " takes matrices with " + takenShapes(options.format) +
         ", and they have " + shapesOf(unfit));
   }
 

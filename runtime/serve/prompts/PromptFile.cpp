@@ -4,6 +4,7 @@
 
 #include "runtime/base/ParseJson.h"
 #include "runtime/cli/Spelling.h"
+#include "runtime/data/Encoding.h"
 #include "runtime/data/Utf8.h"
 #include "runtime/serve/prompts/SamplingFields.h"
 
@@ -13,6 +14,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <memory>
 #include <string_view>
 
@@ -217,6 +219,36 @@ private:
   std::vector<std::string> errors;
 };
 
+/// The error for a file that is one JSON value over its whole length, in place
+/// of a prompt a line.
+Status checkLines(const std::string& path, std::string_view text) {
+  const bool isNamedJson = path.ends_with(".json");
+  const size_t begin = text.find_first_not_of(" \t\r\n");
+  if (begin == std::string_view::npos ||
+      !(text[begin] == '[' || (isNamedJson && text[begin] == '{')))
+    return {};
+  const std::string_view first =
+      text.substr(begin, text.find('\n', begin) - begin);
+  if (!isNamedJson && !isBlank(first.substr(1)))
+    return {};
+  Expected<OrderedJson> whole = parseOrderedJson(text, {});
+  if (!whole)
+    return {};
+  const bool isFile = path != "-";
+  const std::string stem = isNamedJson ? path.substr(0, path.size() - 5) : path;
+  std::error_code ignored;
+  const bool isFree = !std::filesystem::exists(stem + ".jsonl", ignored);
+  const std::string made = stem + (isFree ? ".jsonl" : ".lines.jsonl");
+  const std::string command = whole->is_array() ? "jq -c '.[]'" : "jq -c .";
+  return Status::error(
+      (isFile ? "`" + path + "`" : std::string("standard input")) +
+      " is a JSON " + (whole->is_array() ? "array" : "object") +
+      ", and a prompt is a line; write one object or text a line" +
+      (isFile ? ": `" + command + " " + data::shellWord(path) + " > " +
+                    data::shellWord(made) + "`, and name the new file"
+              : ", by `" + command + "`"));
+}
+
 Status readFile(const std::string& path, const SamplingArguments& sampling,
                 std::vector<Prompt>& prompts) {
   Expected<std::string> text = readAll(path);
@@ -225,6 +257,7 @@ Status readFile(const std::string& path, const SamplingArguments& sampling,
   std::string_view rest = *text;
   if (rest.starts_with(data::byteOrderMark))
     rest.remove_prefix(data::byteOrderMark.size());
+  RECIPERUN_TRY(checkLines(path, rest));
   for (int64_t number = 1; !rest.empty(); ++number) {
     const std::string_view line = rest.substr(0, rest.find('\n'));
     rest.remove_prefix(std::min(rest.size(), line.size() + 1));

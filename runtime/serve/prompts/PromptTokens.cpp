@@ -49,8 +49,11 @@ Status checkPromptIds(std::span<const int32_t> ids,
     return Status::error("the prompt has " + std::to_string(ids.size()) +
                          " tokens, but the plan takes " +
                          std::to_string(serving.maxInput) +
-                         "; shorten it, or compile with a larger "
-                         "`serve.max_input`");
+                         "; shorten it, or compile with a larger " +
+                         (serving.maxInput < serving.maxTokens
+                              ? "`serve.max_input`"
+                              : "`data.sequence`, of at most the model's "
+                                "`max_positions`"));
   for (const int32_t id : ids)
     if (id < 0 || id >= vocab)
       return Status::error("token " + std::to_string(id) +

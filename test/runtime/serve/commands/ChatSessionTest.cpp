@@ -157,7 +157,8 @@ TEST_F(ChatSessionTest, forgetsAMessageWithoutAnAnswer) {
   EXPECT_EQ(contents(), "");
   EXPECT_EQ(answer(std::string(200, 'x')).message(),
             "the prompt has 220 tokens, but the plan takes 128; shorten it, or "
-            "compile with a larger `serve.max_input`");
+            "compile with a larger `data.sequence`, of at most the model's "
+            "`max_positions`");
   EXPECT_EQ(contents(), "");
   EXPECT_EQ(*answer("y"), FinishReason::endToken);
   EXPECT_EQ(contents(), "user=y;assistant=c;");

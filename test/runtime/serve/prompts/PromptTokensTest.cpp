@@ -40,9 +40,15 @@ TEST_F(PromptTokensTest, areThoseOfTextsMessagesAndIds) {
 
 TEST_F(PromptTokensTest, areWithinTheLimits) {
   EXPECT_EQ(of(Ids{}).message(), "the prompt has no token");
+  plan.serving->maxTokens = 80;
   EXPECT_EQ(of(Ids(41, 1)).message(),
             "the prompt has 41 tokens, but the plan takes 40; shorten it, or "
             "compile with a larger `serve.max_input`");
+  plan.serving->maxTokens = 40;
+  EXPECT_EQ(of(Ids(41, 1)).message(),
+            "the prompt has 41 tokens, but the plan takes 40; shorten it, or "
+            "compile with a larger `data.sequence`, of at most the model's "
+            "`max_positions`");
   EXPECT_TRUE(of(Ids(40, 1)));
   for (const int32_t id : {-1, 312})
     EXPECT_EQ(of(Ids{1, id}).message(),
