@@ -101,8 +101,16 @@ private:
       ++close;
     reword("a recipe has no parameters: mixins have",
            rangeOf(error.token, close));
+    size_t parent = close + 1;
+    while (type(parent + 1) == TokenType::DOT ||
+           (isName(type(parent + 1)) && !isEndOfItem(parent + 1)))
+      ++parent;
+    const std::string amends = type(close + 1) == TokenType::AMENDS
+                                   ? textOf(close + 1, parent) + " "
+                                   : std::string();
     return help("write `mixin " + name + textOf(error.token, close) +
-                " { ... }`, and `recipe NAME with " + name + "(...) { ... }`");
+                " { ... }`, and `recipe NAME " + amends + "with " + name +
+                "(...) { ... }`");
   }
 
   /// `"say "hi" now"`: a name glued to the end of a string
@@ -211,9 +219,12 @@ private:
     return path == "std" || path == "std.models" || path == "std.schema";
   }
 
-  /// `import std.models.llama.*`
+  /// `import std.models.llama.*`, `import std.models.llama { * }`
   bool allNames() const {
-    if (found() != TokenType::STAR || previous() != TokenType::DOT)
+    const bool isInBraces =
+        previous() == TokenType::OPEN || previous() == TokenType::BLOCK_OPEN;
+    if (found() != TokenType::STAR ||
+        (previous() != TokenType::DOT && !isInBraces))
       return false;
     size_t first = error.token - 1;
     while (first > 0 && type(first) != TokenType::IMPORT && !isEndOfItem(first))
@@ -226,9 +237,22 @@ private:
       return help("`" + path +
                   "` is a folder: import one of its files, as in "
                   "`import std.models.llama`, and write `llama.NAME`");
-    return fix("write `import " + path + "` and `" + textOf(error.token - 2) +
-                   ".name`; `import " + path + " { a, b }` takes names of it",
-               rangeOf(error.token - 1, error.token), "");
+    const size_t end = error.token + (isInBraces && next() == TokenType::CLOSE);
+    return fix(
+        "write `import " + path + "` and `" + aliasOf(error.token - 2) +
+            ".name`; `import " + path + " { a, b }` takes names of it",
+        {list.source, list.tokens[error.token - 2].end, list.tokens[end].end},
+        "");
+  }
+
+  /// What an import calls the file whose path ends at a token: `base` of
+  /// `"../base.recipe"`.
+  std::string aliasOf(size_t last) const {
+    std::string path = textOf(last);
+    if (type(last) != TokenType::STRING)
+      return path;
+    path = path.substr(path.find_last_of("/\"", path.size() - 2) + 1);
+    return path.substr(0, path.find_first_of(".\""));
   }
 
   /// `amends "base.pkl"`, `include "base.recipe"` at the top of a file

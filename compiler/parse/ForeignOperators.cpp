@@ -101,14 +101,28 @@ private:
              rangeOf(error.token - 1, error.token));
       return fix("write `" + own + "`", list.range(error.token), "");
     }
-    const size_t head = type(firstOfItem());
-    if (head != TokenType::REQUIRE && head != TokenType::IF)
+    if (!isInCondition())
       return false;
     reword("values are compared by `==`, not by `=`");
     return fix(
         "write `" + textOf(firstOfPath(error.token - 1), error.token - 1) +
             " == " + textOf(error.token + 1, lastOfPath(error.token + 1)) + "`",
         list.range(error.token), "==");
+  }
+  /// Whether the error is in the condition of `require`, of an `if` statement
+  /// or comprehension, or of `if a then b else c`.
+  bool isInCondition() const {
+    for (size_t at = error.token; at > 0; --at) {
+      const size_t kind = type(at - 1);
+      if (kind == TokenType::IF || kind == TokenType::REQUIRE)
+        return true;
+      if (isEndOfItem(at - 1) || kind == TokenType::THEN ||
+          kind == TokenType::ELSE || kind == TokenType::ASSIGN ||
+          kind == TokenType::COLON || kind == TokenType::OPEN ||
+          kind == TokenType::BLOCK_OPEN)
+        return false;
+    }
+    return false;
   }
   /// The first token of the path that ends at `last`: `batch` of
   /// `batch.global`.

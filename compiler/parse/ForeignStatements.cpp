@@ -18,7 +18,7 @@ public:
            forBefore() || bracedChoice() || requireMessage() ||
            secondResult() || wordBefore() || letIn() || spread() ||
            typedLet() || mutableLet() || keyword() || forgottenReturn() ||
-           assignment() || elseIf() || unpacking() || method();
+           assignment() || elseIf() || callAsItem() || method();
   }
 
 private:
@@ -503,24 +503,28 @@ private:
     return isWord && help("write `else if`");
   }
 
-  /// `[q, k, v] = linear(...)`, `q, k, v = linear(...)` in a block.
-  bool unpacking() const {
-    const bool isList = found() == TokenType::SEPARATOR && isComma(error.token);
-    if ((!isList && !isComma(error.token)) || !isName(previous()) ||
-        !isInFunction())
+  /// `ceil(x)`, `ceil(x) * 2` alone in a function: at its end it is the result.
+  bool callAsItem() const {
+    if (error.rule != Grammar::RuleSetting || found() != TokenType::LPAREN ||
+        headType() != TokenType::FUN)
       return false;
-    size_t last = error.token;
-    while (isComma(last) && isName(type(last + 1)))
-      last += 2;
-    const bool isBracketed = type(last) == TokenType::RBRACKET;
-    if (type(last + isBracketed) != TokenType::ASSIGN)
+    const size_t last = lastOfItem(error.token);
+    const std::string call = textOf(error.begin, last);
+    const uint32_t begin = list.tokens[error.begin].begin;
+    size_t behind = last + 1;
+    while (type(behind) == TokenType::SEPARATOR)
+      ++behind;
+    if (call.find('\n') != call.npos)
       return false;
-    return help("a statement binds one name: write a statement for each, as in "
-                "`" +
-                textOf(error.token - 1) +
-                " = linear(x, hidden -> [heads, "
-                "head_dim], name = \"" +
-                textOf(error.token - 1) + "\")`");
+    if (type(behind) == TokenType::CLOSE) {
+      reword("a function ends in `return`, and this is a value alone",
+             rangeOf(error.begin, last));
+      return fix("write `return " + call + "`", {list.source, begin, begin},
+                 "return ");
+    }
+    reword("a function holds `let` and `return`, and this is a value alone",
+           rangeOf(error.begin, last));
+    return help("name it: write `let name = " + call + "`");
   }
 
   /// `def forward(self, x):` in a model

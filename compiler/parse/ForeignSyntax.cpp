@@ -11,9 +11,10 @@ using Family = bool (*)(const SourceMap&, const TokenList&, const SyntaxError&,
                         diag::Builder&);
 
 constexpr Family families[] = {
-    helpWithForeignOperators,    helpWithForeignFunctions,
-    helpWithForeignMixins,       helpWithForeignStatements,
-    helpWithForeignDeclarations, helpWithForeignData,
+    helpWithForeignOperators, helpWithForeignFunctions,
+    helpWithForeignMixins,    helpWithForeignStatements,
+    helpWithUnpacking,        helpWithForeignDeclarations,
+    helpWithForeignData,
 };
 
 bool helpWithForeignSyntax(const SourceMap& sources, const TokenList& list,

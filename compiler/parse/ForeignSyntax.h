@@ -26,6 +26,8 @@ FOREIGN_FAMILY(ForeignFunctions)
 FOREIGN_FAMILY(ForeignMixins)
 /// Statements of blocks and items of braces.
 FOREIGN_FAMILY(ForeignStatements)
+/// The unpacking of lists, arguments and results.
+FOREIGN_FAMILY(Unpacking)
 /// Imports and other declarations of a file.
 FOREIGN_FAMILY(ForeignDeclarations)
 /// YAML, JSON and TOML.
