@@ -75,7 +75,14 @@ void GraphBuilder::reportRole(const recipe::Call& call, OpKind kind, int place,
     message = "the weight of " + op + " is a parameter, and " + name +
               (isTokens ? " is an input" : " is computed");
   } else if (isParam) {
-    reportParameter(call, kind, place, module[value].range, engine);
+    const size_t beside = place == 0 ? 1 : 0;
+    const bool hasOther = call.operands.size() == 2 &&
+                          call.operands[beside] != recipe::TensorId::none;
+    const ValueId other =
+        hasOther ? tensorOf(call.operands[beside]) : ValueId::none;
+    // Without the other operand, an error was reported before.
+    if (!hasOther || other != ValueId::none)
+      reportParameter(module, call, kind, place, value, other, engine);
     return;
   } else {
     message = isTokens ? op + " takes numbers, and " + name + " are ids"

@@ -126,28 +126,40 @@ void reportOddWidth(const ir::Module& module, const ir::Op& rope,
       .otherwise("choose sizes that make `" + name + "` even");
 }
 
-void reportParameter(const recipe::Call& call, ir::OpKind kind, int place,
-                     SourceRange made, diag::Engine& engine) {
+/// `[batch, sequence, hidden]`
+static std::string shapeOf(const ir::Module& module, ir::ValueId value) {
+  std::string shape;
+  for (ir::DimId dim : module[value].dims)
+    shape += (shape.empty() ? "`[" : ", ") + nameOf(module, dim);
+  return shape + "]`";
+}
+
+void reportParameter(const ir::Module& module, const recipe::Call& call,
+                     ir::OpKind kind, int place, ir::ValueId parameter,
+                     ir::ValueId other, diag::Engine& engine) {
+  const std::string shapes =
+      other == ir::ValueId::none
+          ? std::string("one is a parameter")
+          : "this is a parameter " + shapeOf(module, parameter) +
+                " beside a tensor " + shapeOf(module, other);
   std::string message = "`" + call.op + "` takes a computed tensor as `" +
                         std::string(ops::infoOf(kind).operands[place].name) +
                         "`, and not a parameter";
   std::string help =
       "`recipec doc " + call.op + "` shows its arguments in order";
   if (kind == ir::OpKind::Mul) {
-    message = "`*` multiplies two computed tensors of one shape, and does not "
-              "broadcast a parameter";
-    help = "the weight of `rmsnorm` multiplies each element, and `scale` "
-           "multiplies all by a number";
+    message = "`*` multiplies two computed tensors of one shape, and " + shapes;
+    help = "no op multiplies by a parameter alone: `rmsnorm` multiplies by its "
+           "weight after it has normalised, and `scale` by a number";
   } else if (kind == ir::OpKind::Add) {
-    message = "`+` adds two computed tensors of one shape, and does not "
-              "broadcast a parameter";
+    message = "`+` adds two computed tensors of one shape, and " + shapes;
     help = "`linear(..., bias = true)` adds a bias";
   } else if (kind == ir::OpKind::Embedding) {
     help = "the tokens come first: write `" + call.op +
            "(tokens, parameter(...))`";
   }
   engine.report(diag::Kind::ShapeMismatch, call.range, std::move(message))
-      .note("made here", made)
+      .note("made here", module[parameter].range)
       .help(std::move(help));
 }
 

@@ -35,9 +35,10 @@ void reportOddWidth(const ir::Module& module, const ir::Op& rope,
 
 /// Reports a parameter as operand `place` of an op, which takes a computed
 /// tensor there. The message has no name of the parameter, which differs in
-/// every layer. `made` is where the parameter is made.
-void reportParameter(const recipe::Call& call, ir::OpKind kind, int place,
-                     SourceRange made, diag::Engine& engine);
+/// every layer. `other` is the operand beside it, or `none`.
+void reportParameter(const ir::Module& module, const recipe::Call& call,
+                     ir::OpKind kind, int place, ir::ValueId parameter,
+                     ir::ValueId other, diag::Engine& engine);
 
 /// Reports two operands in each other's places.
 void reportSwapped(const recipe::Call& call, size_t one, size_t other,

@@ -13,13 +13,16 @@
 namespace recipec::passes {
 namespace {
 
+constexpr double unbounded = std::numeric_limits<double>::infinity();
+
 /// The argument must be at least `least`, or above it with `isAbove`, and below
 /// `most`.
 struct Bound {
   std::string_view op, argument;
   double least;
   bool isAbove;
-  double most = std::numeric_limits<double>::infinity();
+  double most = unbounded;
+  bool mayBeNone = false;
 };
 
 constexpr Bound bounds[] = {
@@ -31,11 +34,11 @@ constexpr Bound bounds[] = {
     {"rope", "theta", 1, true},
     {"position_scale", "floor", 0, true},
     {"softcap", "cap", 0, true},
-    {"attention", "window", 1, false},
-    {"attention", "chunk", 1, false},
-    {"attention", "softcap", 0, true},
+    {"attention", "window", 1, false, unbounded, true},
+    {"attention", "chunk", 1, false, unbounded, true},
+    {"attention", "softcap", 0, true, unbounded, true},
     {"attention", "scale", 0, true},
-    {"router", "capacity", 0, true},
+    {"router", "capacity", 0, true, unbounded, true},
     {"router", "aux_loss", 0, false},
     {"router", "z_loss", 0, false},
 };
@@ -44,10 +47,14 @@ std::string text(double bound) {
   return std::to_string(int64_t(bound));
 }
 
-/// `write a number above 0`, `write a number from 0 and below 1`
+/// `write a number above 0`, `write a number from 0 and below 1`, `write
+/// `none` for no window, or a number from 1 on`
 std::string rangeOf(const Bound& bound) {
-  const bool hasMost = bound.most < std::numeric_limits<double>::infinity();
-  return std::string("write a number ") + (bound.isAbove ? "above " : "from ") +
+  const bool hasMost = bound.most < unbounded;
+  const std::string none =
+      bound.mayBeNone ? "`none` for no " + std::string(bound.argument) + ", or "
+                      : std::string();
+  return "write " + none + "a number " + (bound.isAbove ? "above " : "from ") +
          text(bound.least) + (hasMost ? " and below " + text(bound.most) : "") +
          (hasMost         ? ", such as `1e-5`"
           : bound.isAbove ? ""
@@ -77,9 +84,18 @@ void checkCalls(const recipe::Recipe& recipe, diag::Engine& engine) {
                              : bound.isAbove ? "not above "
                                              : "below ") +
                             text(isEnough ? bound.most : bound.least);
-      if (reported.insert(message).second)
-        engine.report(diag::Kind::InvalidValue, call.range, std::move(message))
-            .help(rangeOf(bound));
+      if (!reported.insert(message).second)
+        continue;
+      const SourceRange given = value.origin.range;
+      auto builder = engine.report(diag::Kind::InvalidValue,
+                                   given.isValid() ? given : call.range,
+                                   std::move(message));
+      const bool isInCall = given.source == call.range.source &&
+                            call.range.begin <= given.begin &&
+                            given.end <= call.range.end;
+      if (given.isValid() && !isInCall)
+        builder.label(call.range, "in this call");
+      builder.help(rangeOf(bound));
     }
 }
 
