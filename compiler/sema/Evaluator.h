@@ -92,11 +92,14 @@ public:
   std::string pathOf(const Object& object, std::string_view name) const;
   recipe::Origin writtenAt(SourceRange range) const;
   /// Where the model under evaluation makes the parameter of this name by a
-  /// call of `parameter`; not valid when it does not. Defined in Trace.cpp.
+  /// call of `parameter`; not valid when it does not. Defined in Makers.cpp.
   SourceRange parameterMade(std::string_view name) const;
 
   Value evaluate(ast::ExprId id, const Env& env);
   std::optional<bool> condition(ast::ExprId id, const Env& env,
+                                std::string_view what);
+  /// The value of a condition that is written at `range`.
+  std::optional<bool> condition(const Value& value, SourceRange range,
                                 std::string_view what);
 
   // Loops.cpp

@@ -33,7 +33,8 @@ public:
     size_t next = 0;
     for (size_t i = 0;
          i < values.size() && !lacksBrackets(i, next) && !areSwapped(i, next) &&
-         !isShape(i, next) && !lacksOperand(i, next) && !isUnnamedName(i, next);
+         !isShape(i, next) && !lacksOperand(i, next) &&
+         !isUnnamedName(i, next) && !isTensorList(i, next);
          ++i) {
       const ast::Argument& argument = node.arguments[i];
       bindGiven(i, argument.name ? indexOf(argument.name->text) : next++);
@@ -354,8 +355,44 @@ private:
         placeOf(node.arguments[first]), placeOf(node.arguments[end - 1]))));
   }
 
+  /// Reports `layer(x, i)` of a number, where `i` has no type. The first
+  /// parameter of a block is meant to be a tensor.
+  bool lacksType(size_t given, size_t index) {
+    const ast::Parameter& parameter = *parameters[index].declaration;
+    if (!scope || index == 0 || parameter.type != ast::TypeId::none ||
+        bound[index].value ||
+        !reportUntyped(evaluator, callee, parameter, values[given],
+                       placeOf(node.arguments[given])))
+      return false;
+    isGood = false;
+    bound[index].value.emplace();
+    return true;
+  }
+
+  /// Reports a list of tensors: `concat([a, b], to = both)`.
+  bool isTensorList(size_t argument, size_t parameter) {
+    size_t end = parameter;
+    while (end < parameters.size() && takesTensor(typeOf(parameters[end])))
+      ++end;
+    const ListValue* const* list =
+        isPositional(argument) ? values[argument].get<const ListValue*>()
+                               : nullptr;
+    if (!scope || end == parameter || !list || (*list)->elements.empty() ||
+        !std::ranges::all_of((*list)->elements, [](const Value& each) {
+          return each.is<Tensor>();
+        }))
+      return false;
+    isGood = false;
+    hasUnknown = true;
+    reportTensorList(evaluator, callee, **list, end - parameter,
+                     placeOf(node.arguments[argument]));
+    return true;
+  }
+
   void bindGiven(size_t given, size_t index) {
     const ast::Argument& argument = node.arguments[given];
+    if (index < parameters.size() && lacksType(given, index))
+      return;
     if (index < parameters.size()) {
       store(given, parameters[index].declaration->name.text, bound[index],
             typeOf(parameters[index]));

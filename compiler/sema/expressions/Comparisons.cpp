@@ -168,6 +168,7 @@ public:
   const Value& value;
   SourceRange range;
   const Type* type = nullptr;   // that a field or parameter is declared with
+  const Type* choice = nullptr; // of the elements that a loop goes over
   const Locals* loop = nullptr; // the iteration that binds the operand
   Value source;                 // of the loop
   SourceRange sourceRange;
@@ -228,8 +229,10 @@ private:
     loop = at.locals;
     sourceRange = (*at.outer->file)[loop->source].range;
     source = evaluator.evaluate(loop->source, *at.outer);
-    elements =
-        ComparedSide(evaluator, loop->source, source, *at.outer).elementSorts();
+    const ComparedSide list(evaluator, loop->source, source, *at.outer);
+    elements = list.elementSorts();
+    if (!isIndex() && list.type && list.type->kind == Type::Kind::list)
+      choice = list.type->element;
   }
 
   void inspectMember(const Value& base, const std::string& member) {
@@ -309,16 +312,16 @@ bool excludes(const Type& type, const Value& value) {
 
 /// Reports `kind == "half"` where `kind` is one of other texts.
 bool reportNoChoice(const ComparedSide& choice, const ComparedSide& literal) {
-  if (!choice.type || !literal.isLiteral ||
-      !excludes(*choice.type, literal.value))
+  const Type* const type = choice.type ? choice.type : choice.choice;
+  if (!type || !literal.isLiteral || !excludes(*type, literal.value))
     return false;
   Evaluator& evaluator = choice.evaluator;
   auto builder = evaluator.messages.report(
       diag::Kind::WrongType, literal.range,
-      choice.text("this") + " is of type `" + nameOf(*choice.type) +
+      choice.text("this") + " is of type `" + nameOf(*type) +
           "`; it is never `" + describe(evaluator, literal.value) + "`");
   std::vector<std::string> names;
-  for (const Type* member : choice.type->members)
+  for (const Type* member : type->members)
     if (member->kind == Type::Kind::literal)
       names.push_back(member->literal);
   const std::string* text = literal.value.get<std::string>();
@@ -411,6 +414,15 @@ bool reportNeverEqual(Evaluator& evaluator, const ast::Binary& node,
            !helpWithLiteralOperand(builder, one, other))
     builder.help("compare values of one type");
   return true;
+}
+
+bool mayBeNone(Evaluator& evaluator, ast::ExprId id, const Value& value,
+               const Env& env) {
+  const ComparedSide side(evaluator, id, value, env);
+  return side.type &&
+         std::ranges::any_of(side.type->members, [](const Type* member) {
+           return member->kind == Type::Kind::none;
+         });
 }
 
 } // namespace recipec::sema

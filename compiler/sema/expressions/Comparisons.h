@@ -16,6 +16,11 @@ bool reportNeverEqual(Evaluator& evaluator, const ast::Binary& node,
                       const Value& left, const Value& right, SourceRange range,
                       const Env& env);
 
+/// Whether the declared type of the field or parameter that `id` names has
+/// `none`.
+bool mayBeNone(Evaluator& evaluator, ast::ExprId id, const Value& value,
+               const Env& env);
+
 } // namespace recipec::sema
 
 #endif // RECIPEC_SEMA_EXPRESSIONS_COMPARISONS_H

@@ -8,6 +8,7 @@
 
 #include "compiler/base/Utf8.h"
 #include "compiler/sema/Evaluator.h"
+#include "compiler/sema/models/Trace.h"
 #include "compiler/sema/types/Convert.h"
 
 namespace recipec::sema {
@@ -70,6 +71,11 @@ Value Elements::at(const Value& base, const Value& index, SourceRange range,
       return evaluator.objects.force(**object, *slot);
     evaluator.lookup.reportUnknownMember(base, *key, indexRange, true);
     return poison();
+  }
+  if (const Tensor* tensor = base.get<Tensor>(); tensor && evaluator.tracer) {
+    std::string written(evaluator.sources.text(range));
+    return evaluator.tracer->reportIndex(*tensor, range,
+                                         written.substr(0, written.rfind('[')));
   }
   bool isIndexed = countOf(base).has_value();
   if (const Range* bounds = index.get<Range>(); bounds && isIndexed)

@@ -212,16 +212,22 @@ Value Evaluator::evaluate(ast::ExprId id, const Env& env) {
 
 std::optional<bool> Evaluator::condition(ast::ExprId id, const Env& env,
                                          std::string_view what) {
-  Value value = evaluate(id, env);
+  return condition(evaluate(id, env), (*env.file)[id].range, what);
+}
+
+std::optional<bool> Evaluator::condition(const Value& value, SourceRange range,
+                                         std::string_view what) {
   if (value.isPoison())
     return std::nullopt;
   if (const bool* result = value.get<bool>())
     return *result;
   messages
-      .report(diag::Kind::WrongType, (*env.file)[id].range,
+      .report(diag::Kind::WrongType, range,
               std::string(what) + " is of type `bool`, and this is of type `" +
                   typeNameOf(value) + "`")
-      .help("compare it, `x > 0` say; `and`, `or` and `not` join conditions");
+      .help(std::string("compare it, `x ") +
+            (value.is<recipe::None>() ? "!= none" : "> 0") +
+            "` say; `and`, `or` and `not` join conditions");
   return std::nullopt;
 }
 

@@ -5,12 +5,34 @@
 // type `int` lacks the type `dim`, a size is a dimension not declared yet.
 
 #include "compiler/sema/Evaluator.h"
+#include "compiler/sema/models/Trace.h"
 #include "compiler/sema/values/Lower.h"
 
 #include <algorithm>
+#include <map>
 
 namespace recipec::sema {
 namespace {
+
+/// The name of the model's only dimension of a size; empty where there are
+/// several or none.
+std::string dimOfSize(int64_t size, const Env& env) {
+  std::string found;
+  for (const Env* at = &env; at; at = at->outer) {
+    if (!at->object || !at->object->schema || !at->object->schema->isModel)
+      continue;
+    for (const Slot& slot : at->object->slots) {
+      const DimRef* dim = slot.value.get<DimRef>();
+      if (!dim || dim->size != size)
+        continue;
+      if (!found.empty())
+        return {};
+      found = slot.name;
+    }
+    return found;
+  }
+  return found;
+}
 
 /// A side of a mapping, or an element of one, that is no dimension.
 class NoDimension {
@@ -20,9 +42,10 @@ public:
       : evaluator(evaluator), file(*env.file), id(id), value(value), env(env),
         isInList(isInList) {}
 
-  void report() {
+  /// Returns the field that lacks the type `dim`, if it is one, as a dimension.
+  std::optional<DimRef> report() {
     if (reportField())
-      return;
+      return field;
     auto builder = evaluator.messages.report(
         diag::Kind::WrongType, file[id].range,
         "`->` maps named dimensions, and this is of type `" +
@@ -30,6 +53,7 @@ public:
     if (!helpWithProduct(builder) && !helpWithName(builder) &&
         !helpWithSize(builder))
       builder.help("declare a field of type `dim` in the model");
+    return std::nullopt;
   }
 
 private:
@@ -46,9 +70,12 @@ private:
     if (!binding.slot || !binding.slot->field || !binding.env->object->schema ||
         !value.get<int64_t>())
       return false;
-    return evaluator.operators.reportFieldWithoutDim(
-        *binding.env->object, *binding.slot, file[id].range,
-        "`->` maps dimensions");
+    if (!evaluator.operators.reportFieldWithoutDim(
+            *binding.env->object, *binding.slot, file[id].range))
+      return false;
+    field =
+        DimRef{binding.env->object, binding.slot->name, *value.get<int64_t>()};
+    return true;
   }
 
   /// `heads * head_dim -> hidden`
@@ -94,7 +121,7 @@ private:
     const int64_t* size = value.get<int64_t>();
     if (!size || *size < 1)
       return false;
-    const std::string same = dimOf(*size);
+    const std::string same = dimOfSize(*size, env);
     if (!same.empty() &&
         std::holds_alternative<ast::IntLiteral>(file[id].node)) {
       builder.help("write `" + same + "`, the dimension of this size")
@@ -115,26 +142,6 @@ private:
     return true;
   }
 
-  /// The name of the model's only dimension of a size; empty where there are
-  /// several or none.
-  std::string dimOf(int64_t size) const {
-    std::string found;
-    for (const Env* at = &env; at; at = at->outer) {
-      if (!at->object || !at->object->schema || !at->object->schema->isModel)
-        continue;
-      for (const Slot& slot : at->object->slots) {
-        const DimRef* dim = slot.value.get<DimRef>();
-        if (!dim || dim->size != size)
-          continue;
-        if (!found.empty())
-          return {};
-        found = slot.name;
-      }
-      return found;
-    }
-    return found;
-  }
-
   std::string freeName() const {
     for (const char* name : {"width", "inner", "features"})
       if (!evaluator.lookup.findBinding(name, env))
@@ -148,13 +155,77 @@ private:
   const Value& value;
   const Env& env;
   bool isInList;
+  std::optional<DimRef> field;
+};
+
+/// The sizes in a mapping, `64 -> [4, 16]`, with the dimensions to write in
+/// their place.
+class SizesInMapping {
+public:
+  SizesInMapping(Evaluator& evaluator, const Env& env)
+      : evaluator(evaluator), file(*env.file), env(env) {}
+
+  void collect(ast::ExprId id) {
+    if (auto* elements = std::get_if<ast::ListExpr>(&file[id].node))
+      for (ast::ExprId each : elements->elements)
+        collect(each);
+    else if (auto* number = std::get_if<ast::IntLiteral>(&file[id].node))
+      sizes.push_back({file[id].range, number->value});
+  }
+
+  bool areSeveral() const { return sizes.size() > 1; }
+
+  /// Reports all sizes of the mapping at `range` as one mistake.
+  void report(SourceRange range) {
+    std::string text(evaluator.sources.text(range)), declared;
+    for (size_t i = sizes.size(); i > 0; --i) {
+      const auto& [place, size] = sizes[i - 1];
+      const std::string name = nameFor(size, declared);
+      text.replace(place.begin - range.begin, place.end - place.begin, name);
+    }
+    auto builder = evaluator.messages.report(
+        diag::Kind::WrongType, range,
+        "`->` maps named dimensions, and these are numbers");
+    if (text.find('\n') != text.npos)
+      builder.help("declare a field of type `dim` for each in the model");
+    else if (declared.empty())
+      builder.help("write `" + text + "`, the dimensions of these sizes")
+          .fixIt(range, text);
+    else
+      builder.help("declare " + declared + " in the model, and write `" + text +
+                   "`");
+  }
+
+private:
+  /// The model's dimension of the size, or a new one, which is added to
+  /// `declared`.
+  std::string nameFor(int64_t size, std::string& declared) {
+    if (const std::string own = dimOfSize(size, env); !own.empty())
+      return own;
+    if (auto known = added.find(size); known != added.end())
+      return known->second;
+    std::string name = "width";
+    for (int i = 2; evaluator.lookup.findBinding(name, env) ||
+                    declared.find("`" + name + " :") != declared.npos;
+         ++i)
+      name = "width" + std::to_string(i);
+    declared += (declared.empty() ? "`" : " and `") + name +
+                " : dim = " + std::to_string(size) + "`";
+    added.emplace(size, name);
+    return name;
+  }
+
+  Evaluator& evaluator;
+  const ast::File& file;
+  const Env& env;
+  std::vector<std::pair<SourceRange, int64_t>> sizes;
+  std::map<int64_t, std::string> added;
 };
 
 } // namespace
 
 bool Operators::reportFieldWithoutDim(const Object& object, const Slot& slot,
-                                      SourceRange use,
-                                      const std::string& rule) {
+                                      SourceRange use) {
   const ast::TypeId type = slot.field->declaration->type;
   const SourceRange place = (*object.schema->layer.env->file)[type].range;
   if (evaluator.isLibrary(place))
@@ -163,8 +234,8 @@ bool Operators::reportFieldWithoutDim(const Object& object, const Slot& slot,
   evaluator.messages
       .report(diag::Kind::WrongType, place,
               "`" + field + "` is of type `" +
-                  std::string(evaluator.sources.text(place)) + "`, and " +
-                  rule + ", which are of type `dim`")
+                  std::string(evaluator.sources.text(place)) +
+                  "`, and ops take dimensions, which are of type `dim`")
       .label(use, "it is used here")
       .help("write `" + field + " : dim`")
       .fixIt(place, "dim");
@@ -180,8 +251,14 @@ bool Operators::appendDims(ast::ExprId id, const Value& value,
   }
   const ListValue* const* list = value.get<const ListValue*>();
   if (!list) {
-    NoDimension(evaluator, id, value, env, isInList).report();
-    return false;
+    const auto field =
+        NoDimension(evaluator, id, value, env, isInList).report();
+    if (!field || !evaluator.tracer)
+      return false;
+    // The trace goes on: other fields may lack the type too.
+    evaluator.tracer->breakOff();
+    dims.push_back(*field);
+    return true;
   }
   auto* written = std::get_if<ast::ListExpr>(&(*env.file)[id].node);
   const std::vector<Value>& elements = (*list)->elements;
@@ -200,6 +277,13 @@ bool Operators::appendDims(ast::ExprId id, const Value& value,
 Value Operators::makeMapping(const ast::Binary& node, const Value& left,
                              const Value& right, SourceRange range,
                              const Env& env) {
+  SizesInMapping sizes(evaluator, env);
+  sizes.collect(node.left);
+  sizes.collect(node.right);
+  if (sizes.areSeveral()) {
+    sizes.report(range);
+    return poison();
+  }
   Mapping mapping;
   if (!appendDims(node.left, left, mapping.from, env, false) ||
       !appendDims(node.right, right, mapping.to, env, false))

@@ -225,13 +225,59 @@ Value Operators::reportOperands(std::string_view what, const Value& left,
   return poison();
 }
 
+std::string_view Operators::textOf(ast::ExprId id, const Env& env) const {
+  return evaluator.sources.text((*env.file)[id].range);
+}
+
+bool Operators::reportDefault(const ast::Binary& node, const Value& left,
+                              SourceRange range, const Env& env) {
+  const std::string_view tested = textOf(node.left, env);
+  const auto& right = (*env.file)[node.right].node;
+  const bool isValue = std::holds_alternative<ast::NameRef>(right) ||
+                       std::holds_alternative<ast::Member>(right) ||
+                       std::holds_alternative<ast::IntLiteral>(right) ||
+                       std::holds_alternative<ast::FloatLiteral>(right) ||
+                       std::holds_alternative<ast::StringLiteral>(right) ||
+                       std::holds_alternative<ast::QuantityLiteral>(right) ||
+                       std::holds_alternative<ast::ListExpr>(right) ||
+                       std::holds_alternative<ast::Call>(right);
+  if (left.is<bool>() || !isNamePath(tested) || !isValue)
+    return false;
+  const bool isOr = node.op == ast::BinaryOp::logicalOr;
+  const bool isText = left.is<std::string>();
+  const bool mayBeUnset =
+      left.is<recipe::None>() || mayBeNone(evaluator, node.left, left, env);
+  if (!mayBeUnset && !left.is<recipe::Auto>() && !left.isNumber() && !isText)
+    return false;
+  const std::string value(tested), other(textOf(node.right, env));
+  const std::string test = value + (mayBeUnset                ? " != none"
+                                    : left.is<recipe::Auto>() ? " != auto"
+                                    : isText                  ? " != \"\""
+                                                              : " != 0");
+  const std::string own =
+      "if " + test + " then " +
+      (isOr ? value + " else " + other : other + " else " + value);
+  const std::string word(ast::spelling(node.op));
+  evaluator.messages
+      .report(diag::Kind::WrongType, (*env.file)[node.left].range,
+              "`" + word + "` joins conditions of type `bool`, and `" + value +
+                  "` is of type `" + typeNameOf(left) + "`")
+      .help("one of two values is chosen by a condition: write `" + own + "`")
+      .fixIt(range, own);
+  return true;
+}
+
 Value Operators::binary(const ast::Binary& node, SourceRange range,
                         const Env& env) {
   using Op = ast::BinaryOp;
   if (node.op == Op::logicalAnd || node.op == Op::logicalOr) {
     std::string what =
         "an operand of `" + std::string(ast::spelling(node.op)) + "`";
-    std::optional<bool> left = evaluator.condition(node.left, env, what);
+    const Value first = evaluator.evaluate(node.left, env);
+    if (first.isPoison() || reportDefault(node, first, range, env))
+      return poison();
+    std::optional<bool> left =
+        evaluator.condition(first, (*env.file)[node.left].range, what);
     if (!left)
       return poison();
     if (*left == (node.op == Op::logicalOr))
@@ -273,8 +319,8 @@ Value Operators::binary(const ast::Binary& node, SourceRange range,
   if (left.is<Tensor>() || right.is<Tensor>())
     return evaluator.tracer ? evaluator.tracer->arithmetic(
                                   node.op, left, right, range,
-                                  std::string(evaluator.sources.text(
-                                      (*env.file)[node.right].range)))
+                                  {std::string(textOf(node.left, env)),
+                                   std::string(textOf(node.right, env))})
                             : poison();
   return arithmetic(node.op, left, right, range);
 }
@@ -357,7 +403,7 @@ Value Operators::negate(const Value& operand, SourceRange range) {
     return poison();
   if (operand.is<Tensor>() && evaluator.tracer)
     return evaluator.tracer->arithmetic(ast::BinaryOp::multiply, operand,
-                                        {int64_t(-1), {}}, range, "-1");
+                                        {int64_t(-1), {}}, range, {"", "-1"});
   if (auto* quantity = operand.get<recipe::Quantity>())
     return {
         recipe::Quantity{-quantity->amount, quantity->unit, quantity->written},

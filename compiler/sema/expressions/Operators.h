@@ -33,12 +33,17 @@ public:
   Value reportOperands(std::string_view what, const Value& left,
                        const Value& right, SourceRange range);
   /// Reports a field of the user's model that is no dimension, at its type. It
-  /// is read at `use`, where `rule` says what is due. Returns false for a field
-  /// of the library. Defined in Mappings.cpp.
+  /// is read at `use`. Returns false for a field of the library. Defined in
+  /// Mappings.cpp.
   bool reportFieldWithoutDim(const Object& object, const Slot& slot,
-                             SourceRange use, const std::string& rule);
+                             SourceRange use);
 
 private:
+  std::string_view textOf(ast::ExprId id, const Env& env) const;
+  /// Reports `given or 4`, where `or` is to choose a value as in Python and
+  /// `given` is `left`. Returns false for other operands.
+  bool reportDefault(const ast::Binary& node, const Value& left,
+                     SourceRange range, const Env& env);
   bool areEqual(const Value& left, const Value& right);
   /// Whether the operands of a comparison are never equal (reported).
   bool isNeverEqual(const ast::Binary& node, const Value& left,

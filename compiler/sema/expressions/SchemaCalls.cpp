@@ -5,8 +5,10 @@
 #include "compiler/sema/expressions/SchemaCalls.h"
 
 #include "compiler/sema/Evaluator.h"
+#include "compiler/sema/values/Comments.h"
 
 #include <algorithm>
+#include <cctype>
 
 namespace recipec::sema {
 namespace {
@@ -15,7 +17,8 @@ class Arguments {
 public:
   Arguments(Evaluator& evaluator, const Schema& schema, const ast::Call& call,
             const Env& env)
-      : evaluator(evaluator), schema(schema), call(call), file(*env.file) {
+      : evaluator(evaluator), schema(schema), call(call), env(env),
+        file(*env.file) {
     for (const Field& field : schema.fields)
       if (!field.declaration->isFixed)
         fields.push_back(field.declaration);
@@ -26,8 +29,8 @@ public:
 
   bool run() const {
     return !positional.empty() && !fields.empty() &&
-           (arePairs() || areWeightsFirst() || areFiles() || areRecords() ||
-            areTooMany());
+           (isMap() || arePairs() || areWeightsFirst() || areFiles() ||
+            areRecords() || areTooMany());
   }
 
 private:
@@ -191,6 +194,54 @@ private:
     return true;
   }
 
+  /// `llama.llama(config)`, where `config` is a map such as an imported file
+  bool isMap() const {
+    const auto& node = file[positional[0]].node;
+    const bool isName = std::holds_alternative<ast::NameRef>(node) ||
+                        std::holds_alternative<ast::Member>(node);
+    if (positional.size() != 1 || !isName || fields.size() < 2)
+      return false;
+    const Type::Kind first = typeOf(*fields.front()).kind;
+    const Value value = evaluator.evaluate(positional[0], env);
+    Object* const* map = value.get<Object*>();
+    if (!map || (*map)->schema || first == Type::Kind::map ||
+        first == Type::Kind::any || first == Type::Kind::schema ||
+        first == Type::Kind::unionOf)
+      return false;
+    const std::string written = textOf(positional[0]);
+    std::string given;
+    for (const ast::FieldDecl* field : fields)
+      if (const std::string key = keyOf(**map, *field); !key.empty())
+        given += (given.empty() ? "" : ", ") + field->name.text + " = " +
+                 written + "." + key;
+    const std::string callee = textOf(call.callee);
+    evaluator.messages
+        .report(diag::Kind::WrongType, place(),
+                "`" + callee + "` has " + std::to_string(fields.size()) +
+                    " fields, and does not take the map `" + written +
+                    "` for them")
+        .help("set the fields by their names: `" + callee + " { " +
+              (given.empty() ? fields.front()->name.text + " = ..." : given) +
+              " }`");
+    return true;
+  }
+  /// The key of a map that a field or another tool's name for it has.
+  std::string keyOf(Object& map, const ast::FieldDecl& field) const {
+    if (map.find(field.name.text))
+      return field.name.text;
+    const ast::Comments* comments = commentsOf(schema, field.name.text);
+    for (const ListedName& other :
+         comments ? namesListedIn(*comments) : std::vector<ListedName>())
+      if (other.remark.empty() && map.find(other.name))
+        return other.name;
+    return {};
+  }
+
+  static std::string lowered(std::string sentence) {
+    sentence[0] = char(std::tolower(static_cast<unsigned char>(sentence[0])));
+    return sentence;
+  }
+
   bool areTooMany() const {
     if (positional.size() <= fields.size())
       return false;
@@ -209,6 +260,13 @@ private:
             diag::quotedList(names, mostNamed) + ", and these are " +
             std::to_string(positional.size()) + " arguments");
     builder.label(file[positional[fields.size()]].range, "");
+    if (fields.size() == 1) {
+      const std::string summary = summaryOf(schema, names.front());
+      builder.help("write one: `" + std::string(schema.shownName()) + "(" +
+                   named + ")`" +
+                   (summary.empty() ? "" : "; " + lowered(summary)));
+      return true;
+    }
     builder.help(names.size() <= mostNamed
                      ? "give each by its name: `" +
                            std::string(schema.shownName()) + "(" + named + ")`"
@@ -219,6 +277,7 @@ private:
   Evaluator& evaluator;
   const Schema& schema;
   const ast::Call& call;
+  const Env& env;
   const ast::File& file;
   std::vector<const ast::FieldDecl*> fields;
   std::vector<ast::ExprId> positional;

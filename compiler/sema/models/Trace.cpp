@@ -3,6 +3,7 @@
 #include "compiler/sema/models/Trace.h"
 
 #include "compiler/ast/Operators.h"
+#include "compiler/sema/models/TensorHelp.h"
 #include "compiler/sema/types/Convert.h"
 #include "compiler/sema/types/OpArguments.h"
 #include "compiler/sema/values/Comments.h"
@@ -36,21 +37,28 @@ void declareLocal(std::string_view name, Value value, const Env& env) {
     env.locals->names.emplace_back(name, std::move(value));
 }
 
-/// How to compute with tensors what `op` does not.
-std::string wayOutOf(ast::BinaryOp op, const Value& left, const Value& right,
-                     const std::string& rightText) {
-  const bool isSum = rightText.find_first_of("+-*/%") != rightText.npos &&
-                     rightText.find('(') == rightText.npos;
-  const std::string operand = isSum ? "(" + rightText + ")" : rightText;
-  const bool isLine = operand.find('\n') == operand.npos;
-  if (op == ast::BinaryOp::divide && left.is<Tensor>() && right.isNumber() &&
-      isLine)
-    return "multiply by the inverse: write `* (1 / " + operand + ")`";
-  if (op == ast::BinaryOp::subtract && left.is<Tensor>() &&
-      right.is<Tensor>() && isLine)
-    return "add the negative: write `+ -" + operand + "`";
-  return "tensors are added and multiplied with one another, and multiplied by "
-         "a number";
+/// Whether a statement of the body binds a parameter with a type anew.
+bool bindsParameter(const ast::Body& body, const ast::BlockDecl& block,
+                    const ast::File& file) {
+  auto isIn = [&](ast::BodyId inner) {
+    return inner != ast::BodyId::none &&
+           bindsParameter(file[inner], block, file);
+  };
+  auto isTyped = [&](const ast::Name& name) {
+    return std::ranges::any_of(block.parameters, [&](const auto& each) {
+      return each.type != ast::TypeId::none && each.name.text == name.text;
+    });
+  };
+  return std::ranges::any_of(body.items, [&](const ast::Item& item) {
+    if (auto* node = std::get_if<ast::Assignment>(&item.node))
+      return isTyped(node->path.front());
+    if (auto* node = std::get_if<ast::Let>(&item.node))
+      return isTyped(node->name);
+    if (auto* node = std::get_if<ast::For>(&item.node))
+      return isIn(node->body);
+    auto* node = std::get_if<ast::If>(&item.node);
+    return node && (isIn(node->thenBody) || isIn(node->elseBody));
+  });
 }
 
 } // namespace
@@ -177,7 +185,7 @@ std::optional<recipe::Dataflow> Tracer::run() {
         .report(diag::Kind::InvalidValue, block.name.range,
                 "`forward` returns nothing")
         .help("end it with `return` and the logits");
-  if (!result || result->isPoison() || failed)
+  if (!result || result->isPoison() || failed || isBroken)
     return std::nullopt;
   const Tensor* output = result->get<Tensor>();
   if (!output) {
@@ -327,6 +335,10 @@ Value Tracer::callBlock(const Block& block, const ast::Call& node,
   for (size_t i = 0; i < arguments->size(); ++i)
     declareLocal(declaration.parameters[i].name.text, *(*arguments)[i].value,
                  body);
+  // A comparison takes the values of a parameter's type for all that it has.
+  if (!bindsParameter((*block.env->file)[declaration.body], declaration,
+                      *block.env->file))
+    body.locals->parameters = &declaration.parameters;
   Scope outer = std::exchange(scope, scopeWith(names));
   callStack.push_back(&declaration);
   callPlaces.push_back({range, loopDepth});
@@ -361,7 +373,7 @@ Value Tracer::callOp(const Block& op, const ast::Call& node, SourceRange range,
 
 Value Tracer::arithmetic(ast::BinaryOp op, const Value& left,
                          const Value& right, SourceRange range,
-                         const std::string& rightText) {
+                         const WrittenSides& written) {
   bool isPair = left.is<Tensor>() && right.is<Tensor>();
   std::string_view name;
   if (op == ast::BinaryOp::add && isPair)
@@ -378,7 +390,8 @@ Value Tracer::arithmetic(ast::BinaryOp op, const Value& left,
         .report(diag::Kind::WrongType, range,
                 "`" + std::string(ast::spelling(op)) + "` does not take `" +
                     typeNameOf(left) + "` and `" + typeNameOf(right) + "`")
-        .help(wayOutOf(op, left, right, rightText));
+        .help(wayOutOf(op, {left, written.left, makerOf(left)},
+                       {right, written.right, makerOf(right)}));
     return {};
   }
   const Block& block =
@@ -397,6 +410,8 @@ std::optional<recipe::DimId> Tracer::dimOf(const DimRef& dim,
   if (auto found = dims.find(dim.name);
       dim.model == &model && found != dims.end())
     return found->second;
+  if (isBroken) // a field without the type `dim`
+    return std::nullopt;
   evaluator.messages.report(diag::Kind::InvalidValue, range,
                             "`" + std::string(dim.name) +
                                 "` is not a dimension of this model");
@@ -433,9 +448,8 @@ recipe::Value Tracer::lowerAttribute(const Value& value, const Type& type) {
                             ? nullptr
                             : model.find(evaluator.sources.text(use));
     if (field && field->field &&
-        evaluator.operators.reportFieldWithoutDim(model, *field, use,
-                                                  "an op takes dimensions")) {
-      failed = true;
+        evaluator.operators.reportFieldWithoutDim(model, *field, use)) {
+      isBroken = true; // other fields may lack the type too
     } else if (!dim) {
       evaluator.messages
           .report(diag::Kind::WrongType, value.origin.range,
@@ -491,47 +505,19 @@ bool Tracer::checkParameterName(const Block& op, const recipe::Call& call,
               "\"layers.{i}\"`");
     return false;
   }
+  const std::string_view made = evaluator.sources.text(first->second);
+  std::string help = "give one of them another `name`; in a loop "
+                     "`\"layers.{i}.q\"` has the number of the turn";
+  if (hasWeight && made.starts_with("parameter("))
+    help = "to share it, bind it where it is made, `table = parameter(...)`, "
+           "and write `weight = table` here; else give this `" +
+           call.op + "` another `name`";
   evaluator.messages
       .report(diag::Kind::DuplicateName, range,
               "two parameters are called `" + call.name + "`")
       .note("the first is made here", first->second)
-      .help("give one of them another `name`; in a loop `\"layers.{i}.q\"` "
-            "has the number of the turn");
+      .help(std::move(help));
   return false;
-}
-
-std::string Tracer::lastDims(recipe::TensorId tensor) const {
-  // Through ops that keep them: norms, activations, sums.
-  for (size_t i = dataflow.calls.size(); i > 0; --i) {
-    const recipe::Call& call = dataflow.calls[i - 1];
-    if (call.result != tensor)
-      continue;
-    for (const recipe::Attribute& attribute : call.attributes)
-      if (auto* mapping =
-              std::get_if<recipe::DimsMapping>(&attribute.value.data)) {
-        std::string text;
-        for (recipe::DimId dim : mapping->to)
-          text += (text.empty() ? "" : ", ") + dataflow.dims[size_t(dim)].name;
-        return mapping->to.size() == 1 ? text : "[" + text + "]";
-      }
-    if (call.operands.empty())
-      return {};
-    // What a residual stream is added to may be of the embedding.
-    tensor = call.op == "add" ? call.operands.back() : call.operands.front();
-  }
-  return {};
-}
-
-SourceRange Tracer::parameterMade(std::string_view name) const {
-  for (const recipe::Call& call : dataflow.calls)
-    if (call.op == "parameter" &&
-        (call.name == name || call.name.ends_with("." + std::string(name))))
-      return call.range;
-  return {};
-}
-
-SourceRange Evaluator::parameterMade(std::string_view name) const {
-  return tracer ? tracer->parameterMade(name) : SourceRange{};
 }
 
 /// The innermost call that a loop repeats, of those under execution.

@@ -16,6 +16,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -32,10 +33,20 @@ public:
   /// Evaluates a call of a block or op inside a block.
   Value call(const Block& block, const ast::Call& node, SourceRange range,
              const Env& env);
-  /// Evaluates `+` and `*` with a tensor operand. `rightText` is how the right
-  /// operand is written, for messages.
+  /// How the operands of an operator are written, for messages.
+  struct WrittenSides {
+    std::string left, right;
+  };
+  /// Evaluates `+` and `*` with a tensor operand.
   Value arithmetic(ast::BinaryOp op, const Value& left, const Value& right,
-                   SourceRange range, const std::string& rightText);
+                   SourceRange range, const WrittenSides& written);
+
+  /// Notes an error behind which the trace goes on, to find others.
+  void breakOff() { isBroken = true; }
+
+  /// Reports the first `[]` of a tensor, and returns poison.
+  Value reportIndex(const Tensor& tensor, SourceRange range,
+                    const std::string& written);
 
   /// What a tensor's last dimensions are, as a mapping writes them, where the
   /// calls that made it tell: `ffn`, `[heads, head_dim]`. Else empty.
@@ -76,6 +87,8 @@ private:
   bool checkParameterName(const Block& op, const recipe::Call& call,
                           bool isNamed, SourceRange range);
   const CallPlace* repeatedCall() const;
+  /// The op that made a tensor; empty for other values.
+  std::string_view makerOf(const Value& value) const;
   recipe::Value lowerAttribute(const Value& value, const Type& type);
   std::optional<recipe::DimId> dimOf(const DimRef& dim, SourceRange range);
 
@@ -91,6 +104,8 @@ private:
   int layer = -1;
   int layersDone = 0;
   bool failed = false;
+  bool isBroken = false; // has an error that does not end the trace
+  std::set<recipe::TensorId> indexed; // tensors with a reported `[]`
 };
 
 } // namespace recipec::sema

@@ -24,6 +24,8 @@ constexpr const char* extension = ".recipe";
 std::vector<std::string> pathsOf(const ast::Import& import,
                                  const std::string& importer) {
   std::filesystem::path folder = std::filesystem::path(importer).parent_path();
+  if (import.path.empty() && import.file.starts_with(libraryPrefix))
+    return {import.file};
   if (import.path.empty())
     return {(folder / import.file).lexically_normal().string()};
   std::string joined;

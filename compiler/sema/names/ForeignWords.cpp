@@ -31,6 +31,18 @@ constexpr std::string_view softmaxIsInside =
     "`attention(q, k, v)` has the product, the mask and the softmax in it, and "
     "`router` that of experts";
 
+constexpr std::string_view softmaxOfLogits =
+    "leave it out: the loss has the softmax of the logits in it, `attention(q, "
+    "k, v)` that of the scores, and `router` that of experts";
+
+constexpr std::string_view lossIsOutside =
+    "`forward` returns the logits, and training computes their loss: leave it "
+    "out";
+
+constexpr std::string_view maskIsInside =
+    "leave it out: `causal` of `attention` and the documents of a row are the "
+    "mask";
+
 constexpr std::string_view sizesAreFields =
     "the sizes of tensors are fields of the model, such as `hidden` or "
     "`layers`: write the field";
@@ -56,7 +68,17 @@ constexpr ForeignWord foreignFunctions[] = {
      "several sources are `blend([a, b], weights = [0.5, 0.5])`"},
     {"concatenate_datasets", "several sources are `blend([a, b])`"},
     {"rotary", "rotary positions are `rope(x)`"},
-    {"softmax", softmaxIsInside},
+    {"softmax", softmaxOfLogits},
+    {"Softmax", softmaxOfLogits},
+    {"log_softmax", softmaxOfLogits},
+    {"LogSoftmax", softmaxOfLogits},
+    {"cross_entropy", lossIsOutside},
+    {"CrossEntropyLoss", lossIsOutside},
+    {"nll_loss", lossIsOutside},
+    {"masked_fill", maskIsInside},
+    {"tril", maskIsInside},
+    {"triu", maskIsInside},
+    {"causal_mask", maskIsInside},
     {"sdpa", softmaxIsInside},
     {"scaled_dot_product_attention", softmaxIsInside},
     {"flash_attention", softmaxIsInside},

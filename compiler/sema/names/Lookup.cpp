@@ -5,6 +5,7 @@
 #include "compiler/sema/Evaluator.h"
 #include "compiler/sema/builtins/Builtins.h"
 #include "compiler/sema/names/ForeignWords.h"
+#include "compiler/sema/names/Holes.h"
 #include "compiler/sema/names/NameCheck.h"
 #include "compiler/sema/names/OtherNames.h"
 #include "compiler/sema/names/OwnFields.h"
@@ -69,23 +70,6 @@ bool isWholeValue(const Slot& slot, SourceRange range) {
   const ast::File& file = *definition.layer->env->file;
   return !definition.member->given &&
          file[definition.member->value].range == range;
-}
-
-/// The string, on one line, that contains a name in braces; empty when the name
-/// is elsewhere.
-std::string_view textAround(const SourceMap& sources, const ast::Name& name) {
-  std::string_view text = sources.text(name.range.source);
-  size_t begin = name.range.begin, end = name.range.end;
-  bool isHole = begin > 0 && text[begin - 1] == '{' && end < text.size() &&
-                text[end] == '}';
-  if (!isHole)
-    return {};
-  // The braces of a record hold no bare name, so quotation marks must be close.
-  begin = text.find_last_of("\"\n", begin);
-  end = text.find_first_of("\"\n", end);
-  bool isOnLine = begin != text.npos && end != text.npos &&
-                  text[begin] == '"' && text[end] == '"';
-  return isOnLine ? text.substr(begin, end + 1 - begin) : std::string_view();
 }
 
 /// Advice to write a quoted value for a bare word. On the command line, it
@@ -273,11 +257,11 @@ void Lookup::reportUnknownName(const ast::Name& name, const Env& env) {
     helpWithLiteral(builder, name);
     return;
   }
-  const std::string_view text = textAround(evaluator.sources, name);
-  auto builder = evaluator.messages.report(
-      diag::Kind::UnknownName, name.range,
-      "there is nothing called `" + name.text + "` here" +
-          (text.empty() ? "" : ", which `" + std::string(text) + "` reads"));
+  auto builder =
+      evaluator.messages.report(diag::Kind::UnknownName, name.range,
+                                unknownMessage(evaluator.sources, name));
+  if (helpWithHubHole(evaluator.sources, builder, name))
+    return;
   const bool isWhole = current && isWholeValue(*current->slot, name.range);
   if (isWhole &&
       evaluator.library.helpWithRecord(
@@ -291,7 +275,8 @@ void Lookup::reportUnknownName(const ast::Name& name, const Env& env) {
                         *current->slot) ||
        helpWithFieldTemplate(builder, name, *current->object, *current->slot)))
     return;
-  if (helpWithForeignWord(builder, name) || helpWithHole(builder, name) ||
+  if (helpWithForeignWord(builder, name) ||
+      helpWithHole(evaluator.sources, builder, name) ||
       helpWithImported(evaluator, builder, name, env) ||
       helpWithWord(builder, name) || helpWithSection(builder, name, env))
     return;
@@ -398,22 +383,6 @@ bool Lookup::helpWithWord(diag::Builder& builder, const ast::Name& name) {
   builder.help(correction->help);
   if (!correction->replacement.empty())
     builder.fixIt(name.range, correction->replacement);
-  return true;
-}
-
-/// `"<{role}>"`, where the text is to have the braces.
-bool Lookup::helpWithHole(diag::Builder& builder, const ast::Name& name) {
-  std::string_view text = evaluator.sources.text(name.range.source);
-  uint32_t begin = name.range.begin, end = name.range.end;
-  bool isHole = begin > 0 && end < text.size() && text[begin - 1] == '{' &&
-                text[end] == '}';
-  if (!isHole) // the braces of a record hold no bare name
-    return false;
-  builder
-      .help("in a string `{" + name.text + "}` is the value of `" + name.text +
-            "`: declare it, `let " + name.text + " = ...`, or write `\\{" +
-            name.text + "}` where the text is to have it")
-      .fixIt({name.range.source, begin - 1, begin}, "\\{");
   return true;
 }
 
@@ -543,6 +512,8 @@ Value Lookup::memberOf(const Value& base, const ast::Name& member,
     if (isKnown)
       builder.help("write `" + member.text + "`")
           .fixIt(range, member.text, diag::Applicability::safe);
+    else if (helpWithBlockOfModel(builder, base, member.text))
+      return poison();
     else if (base.is<Tensor>() && !helpWithForeignWord(builder, member))
       builder.help(evaluator.modules.ops()->find(member.text)
                        ? "ops are called with their tensors: `" + member.text +
@@ -578,6 +549,8 @@ void Lookup::reportUnknownMember(const Value& base, const std::string& member,
                                     (module ? "`" : "field `") + member + "`";
   auto builder = evaluator.messages.report(diag::Kind::UnknownName, range,
                                            std::move(message));
+  if (helpWithBlockOfModel(builder, base, member))
+    return;
   if (object && !isMap && !isIndex) {
     auto known = fieldKnownAs(evaluator, *(*object)->schema, member);
     if (known) {

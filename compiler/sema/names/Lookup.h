@@ -43,7 +43,6 @@ private:
   bool isPartOfKey(SourceRange name) const;
   bool helpWithLiteral(diag::Builder& builder, const ast::Name& name);
   bool helpWithWord(diag::Builder& builder, const ast::Name& name);
-  bool helpWithHole(diag::Builder& builder, const ast::Name& name);
   bool helpWithSection(diag::Builder& builder, const ast::Name& name,
                        const Env& env);
   bool helpWithLibrary(diag::Builder& builder, const ast::Name& name,

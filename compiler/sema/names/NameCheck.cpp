@@ -5,6 +5,7 @@
 #include "compiler/sema/names/NameCheck.h"
 
 #include "compiler/sema/names/ForeignWords.h"
+#include "compiler/sema/names/Holes.h"
 #include "compiler/sema/names/OpNames.h"
 
 #include <algorithm>
@@ -82,16 +83,17 @@ void NameCheck::name(const ast::Name& name, bool isCalled) {
   std::vector<std::string> candidates(visible.begin(), visible.end());
   std::sort(candidates.begin(), candidates.end());
   candidates.insert(candidates.end(), locals.begin(), locals.end());
-  std::string message =
-      isInBlock && isCalled
-          ? "there is no op or block `" + name.text + "`"
-          : "there is nothing called `" + name.text + "` here";
+  std::string message = isInBlock && isCalled
+                            ? "there is no op or block `" + name.text + "`"
+                            : unknownMessage(evaluator.sources, name);
   auto builder = evaluator.messages.report(diag::Kind::UnknownName, name.range,
                                            std::move(message));
-  if (helpWithForeignWord(builder, name) ||
+  if (helpWithHubHole(evaluator.sources, builder, name) ||
+      helpWithForeignWord(builder, name) ||
       (isCalled && isInBlock &&
        helpWithOp(evaluator, builder, name, name.range)) ||
-      builder.suggest(name.range, name.text, candidates))
+      builder.suggest(name.range, name.text, candidates) ||
+      helpWithHole(evaluator.sources, builder, name))
     return;
   if (isCalled && isInBlock)
     builder.help("`recipec doc std.ops` lists the ops");

@@ -190,6 +190,43 @@ bool helpWithFieldTemplate(diag::Builder& builder, const ast::Name& name,
   return true;
 }
 
+/// The model of a file, or the model itself, that declares a block; empty where
+/// none does.
+static std::string modelWithBlock(const Value& base, std::string_view name) {
+  auto hasBlock = [&](const ast::Body& body) {
+    return std::any_of(
+        body.items.begin(), body.items.end(), [&](const ast::Item& item) {
+          const auto* block = std::get_if<ast::BlockDecl>(&item.node);
+          return block && block->name.text == name;
+        });
+  };
+  if (const Schema* const* schema = base.get<const Schema*>())
+    return (*schema)->isModel && hasBlock(*(*schema)->body)
+               ? std::string((*schema)->name)
+               : std::string();
+  Module* const* module = base.get<Module*>();
+  if (!module || !(*module)->file)
+    return {};
+  const ast::File& file = *(*module)->file;
+  for (const ast::Declaration& declaration : file.declarations)
+    if (auto* model = std::get_if<ast::ModelDecl>(&declaration.node);
+        model && hasBlock(file[model->body]))
+      return model->name.text;
+  return {};
+}
+
+bool helpWithBlockOfModel(diag::Builder& builder, const Value& base,
+                          std::string_view name) {
+  const std::string model = modelWithBlock(base, name);
+  if (model.empty())
+    return false;
+  const std::string own(name);
+  builder.help("`" + own + "` is a block of the model `" + model +
+               "`, which only that model calls: write a block `" + own +
+               "` in your own model");
+  return true;
+}
+
 void helpWithValue(Evaluator& evaluator, diag::Builder& builder,
                    const ast::Name& name, Object& object, Slot& slot) {
   const Type& type = *evaluator.objects.typeOf(object, slot);

@@ -38,6 +38,11 @@ bool helpWithSchemas(Evaluator& evaluator, diag::Builder& builder,
 bool helpWithFieldTemplate(diag::Builder& builder, const ast::Name& name,
                            const Object& object, const Slot& slot);
 
+/// `llama.decoder_layer`, a block of a model of the file `base`, or of the
+/// model `base`: only that model calls it.
+bool helpWithBlockOfModel(diag::Builder& builder, const Value& base,
+                          std::string_view name);
+
 /// Helps with a word for which nothing is known, the whole value of a field:
 /// the field's type, and what its comment says that it is.
 void helpWithValue(Evaluator& evaluator, diag::Builder& builder,

@@ -112,9 +112,17 @@ void helpWithOwnField(Evaluator& evaluator, diag::Builder& builder,
     return;
   }
   if (value.kind == MeantValue::Kind::unfit && own.values.empty()) {
-    builder.help("that is `" + own.path + "` here, of type `" +
-                 nameOf(*evaluator.types.resolve(*own.owner->layer.env,
-                                                 own.declaration->type)) +
+    const Type& type =
+        *evaluator.types.resolve(*own.owner->layer.env, own.declaration->type);
+    const std::string given(
+        evaluator.sources.text((*layer.env->file)[member.value].range));
+    const bool isChoice =
+        given.starts_with('"') && given.find('\n') == given.npos &&
+        std::ranges::any_of(type.members, [](const Type* each) {
+          return each->kind == Type::Kind::literal;
+        });
+    builder.help("that is `" + own.path + "` here, of type `" + nameOf(type) +
+                 (isChoice ? "`, which has no `" + given : "") +
                  "`: write, for example, `" + setting + "`");
     return;
   }

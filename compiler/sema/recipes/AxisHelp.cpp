@@ -31,6 +31,13 @@ std::string listInRecord(Evaluator& evaluator, const Value& value) {
   return list;
 }
 
+std::string joinedPath(const std::vector<ast::Name>& path) {
+  std::string name;
+  for (const ast::Name& each : path)
+    name += (name.empty() ? "" : ".") + each.text;
+  return name;
+}
+
 /// The type of the field at a path; null when the recipe has no such field.
 const Type* typeAt(Evaluator& evaluator, Object& settings,
                    const std::vector<ast::Name>& path) {
@@ -127,9 +134,7 @@ bool reportListAsAxis(Evaluator& evaluator, Object& settings,
     if (!isOneValue)
       return false;
   }
-  std::string name;
-  for (const ast::Name& each : path)
-    name += (name.empty() ? "" : ".") + each.text;
+  const std::string name = joinedPath(path);
   const std::string own =
       "[" + std::string(evaluator.sources.text(range)) + "]";
   evaluator.messages
@@ -141,7 +146,52 @@ bool reportListAsAxis(Evaluator& evaluator, Object& settings,
   return true;
 }
 
+/// Whether other programs describe an axis by this key.
+bool isKeyOfAxis(std::string_view key) {
+  constexpr std::string_view keys[] = {
+      "values",       "value", "choices", "choice",      "grid", "grid_search",
+      "parameters",   "list",  "options", "categorical", "min",  "max",
+      "distribution", "low",   "high",    "lower",       "upper"};
+  return std::ranges::find(keys, key) != std::end(keys);
+}
+
 } // namespace
+
+bool reportAxisInBraces(Evaluator& evaluator, Object& settings,
+                        const std::vector<ast::Name>& path,
+                        const ast::Body& body, const ast::File& file,
+                        SourceRange item) {
+  std::vector<ast::Name> field = path;
+  std::string listed;
+  for (const ast::Item& each : body.items) {
+    const auto* node = std::get_if<ast::Assignment>(&each.node);
+    if (!node || node->path.size() != 1 || node->value == ast::ExprId::none ||
+        !isKeyOfAxis(node->path[0].text))
+      return false;
+    field.push_back(node->path[0]);
+    Messages::Muted muted(evaluator.messages);
+    if (typeAt(evaluator, settings, field))
+      return false;
+    field.pop_back();
+    if (std::holds_alternative<ast::ListExpr>(file[node->value].node))
+      listed = evaluator.sources.text(file[node->value].range);
+  }
+  if (body.items.empty())
+    return false;
+  const std::string name = joinedPath(path);
+  const std::string bounds = valuesIn(evaluator.sources.text(body.range));
+  auto builder = evaluator.messages.report(
+      diag::Kind::WrongType, item,
+      "an axis of a sweep is a list of values, and has no fields");
+  if (!listed.empty())
+    builder.help("write `" + name + " = " + listed + "`")
+        .fixIt(item, name + " = " + listed);
+  else
+    builder.help("write `" + name + " = " +
+                 (bounds.empty() ? "[...]" : bounds) +
+                 "`, with each value that is to run");
+  return true;
+}
 
 bool reportAxis(Evaluator& evaluator, Object& settings,
                 const std::vector<ast::Name>& path, const Value& axis,

@@ -13,6 +13,14 @@ namespace recipec::sema {
 class Evaluator;
 struct Axis;
 
+/// Reports `optimizer.lr { values = [1e-4, 2e-4] }`, where other programs
+/// describe an axis by keys that its field does not have. `path` is that of the
+/// field, `item` the whole item. Returns false for braces that set fields.
+bool reportAxisInBraces(Evaluator& evaluator, Object& settings,
+                        const std::vector<ast::Name>& path,
+                        const ast::Body& body, const ast::File& file,
+                        SourceRange item);
+
 /// Reports an axis that is no list, or a list that was meant as one value of a
 /// field which is a list itself. `settings` is the recipe without its sweep.
 /// Returns false for any other axis.

@@ -201,7 +201,11 @@ void SweepReader::collectBody(const Path& outer, ast::BodyId body,
     }
     Path path = outer;
     path.insert(path.end(), node->path.begin(), node->path.end());
-    if (node->body != ast::BodyId::none)
+    if (node->body != ast::BodyId::none &&
+        reportAxisInBraces(evaluator, settings, path, (*env.file)[node->body],
+                           *env.file, item.range))
+      isGood = false;
+    else if (node->body != ast::BodyId::none)
       collectBody(path, node->body, env);
     else
       add({std::move(path), node->value, &env, item.range});

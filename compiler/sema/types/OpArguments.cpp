@@ -60,6 +60,56 @@ bool helpWithTensor(Evaluator& evaluator, diag::Builder& builder,
   return true;
 }
 
+void reportTensorList(Evaluator& evaluator, const std::string& callee,
+                      const ListValue& list, size_t taken, SourceRange place) {
+  const std::string written(evaluator.sources.text(place));
+  const bool isList = written.starts_with('[') && written.ends_with(']');
+  const size_t count = list.elements.size();
+  auto builder = evaluator.messages.report(
+      diag::Kind::WrongType, place,
+      "`" + callee + "` takes each tensor as an argument of its own, and " +
+          "this is a list of " + std::to_string(count));
+  if (count > taken)
+    builder.help("it takes " + std::to_string(taken) + ": call `" + callee +
+                 "` again with its result and the next one");
+  else if (!isList || written.find('\n') != written.npos)
+    builder.help("write the tensors without a list");
+  else if (const std::string own = written.substr(1, written.size() - 2);
+           !own.empty())
+    builder
+        .help("write `" + callee + "(" + own + ", ...)`, without the brackets")
+        .fixIt(place, own, diag::Applicability::safe);
+}
+
+/// The type that a parameter declares for such a value; empty where it is not
+/// known by the value.
+static std::string declarableTypeOf(const Value& value) {
+  const bool isPlain = value.is<int64_t>() || value.is<double>() ||
+                       value.is<bool>() || value.is<std::string>();
+  return isPlain || value.is<DimRef>() ? typeNameOf(value) : std::string();
+}
+
+bool reportUntyped(Evaluator& evaluator, const std::string& callee,
+                   const ast::Parameter& parameter, const Value& value,
+                   SourceRange place) {
+  const std::string type = declarableTypeOf(value);
+  const std::string& name = parameter.name.text;
+  if (type.empty())
+    return false;
+  const SourceRange declared = parameter.name.range;
+  evaluator.messages
+      .report(diag::Kind::WrongType, place,
+              "`" + name + "` of `" + callee +
+                  "` is declared without a type, so that it is a tensor, and "
+                  "this is of type `" +
+                  type + "`")
+      .label(declared, "it is declared here")
+      .help("declare it with its type, `" + name + ": " + type + "`")
+      .fixIt({declared.source, declared.end, declared.end}, ": " + type)
+      .otherwise("give a tensor: what an op or a block returns");
+  return true;
+}
+
 std::string onlyTensor(const Env& env, const std::string& otherwise) {
   std::string only;
   for (const Env* at = &env; at && !at->object; at = at->outer) {

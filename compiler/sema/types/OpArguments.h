@@ -21,6 +21,17 @@ bool takesTensor(const Type& type);
 bool helpWithTensor(Evaluator& evaluator, diag::Builder& builder,
                     const Value& value, const Type& type, SourceRange range);
 
+/// Reports a list of tensors at `place`, `concat([a, b])`, where the callee
+/// takes `taken` tensors from there on, each as an argument of its own.
+void reportTensorList(Evaluator& evaluator, const std::string& callee,
+                      const ListValue& list, size_t taken, SourceRange place);
+
+/// Reports a value of another type for a parameter without a type, which takes
+/// a tensor. Returns false for a value whose type has no name to declare.
+bool reportUntyped(Evaluator& evaluator, const std::string& callee,
+                   const ast::Parameter& parameter, const Value& value,
+                   SourceRange place);
+
 /// A tensor of the block around `env`, for an example; `otherwise` where it has
 /// several or none.
 std::string onlyTensor(const Env& env, const std::string& otherwise);
