@@ -6,6 +6,10 @@
 // 2. attention reads the keys and values of each sequence once, and multiplies
 //    each token with those that its window or chunk lets it see;
 // 3. other ops read their parameters once, however many tokens there are.
+//
+// A sequence passes through the stages of a pipeline one after another. With
+// more sequences each stage has a step of a part of them, and the slowest stage
+// decides.
 
 #include "compiler/cost/ServingBounds.h"
 
@@ -35,6 +39,15 @@ double visibleKeys(const ops::AttentionAttributes& attributes, double context) {
   return keys;
 }
 
+/// What a step processes.
+struct StepLoad {
+  double tokens = 1;
+  double rows = 1;      // tokens whose logits are wanted
+  double sequences = 1; // of the tokens
+  double context = 0;   // tokens of a sequence that are in the cache
+};
+
+/// The steps of a stage.
 class StepModel {
 public:
   StepModel(const ir::Module& program, const recipe::Recipe& recipe)
@@ -147,35 +160,66 @@ StepBound& operator+=(StepBound& sum, const StepBound& other) {
   return sum;
 }
 
+class Pipeline {
+public:
+  Pipeline(const std::vector<ir::Module>& all, const recipe::Recipe& recipe) {
+    for (const ir::Module& stage : all)
+      stages.emplace_back(stage, recipe);
+  }
+
+  /// Of a step that passes through all stages.
+  StepBound whole(const StepLoad& load) const {
+    StepBound sum;
+    for (const StepModel& stage : stages)
+      sum += stage.bound(load);
+    return sum;
+  }
+
+  /// Of a token of each of so many sequences, in a step for each stage at the
+  /// same time.
+  StepBound ofAll(double sequences, double context) const {
+    const double steps = std::min(double(stages.size()), sequences);
+    const double each = sequences / steps;
+    StepBound slowest;
+    for (const StepModel& stage : stages) {
+      const StepBound bound = stage.bound({each, each, each, context});
+      if (bound.seconds > slowest.seconds)
+        slowest = bound;
+    }
+    // A sequence comes round when it has passed through all stages.
+    const double rounds = double(stages.size());
+    return {slowest.seconds * rounds, slowest.computeSeconds * rounds,
+            slowest.memorySeconds * rounds};
+  }
+
+private:
+  std::vector<StepModel> stages;
+};
+
 } // namespace
 
-StepBound stepBound(const ir::Module& program, const recipe::Recipe& recipe,
-                    const StepLoad& load) {
-  return StepModel(program, recipe).bound(load);
-}
-
-ServingBounds servingBounds(const ir::Module& program,
+ServingBounds servingBounds(const std::vector<ir::Module>& stages,
                             const recipe::Recipe& recipe, int64_t pages) {
-  const StepModel model(program, recipe);
+  const Pipeline pipeline(stages, recipe);
   const int64_t budget = recipe.integer("serve.token_budget");
   const int64_t page = recipe.integer("serve.page");
   ServingBounds bounds;
   bounds.prompt = recipe.integer("serve.max_input");
   for (int64_t done = 0; done < bounds.prompt; done += budget) {
     const double tokens = double(std::min(budget, bounds.prompt - done));
-    bounds.prefill += model.bound({.tokens = tokens,
-                                   .rows = 1,
-                                   .sequences = 1,
-                                   .context = double(done) + tokens / 2});
+    bounds.prefill += pipeline.whole({.tokens = tokens,
+                                      .rows = 1,
+                                      .sequences = 1,
+                                      .context = double(done) + tokens / 2});
   }
   bounds.context = std::max<int64_t>(1, recipe.integer("data.sequence") / 2);
-  bounds.single = model.bound({.context = double(bounds.context)});
+  bounds.single = pipeline.whole({.context = double(bounds.context)});
   bounds.sequences = recipe.integer("serve.max_batch");
   if (pages > 0)
     bounds.sequences = std::clamp<int64_t>(
         pages / ((bounds.context + page - 1) / page), 1, bounds.sequences);
-  const double all = double(bounds.sequences);
-  bounds.full = model.bound({all, all, all, double(bounds.context)});
+  bounds.full =
+      pipeline.ofAll(double(bounds.sequences), double(bounds.context));
   return bounds;
 }
 

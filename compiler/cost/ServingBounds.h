@@ -7,16 +7,9 @@
 #include "compiler/recipe/Recipe.h"
 
 #include <cstdint>
+#include <vector>
 
 namespace recipec::cost {
-
-/// What a step processes.
-struct StepLoad {
-  double tokens = 1;
-  double rows = 1;      // tokens whose logits are wanted
-  double sequences = 1; // of the tokens
-  double context = 0;   // tokens of a sequence that are in the cache
-};
 
 /// The least time of a step. An op takes the longer of its FLOPs at the
 /// device's peak and the bytes that it must read at the memory bandwidth:
@@ -28,10 +21,6 @@ struct StepBound {
 
   bool isMemoryBound() const { return memorySeconds > computeSeconds; }
 };
-
-/// Of a served Program.
-StepBound stepBound(const ir::Module& program, const recipe::Recipe& recipe,
-                    const StepLoad& load);
 
 struct ServingBounds {
   int64_t prompt = 0;    // tokens, `serve.max_input`
@@ -47,9 +36,10 @@ struct ServingBounds {
   }
 };
 
-/// Of a served Program whose cache has `pages` pages; 0 without attention.
-/// Answers are at half of `data.sequence`.
-ServingBounds servingBounds(const ir::Module& program,
+/// Of the served Programs of all stages, whose cache has `pages` pages; 0
+/// without attention. Answers are at half of `data.sequence`. Stages work at
+/// the same time where there is a sequence for each of them.
+ServingBounds servingBounds(const std::vector<ir::Module>& stages,
                             const recipe::Recipe& recipe, int64_t pages);
 
 } // namespace recipec::cost

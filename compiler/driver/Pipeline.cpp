@@ -90,9 +90,9 @@ public:
   void schedules(const std::vector<ir::Module>& stages) const {
     if (!isOn)
       return;
-    for (const char* name : {"train", "evaluate"}) {
+    for (const ir::Schedule& schedule : stages.front().schedules) {
       cost::Timeline timeline = cost::simulate(
-          stages, name, [](int, const ir::Function&) { return 1.0; },
+          stages, schedule.name, [](int, const ir::Function&) { return 1.0; },
           [](int, const ir::Transfer&) { return 0.0; });
       if (!timeline.deadlock.empty())
         fail("schedule", "the stages wait for one another");
@@ -182,19 +182,33 @@ std::vector<ir::Module> lowerTraining(ir::Module program,
   return stages;
 }
 
-void lowerServing(ir::Module& program, const recipe::Recipe& recipe,
-                  diag::Engine& engine, const Verifier& verify) {
+/// Stops early after an error.
+std::vector<ir::Module> lowerServing(ir::Module program,
+                                     const recipe::Recipe& recipe,
+                                     diag::Engine& engine,
+                                     const Verifier& verify) {
   passes::chooseLikeliest(program);
   verify(program, "choose likeliest");
   passes::shard(program, passes::layoutOf(recipe));
   verify(program, "shard");
   passes::addServing(program, passes::servingLimits(recipe), engine);
+  if (engine.hasErrors())
+    return {};
   verify(program, "serve");
   passes::quantizeWeights(program, recipe);
   verify(program, "quantize weights");
   passes::multiplyInFp8(program);
   passes::fuseCasts(program);
   verify(program, "multiply in fp8");
+  std::vector<ir::Module> stages =
+      passes::splitStages(std::move(program), recipe, engine);
+  if (engine.hasErrors())
+    return stages;
+  verify(stages, "split stages");
+  passes::addStepSchedules(stages);
+  verify(stages, "schedule");
+  verify.schedules(stages);
+  return stages;
 }
 
 /// Turns a training recipe into the recipe that generates from its export.
@@ -297,20 +311,17 @@ std::optional<std::vector<ir::Module>> makeProgram(ir::Module graph,
   ir::Module program = std::move(graph);
   passes::fuse(program);
   verify(program, "fuse");
-  std::vector<ir::Module> stages;
-  if (recipe::serves(recipe)) {
-    lowerServing(program, recipe, engine, verify);
-    stages.push_back(std::move(program));
-  } else {
-    stages = lowerTraining(std::move(program), recipe, engine, verify);
-  }
+  std::vector<ir::Module> stages =
+      recipe::serves(recipe)
+          ? lowerServing(std::move(program), recipe, engine, verify)
+          : lowerTraining(std::move(program), recipe, engine, verify);
   if (engine.hasErrors())
     return std::nullopt;
   for (ir::Module& stage : stages)
     passes::planMemory(stage);
   verify(stages, "plan memory");
   if (recipe::serves(recipe))
-    passes::fitCache(stages[0], recipe);
+    passes::fitCache(stages, recipe);
   verify(stages, "fit cache");
   for (ir::Module& stage : stages)
     passes::splitRuns(stage);
@@ -340,7 +351,7 @@ std::optional<Compilation> compile(Session& session, diag::Engine& engine,
   cost::Estimate estimate = cost::estimate(*stages, connections, *recipe);
   passes::CacheSize cache;
   if (recipe::serves(*recipe))
-    cache = passes::measureCache(stages->front(), *recipe);
+    cache = passes::measureCache(*stages, *recipe);
   return Compilation{
       std::move(*recipe),  std::move(*stages), std::move(connections),
       std::move(estimate), parameters,         cache};

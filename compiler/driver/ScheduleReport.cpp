@@ -219,6 +219,28 @@ std::string stepText(const ir::Module& stage, const ir::ScheduleStep& step) {
   return text + " micro-batch=" + std::to_string(step.microBatch);
 }
 
+bool trains(const ir::Module& stage) {
+  return std::ranges::any_of(stage.schedules, [](const ir::Schedule& each) {
+    return each.name == "train";
+  });
+}
+
+/// The schedules of a server, of all stages or of the first ones.
+std::string servingText(const std::vector<ir::Module>& stages) {
+  std::string text = "a step runs the schedule of the narrowest width for its "
+                     "tokens\n\n";
+  size_t steps = 0;
+  for (const ir::Module& stage : stages) {
+    steps += stepsOf(stage);
+    if (steps > mostSteps)
+      return text + "`--emit=schedule:" + std::to_string(stage.stage) +
+             "` lists the steps of stage " + std::to_string(stage.stage) +
+             ", and so on\n";
+    text += stepsText(stage);
+  }
+  return text;
+}
+
 } // namespace
 
 std::string stepsText(const ir::Module& stage) {
@@ -236,13 +258,8 @@ std::string stepsText(const ir::Module& stage) {
 }
 
 std::string scheduleText(const std::vector<ir::Module>& stages) {
-  if (stages[0].schedules.empty()) {
-    std::string text = "no schedule: each of these runs when tokens are there "
-                       "for it\n";
-    for (const ir::Function& function : stages[0].functions)
-      text += "  run " + function.name + "\n";
-    return text;
-  }
+  if (!trains(stages[0]))
+    return servingText(stages);
   const cost::Timeline timeline = unitTimeline(stages);
   std::string text = picture(timeline, hasSeveralChunks(stages));
   size_t steps = 0;

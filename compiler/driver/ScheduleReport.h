@@ -15,7 +15,7 @@ namespace recipec::driver {
 /// Below follow the steps of all schedules, stage by stage. Long or deep
 /// pipelines show only the first and last parts of the time and of the stages.
 /// Instead of the steps they show the number of steps and how far a stage is
-/// ahead.
+/// ahead. A server has no such picture, just the steps of its schedules.
 std::string scheduleText(const std::vector<ir::Module>& stages);
 
 /// The steps of all schedules of one stage.

@@ -22,7 +22,9 @@ class ServingFit {
 public:
   ServingFit(Session& session, const Compilation& compilation)
       : session(session), recipe(compilation.recipe), cache(compilation.cache),
-        memory(compilation.estimate.memory) {}
+        memory(cache.holdsSequence()
+                   ? compilation.estimate.memory
+                   : compilation.estimate.stages[size_t(cache.stage)]) {}
 
   void report(diag::Engine& engine) const;
 

@@ -38,9 +38,15 @@ std::vector<Holds> heldSequences(const Compilation& compilation) {
   return rows;
 }
 
+/// The states of state-space layers, in the stage of the cache's figures.
+int64_t stateBytes(const Compilation& compilation) {
+  const passes::CacheSize& cache = compilation.cache;
+  return compilation.estimate.stages[size_t(cache.stage)].cache - cache.bytes;
+}
+
 std::string cacheText(const Compilation& compilation) {
   const passes::CacheSize& cache = compilation.cache;
-  const int64_t states = compilation.estimate.memory.cache - cache.bytes;
+  const int64_t states = stateBytes(compilation);
   std::string text = "\nthe cache\n";
   if (cache.pageTokens > 0)
     text += reportLine("keys and values, bytes", std::to_string(cache.bytes)) +
@@ -93,7 +99,7 @@ Json boundJson(int64_t sequences, double speed, const cost::StepBound& bound) {
 }
 
 cost::ServingBounds boundsOf(const Compilation& compilation) {
-  return cost::servingBounds(compilation.stages.front(), compilation.recipe,
+  return cost::servingBounds(compilation.stages, compilation.recipe,
                              compilation.cache.pages);
 }
 
@@ -127,7 +133,7 @@ Json servingJson(const Compilation& compilation) {
       {"cache_tokens", cache.pages * cache.pageTokens},
       {"page", cache.pageTokens},
       {"pages", cache.pages},
-      {"state_bytes", compilation.estimate.memory.cache - cache.bytes},
+      {"state_bytes", stateBytes(compilation)},
       {"fits_at_once", std::move(held)},
       {"first_token_seconds", bounds.prefill.seconds},
       {"first_token_bound_by", binding(bounds.prefill)},

@@ -174,7 +174,7 @@ void TrialCompiler::compileSelected(Session& trial,
       cost::estimate(*stages, passes::connect(*stages, *recipe), *recipe)
           .memory.fits() &&
       (!recipe::serves(*recipe) ||
-       passes::measureCache(stages->front(), *recipe).holdsSequence());
+       passes::measureCache(*stages, *recipe).holdsSequence());
   if (!fits)
     engine.report(diag::Kind::OutOfMemory, {}, "it takes too much");
 }

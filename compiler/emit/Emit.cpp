@@ -43,7 +43,7 @@ private:
   void hostBuffers(plan::Stage& made) const;
   void connections();
   plan::GroupConnection connection(const ir::GroupConnection& group) const;
-  plan::Bucket bucket(int64_t tokens) const;
+  plan::StageStep step(const plan::Stage& made, int64_t tokens) const;
   void serving();
   void settings();
 
@@ -333,28 +333,34 @@ void Emitter::connections() {
 
 // ---- settings
 
-plan::Bucket Emitter::bucket(int64_t tokens) const {
+/// The current stage's part of the steps of a width.
+plan::StageStep Emitter::step(const plan::Stage& made, int64_t tokens) const {
   const std::string suffix = "_" + std::to_string(tokens);
-  plan::Bucket made;
-  made.tokens = tokens;
-  made.function = functionNumber("step" + suffix);
-  made.inputs.tokens = bound("tokens" + suffix);
-  made.inputs.positions = bound("positions" + suffix);
-  made.inputs.sequences = bound("sequences" + suffix);
-  made.inputs.pages = bound("pages");
-  made.inputs.rows = bound("rows" + suffix);
-  made.rows = result.stages[0].buffers[size_t(made.inputs.rows)].shape.back();
-  made.logits = bound("logits" + suffix);
-  made.likeliest = bound("likeliest" + suffix);
-  return made;
+  const auto schedule =
+      std::ranges::find(made.schedules, "step" + suffix, &plan::Schedule::name);
+  assert(schedule != made.schedules.end() && "each stage runs each width");
+  plan::StageStep step;
+  step.schedule = int(schedule - made.schedules.begin());
+  step.inputs.tokens = bound("tokens" + suffix);
+  step.inputs.positions = bound("positions" + suffix);
+  step.inputs.sequences = bound("sequences" + suffix);
+  step.inputs.pages = bound("pages");
+  step.inputs.rows = bound("rows" + suffix);
+  step.logits = bound("logits" + suffix);
+  step.likeliest = bound("likeliest" + suffix);
+  return step;
 }
 
 void Emitter::serving() {
   if (findings.widths.empty())
     return;
-  result.serving = servingSection(recipe, stages[0]);
-  for (int64_t tokens : findings.widths)
-    result.serving->buckets.push_back(bucket(tokens));
+  result.serving = servingSection(recipe, stages);
+  const plan::Stage& last = result.stages.back();
+  for (size_t i = 0; i < findings.widths.size(); ++i) {
+    const int likeliest = last.steps[i].likeliest;
+    result.serving->buckets.push_back(
+        {findings.widths[i], last.buffers[size_t(likeliest)].shape.back()});
+  }
 }
 
 /// The last dimension of the logits.
@@ -366,9 +372,9 @@ int64_t Emitter::vocabulary() const {
             op.kind == ir::OpKind::SoftmaxStats)
           return module[module[op.operands[0]].dims.back()].size;
   assert(result.serving && "a model without logits");
-  const plan::Stage& stage = result.stages.front();
-  const int logits = result.serving->buckets[0].logits;
-  return stage.buffers[size_t(logits)].shape.back();
+  const plan::Stage& last = result.stages.back();
+  const int logits = last.steps.front().logits;
+  return last.buffers[size_t(logits)].shape.back();
 }
 
 void Emitter::settings() {
@@ -398,6 +404,8 @@ plan::Stage Emitter::stage(const ir::Module& module) {
   transfers(made);
   schedules(made);
   hostBuffers(made);
+  for (int64_t tokens : findings.widths)
+    made.steps.push_back(step(made, tokens));
   return made;
 }
 

@@ -21,22 +21,30 @@ const ir::Op* findOp(const ir::Module& program, ir::OpKind kind) {
   return nullptr;
 }
 
+/// The pages of a stage, which are as many and as long in each that has any.
+void addPages(const ir::Module& stage, plan::Serving& made) {
+  const ir::Op* attention = findOp(stage, ir::OpKind::AttentionPaged);
+  if (!attention)
+    return;
+  const std::vector<int64_t> shape =
+      ir::localShape(stage, attention->results[1]);
+  made.pages = shape[0];
+  made.page = shape[1];
+}
+
 } // namespace
 
 plan::Serving servingSection(const recipe::Recipe& recipe,
-                             const ir::Module& program) {
+                             const std::vector<ir::Module>& stages) {
   plan::Serving made;
   made.maxBatch = recipe.integer("serve.max_batch");
   made.maxInput = recipe.integer("serve.max_input");
   made.maxOutput = recipe.integer("serve.max_output");
   made.maxTokens = recipe.integer("data.sequence");
   made.tokenBudget = recipe.integer("serve.token_budget");
-  made.hasStates = findOp(program, ir::OpKind::StateScanStep) != nullptr;
-  if (const ir::Op* attention = findOp(program, ir::OpKind::AttentionPaged)) {
-    const std::vector<int64_t> shape =
-        ir::localShape(program, attention->results[1]);
-    made.pages = shape[0];
-    made.page = shape[1];
+  for (const ir::Module& stage : stages) {
+    made.hasStates |= findOp(stage, ir::OpKind::StateScanStep) != nullptr;
+    addPages(stage, made);
   }
   // The state after a shared beginning is not kept.
   made.prefixCache =

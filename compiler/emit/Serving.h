@@ -7,12 +7,14 @@
 #include "compiler/recipe/Recipe.h"
 #include "runtime/plan/Plan.h"
 
+#include <vector>
+
 namespace recipec::emit {
 
-/// The limits of a recipe that serves, and the pages of its Program; without
-/// buckets.
+/// The limits of a recipe that serves, and the pages of the Programs of its
+/// stages; without buckets.
 reciperun::plan::Serving servingSection(const recipe::Recipe& recipe,
-                                        const ir::Module& program);
+                                        const std::vector<ir::Module>& stages);
 
 } // namespace recipec::emit
 

@@ -21,9 +21,11 @@ namespace {
 
 constexpr Awaited countOfHost = {
     "a count of this host's ranks", {}, "all ranks"};
-/// No link of a plan has this tag (MpiCommunicator::begin). MPI grants tags up
-/// to 32767.
-constexpr int announcementTag = 32767;
+/// No link of a plan has these tags (MpiCommunicator::begin). MPI grants tags
+/// up to 32767.
+constexpr int announcementTag = 32767, messageTag = 32766;
+/// MPI counts bytes in int.
+constexpr size_t mostBytes = size_t(1) << 30;
 constexpr Awaited comparison = {"a comparison", {}, "all ranks"};
 
 /// Concatenates the bytes of `members` ranks in rank order. All pass the same
@@ -173,6 +175,48 @@ Expected<std::vector<std::byte>> MpiSession::announcement() const {
       MPI_Mrecv(announced.data(), bytes, MPI_BYTE, &message, MPI_STATUS_IGNORE),
       "MPI_Mrecv", ownRank));
   return announced;
+}
+
+Status MpiSession::send(int rank, std::span<const std::byte> bytes) const {
+  const std::string to = "rank " + std::to_string(rank);
+  const Watch::Wait wait(watch.get(), {"results", {}, to});
+  MPI_Request request = MPI_REQUEST_NULL;
+  for (size_t at = 0; at < bytes.size(); at += mostBytes) {
+    const int count = int(std::min(mostBytes, bytes.size() - at));
+    RECIPERUN_TRY(finishMpi(MPI_Isend(bytes.data() + at, count, MPI_BYTE, rank,
+                                      messageTag, MPI_COMM_WORLD, &request),
+                            request, "MPI_Isend", ownRank));
+  }
+  return Status::ok();
+}
+
+struct MpiSession::Arrival::Requests {
+  std::vector<MPI_Request> all;
+  int from = 0, to = 0;
+  Watch* watch = nullptr;
+};
+
+Expected<MpiSession::Arrival>
+MpiSession::expect(int rank, std::span<std::byte> bytes) const {
+  auto requests = std::make_shared<Arrival::Requests>();
+  requests->from = rank;
+  requests->to = ownRank;
+  requests->watch = watch.get();
+  for (size_t at = 0; at < bytes.size(); at += mostBytes) {
+    const int count = int(std::min(mostBytes, bytes.size() - at));
+    RECIPERUN_TRY(
+        checkMpi(MPI_Irecv(bytes.data() + at, count, MPI_BYTE, rank, messageTag,
+                           MPI_COMM_WORLD,
+                           &requests->all.emplace_back(MPI_REQUEST_NULL)),
+                 "MPI_Irecv", ownRank));
+  }
+  return Arrival(std::move(requests));
+}
+
+Status MpiSession::Arrival::wait() {
+  const std::string from = "rank " + std::to_string(requests->from);
+  const Watch::Wait wait(requests->watch, {"results", {}, from});
+  return finishMpi(requests->all, "MPI_Irecv", requests->to);
 }
 
 void MpiSession::abort(int exitCode) {

@@ -78,9 +78,6 @@ Expected<Executor> Executor::make(const plan::Plan& plan, memory::Arena& arena,
     for (const plan::ScheduleStep& step : schedule.steps)
       if (step.kind == plan::ScheduleStep::Kind::run)
         RECIPERUN_TRY(executor.resolve(step.function, step.microBatch));
-  if (plan.serving)
-    for (const plan::Bucket& bucket : plan.serving->buckets)
-      RECIPERUN_TRY(executor.resolve(bucket.function, 0));
   return executor;
 }
 

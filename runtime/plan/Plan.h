@@ -113,7 +113,7 @@ struct ScheduleStep {
   int microBatch = 0; // index in the step
 };
 struct Schedule {
-  std::string name; // `train`, `evaluate`
+  std::string name; // `train`, `evaluate`, `step_64`
   std::vector<ScheduleStep> steps;
 };
 
@@ -150,29 +150,37 @@ struct Outputs {
   int secondPass = -1;
 };
 
-/// The buffers that the host fills before a serving step. A sequence's tokens
-/// are consecutive, in the order of their positions.
+/// The buffers that the host fills before a serving step, -1 where the stage
+/// reads none. A sequence's tokens are consecutive, in the order of their
+/// positions.
 struct StepInputs {
   int tokens = -1;    // i32 [1, tokens]
   int positions = -1; // i32 [1, tokens]: in the sequence; -1: no token
   int sequences = -1; // i32 [1, tokens]: the sequence's slot; -1: no token
   /// i32 [maxBatch, pages of a sequence]: the pages of each slot; -1: no page.
-  /// -1 when the model has no attention.
   int pages = -1;
   int rows = -1; // i32 [1, rows]: the tokens whose logits are wanted; -1: none
+
+  bool operator==(const StepInputs&) const = default;
 };
 
-/// One width of a serving step: the function that processes up to `tokens`
-/// tokens of up to `rows` sequences, and gives the logits of `rows` tokens.
+/// One width of a serving step, which processes up to `tokens` tokens and gives
+/// the logits of up to `rows` of them.
 struct Bucket {
   int64_t tokens = 0;
   int64_t rows = 0;
-  int function = -1;
+};
+
+/// A stage's part of the steps of one bucket.
+struct StageStep {
+  int schedule = -1;
   StepInputs inputs;
-  int logits = -1; // [1, rows, vocab] in the compute type
+  int logits = -1; // [1, rows, vocab] in the compute type; in the last stage
   /// i32 [1, rows]: the lowest id with the largest logit; -1 where a logit of
-  /// the row is not finite.
+  /// the row is not finite. In the last stage.
   int likeliest = -1;
+
+  bool operator==(const StageStep&) const = default;
 };
 
 /// The choice of sequences that start, see ServingPolicy.h.
@@ -405,6 +413,7 @@ struct Stage {
   std::vector<Function> functions;
   std::vector<Transfer> transfers;
   std::vector<Schedule> schedules;
+  std::vector<StageStep> steps; // one for each bucket of `Plan::serving`
 };
 
 /// The plan of a job. All ranks read the whole plan, and each rank runs its

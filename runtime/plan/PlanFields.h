@@ -154,20 +154,23 @@ void fields(V& v, typename V::template Ref<Outputs> outputs) {
 
 template <class V>
 void fields(V& v, typename V::template Ref<StepInputs> inputs) {
-  v.field("tokens", inputs.tokens);
-  v.field("positions", inputs.positions);
-  v.field("sequences", inputs.sequences);
+  v.optional("tokens", inputs.tokens, -1);
+  v.optional("positions", inputs.positions, -1);
+  v.optional("sequences", inputs.sequences, -1);
   v.optional("pages", inputs.pages, -1);
-  v.field("rows", inputs.rows);
+  v.optional("rows", inputs.rows, -1);
 }
 
 template <class V> void fields(V& v, typename V::template Ref<Bucket> bucket) {
   v.field("tokens", bucket.tokens);
   v.field("rows", bucket.rows);
-  v.field("function", bucket.function);
-  v.field("inputs", bucket.inputs);
-  v.field("logits", bucket.logits);
-  v.field("likeliest", bucket.likeliest);
+}
+
+template <class V> void fields(V& v, typename V::template Ref<StageStep> step) {
+  v.field("schedule", step.schedule);
+  v.field("inputs", step.inputs);
+  v.optional("logits", step.logits, -1);
+  v.optional("likeliest", step.likeliest, -1);
 }
 
 template <class V>
@@ -348,6 +351,7 @@ template <class V> void fields(V& v, typename V::template Ref<Stage> stage) {
   v.field("functions", stage.functions);
   v.field("transfers", stage.transfers);
   v.field("schedules", stage.schedules);
+  v.optional("steps", stage.steps, std::vector<StageStep>());
 }
 
 /// The version comes first, so that a reader can reject the plan before reading

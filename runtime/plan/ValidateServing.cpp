@@ -1,5 +1,6 @@
 // The section `serving` of a plan: limits agree with one another, and each
-// bucket has buffers of its size that the ops of its function read.
+// stage has for each bucket buffers of its size, which the ops that its
+// schedule runs read.
 
 #include "runtime/ops/OpKind.h"
 #include "runtime/plan/Mesh.h"
@@ -17,17 +18,117 @@ std::string shapeName(const std::vector<int64_t>& shape) {
   return text + "]";
 }
 
+/// A stage's part of the steps of a bucket.
+class StepValidation {
+public:
+  StepValidation(const Plan& plan, const Stage& stage, const Bucket& bucket)
+      : plan(plan), stage(stage), bucket(bucket),
+        who(" of the bucket of " + std::to_string(bucket.tokens) + " tokens") {}
+
+  Status run(const StageStep& step) const {
+    if (step.schedule < 0 || step.schedule >= int(stage.schedules.size()))
+      return damaged("the schedule" + who + " is " +
+                     std::to_string(step.schedule) + " of " +
+                     std::to_string(stage.schedules.size()));
+    RECIPERUN_TRY(inputs(step.inputs));
+    RECIPERUN_TRY(results(step));
+    return reads(step);
+  }
+
+private:
+  Status inputs(const StepInputs& in) const {
+    const Serving& serving = *plan.serving;
+    const std::vector<int64_t> ofTokens = {1, bucket.tokens};
+    RECIPERUN_TRY(holds("`tokens`", in.tokens, DType::i32, ofTokens,
+                        /*isNeeded=*/isFirst()));
+    RECIPERUN_TRY(holds("`positions`", in.positions, DType::i32, ofTokens,
+                        /*isNeeded=*/false));
+    RECIPERUN_TRY(holds("`sequences`", in.sequences, DType::i32, ofTokens,
+                        /*isNeeded=*/false));
+    if (serving.page == 0 && in.pages != -1)
+      return damaged("`pages`" + who + " is a buffer, and there are no pages");
+    return holds("`pages`", in.pages, DType::i32,
+                 {serving.maxBatch, pagesOfSequence(serving)},
+                 /*isNeeded=*/false);
+  }
+
+  Status results(const StageStep& step) const {
+    const std::vector<int64_t> ofRows = {1, bucket.rows};
+    RECIPERUN_TRY(holds("`rows`", step.inputs.rows, DType::i32, ofRows,
+                        /*isNeeded=*/false));
+    RECIPERUN_TRY(holds("the logits", step.logits, plan.compute,
+                        {1, bucket.rows, plan.data.vocab}, isLast()));
+    return holds("the likeliest tokens", step.likeliest, DType::i32, ofRows,
+                 isLast());
+  }
+
+  Status reads(const StageStep& step) const {
+    for (const ScheduleStep& each :
+         stage.schedules[size_t(step.schedule)].steps)
+      if (each.kind == ScheduleStep::Kind::run)
+        for (const Op& op : stage.functions[size_t(each.function)].ops)
+          if (!readsInputs(op, step.inputs))
+            return damaged("op " + quoted(op.name) + who +
+                           " reads other inputs than the bucket's");
+    return Status::ok();
+  }
+
+  bool isFirst() const { return &stage == &plan.stages.front(); }
+  bool isLast() const { return &stage == &plan.stages.back(); }
+
+  /// The index names a device buffer of this type and shape. A buffer that is
+  /// not needed may be absent.
+  Status holds(const char* role, int number, DType type,
+               const std::vector<int64_t>& shape, bool isNeeded) const {
+    if (!isNeeded && number == -1)
+      return Status::ok();
+    const std::string name = role + who;
+    if (number < 0 || number >= int(stage.buffers.size()))
+      return damaged(name + " is buffer " + std::to_string(number) + " of " +
+                     std::to_string(stage.buffers.size()));
+    const Buffer& buffer = stage.buffers[size_t(number)];
+    if (buffer.dtype != type || buffer.host || buffer.slots != 1)
+      return damaged(name + " is " + quoted(buffer.name) +
+                     ", of another type or place");
+    if (buffer.shape != shape)
+      return damaged(name + " is " + quoted(buffer.name) + " of shape " +
+                     shapeName(buffer.shape) + " instead of " +
+                     shapeName(shape));
+    return Status::ok();
+  }
+
+  /// Kernels index pages, sequences and rows with the values of the host, so
+  /// ops read them from the buffers that the host fills.
+  static bool readsInputs(const Op& op, const StepInputs& in) {
+    switch (op.kind) {
+    case OpKind::AttentionPaged:
+      return op.inputs[3] == in.positions && op.inputs[4] == in.sequences &&
+             op.inputs[5] == in.pages;
+    case OpKind::CausalConvStep:
+      return op.inputs[2] == in.positions && op.inputs[3] == in.sequences;
+    case OpKind::StateScanStep:
+      return op.inputs[7] == in.positions && op.inputs[8] == in.sequences;
+    case OpKind::TakeRows:
+      return op.inputs[1] == in.rows;
+    default:
+      return true;
+    }
+  }
+
+  const Plan& plan;
+  const Stage& stage;
+  const Bucket& bucket;
+  std::string who;
+};
+
 class ServingValidation {
 public:
   ServingValidation(const Plan& plan, const Serving& serving)
-      : plan(plan), serving(serving), stage(plan.stages[0]) {}
+      : plan(plan), serving(serving) {}
 
   Status ofLimits() const {
     if (!isServingTask(plan.task))
       return damaged("it serves, and its task is " + quoted(plan.task));
-    if (plan.stages.size() != 1)
-      return damaged("it serves in " + std::to_string(plan.stages.size()) +
-                     " stages, not in one");
     RECIPERUN_TRY(limits());
     return cache();
   }
@@ -41,12 +142,14 @@ public:
         return damaged("a bucket of " + std::to_string(each.tokens) +
                        " tokens follows one of " + std::to_string(before));
       before = each.tokens;
-      RECIPERUN_TRY(bucket(each));
+      RECIPERUN_TRY(rows(each));
     }
     if (before < serving.tokenBudget)
       return damaged("its widest bucket is of " + std::to_string(before) +
                      " tokens, and its `token_budget` is " +
                      std::to_string(serving.tokenBudget));
+    for (const Stage& stage : plan.stages)
+      RECIPERUN_TRY(steps(stage));
     return Status::ok();
   }
 
@@ -96,79 +199,28 @@ private:
     return Status::ok();
   }
 
-  /// The index names a device buffer of this type and shape.
-  Status holds(const std::string& who, int number, DType type,
-               const std::vector<int64_t>& shape) const {
-    if (number < 0 || number >= int(stage.buffers.size()))
-      return damaged(who + " is buffer " + std::to_string(number) + " of " +
-                     std::to_string(stage.buffers.size()));
-    const Buffer& buffer = stage.buffers[size_t(number)];
-    if (buffer.dtype != type || buffer.host || buffer.slots != 1)
-      return damaged(who + " is " + quoted(buffer.name) +
-                     ", of another type or place");
-    if (buffer.shape != shape)
-      return damaged(who + " is " + quoted(buffer.name) + " of shape " +
-                     shapeName(buffer.shape) + " instead of " +
-                     shapeName(shape));
-    return Status::ok();
-  }
-
-  Status bucket(const Bucket& bucket) const {
-    const std::string who =
-        " of the bucket of " + std::to_string(bucket.tokens) + " tokens";
-    if (bucket.function < 0 || bucket.function >= int(stage.functions.size()))
-      return damaged("the function" + who + " is " +
-                     std::to_string(bucket.function) + " of " +
-                     std::to_string(stage.functions.size()));
-    if (bucket.rows !=
+  Status rows(const Bucket& bucket) const {
+    if (bucket.rows ==
         std::min(bucket.tokens, serving.maxBatch * (1 + serving.draftTokens)))
-      return damaged("the number of rows" + who + " is " +
-                     std::to_string(bucket.rows));
-    const std::vector<int64_t> ofTokens = {1, bucket.tokens};
-    const StepInputs& in = bucket.inputs;
-    RECIPERUN_TRY(holds("`tokens`" + who, in.tokens, DType::i32, ofTokens));
-    RECIPERUN_TRY(
-        holds("`positions`" + who, in.positions, DType::i32, ofTokens));
-    RECIPERUN_TRY(
-        holds("`sequences`" + who, in.sequences, DType::i32, ofTokens));
-    RECIPERUN_TRY(holds("`rows`" + who, in.rows, DType::i32, {1, bucket.rows}));
-    if (serving.page > 0)
-      RECIPERUN_TRY(holds("`pages`" + who, in.pages, DType::i32,
-                          {serving.maxBatch, pagesOfSequence(serving)}));
-    else if (in.pages != -1)
-      return damaged("`pages`" + who + " is a buffer, and there are no pages");
-    RECIPERUN_TRY(holds("the logits" + who, bucket.logits, plan.compute,
-                        {1, bucket.rows, plan.data.vocab}));
-    RECIPERUN_TRY(holds("the likeliest tokens" + who, bucket.likeliest,
-                        DType::i32, {1, bucket.rows}));
-    for (const Op& op : stage.functions[size_t(bucket.function)].ops)
-      if (!readsInputs(op, in))
-        return damaged("op " + quoted(op.name) + who +
-                       " reads other inputs than the bucket's");
-    return Status::ok();
+      return Status::ok();
+    return damaged("the number of rows of the bucket of " +
+                   std::to_string(bucket.tokens) + " tokens is " +
+                   std::to_string(bucket.rows));
   }
 
-  /// Kernels index pages, sequences and rows with the values of the host, so
-  /// ops read them from the buffers that the host fills.
-  static bool readsInputs(const Op& op, const StepInputs& in) {
-    switch (op.kind) {
-    case OpKind::AttentionPaged:
-      return op.inputs[3] == in.positions && op.inputs[4] == in.sequences &&
-             op.inputs[5] == in.pages;
-    case OpKind::CausalConvStep:
-      return op.inputs[2] == in.positions && op.inputs[3] == in.sequences;
-    case OpKind::StateScanStep:
-      return op.inputs[7] == in.positions && op.inputs[8] == in.sequences;
-    case OpKind::TakeRows:
-      return op.inputs[1] == in.rows;
-    default:
-      return true;
-    }
+  Status steps(const Stage& stage) const {
+    if (stage.steps.size() != serving.buckets.size())
+      return damaged("a stage has " + std::to_string(stage.steps.size()) +
+                     " steps for " + std::to_string(serving.buckets.size()) +
+                     " buckets");
+    for (size_t i = 0; i < stage.steps.size(); ++i)
+      RECIPERUN_TRY(
+          StepValidation(plan, stage, serving.buckets[i]).run(stage.steps[i]));
+    return Status::ok();
   }
 
   const Plan& plan;
   const Serving& serving;
-  const Stage& stage;
 };
 
 } // namespace

@@ -1,8 +1,9 @@
 // 1. Find the pages of all layers: the results of `attention_paged`.
-// 2. The bytes that the planned program takes without them are exact, so the
-//    rest of the device's memory is theirs.
-// 3. Set the size of their dimension, and move each placement by what the pages
-//    before it grow.
+// 2. The bytes that the planned program of a stage takes without them are
+//    exact, so the rest of the device's memory is theirs. The stage that has
+//    room for the fewest decides.
+// 3. Set the size of their dimension in each stage, and move each placement by
+//    what the pages before it grow.
 
 #include "compiler/passes/inference/CacheSize.h"
 
@@ -74,11 +75,10 @@ void movePlacements(ir::Module& program, const std::set<ValueId>& layers) {
   program.arenaBytes += shift;
 }
 
-} // namespace
-
-CacheSize measureCache(const ir::Module& program,
+CacheSize measureStage(const ir::Module& program,
                        const recipe::Recipe& recipe) {
   CacheSize size;
+  size.stage = program.stage;
   const std::set<ValueId> layers = pagesOf(program);
   if (layers.empty())
     return size;
@@ -102,19 +102,40 @@ CacheSize measureCache(const ir::Module& program,
   return size;
 }
 
-void fitCache(ir::Module& program, const recipe::Recipe& recipe) {
+void setPages(ir::Module& program, int64_t pages) {
   assert(!program.placements.empty() && "memory is planned");
-  const CacheSize size = measureCache(program, recipe);
+  const std::set<ValueId> layers = pagesOf(program);
+  if (layers.empty())
+    return;
+  const ir::DimId dim = program[*layers.begin()].dims.front();
+  program.dims[size_t(dim)].size = pages;
+  movePlacements(program, layers);
+}
+
+} // namespace
+
+CacheSize measureCache(const std::vector<ir::Module>& stages,
+                       const recipe::Recipe& recipe) {
+  CacheSize tightest;
+  for (const ir::Module& stage : stages) {
+    const CacheSize size = measureStage(stage, recipe);
+    if (size.pageBytes > 0 &&
+        (tightest.pageBytes == 0 || size.roomPages < tightest.roomPages))
+      tightest = size;
+  }
+  return tightest;
+}
+
+void fitCache(std::vector<ir::Module>& stages, const recipe::Recipe& recipe) {
+  const CacheSize size = measureCache(stages, recipe);
   if (size.pageBytes == 0)
     return;
   int64_t pages = size.roomPages;
   if (recipe.at("serve.cache").isAuto())
     pages = std::min(pages, size.least * servingLimits(recipe).maxBatch);
   pages = std::max(pages, size.least);
-  const std::set<ValueId> layers = pagesOf(program);
-  const ir::DimId dim = program[*layers.begin()].dims.front();
-  program.dims[size_t(dim)].size = pages;
-  movePlacements(program, layers);
+  for (ir::Module& stage : stages)
+    setPages(stage, pages);
 }
 
 } // namespace recipec::passes

@@ -7,14 +7,16 @@
 #include "compiler/recipe/Recipe.h"
 
 #include <cstdint>
+#include <vector>
 
 namespace recipec::passes {
 
 /// The pages of a cache and their bounds.
 struct CacheSize {
+  int stage = 0; // the pipeline stage whose memory holds the fewest pages
   int64_t pages = 0;
   int64_t pageTokens = 0;
-  int64_t pageBytes = 0; // in all layers; 0 when the model has no attention
+  int64_t pageBytes = 0; // in the stage's layers; 0 without attention
   int64_t bytes = 0;     // of all pages, with alignment
   int64_t least = 0;     // pages of one longest sequence
   int64_t room = 0;      // bytes that pages may take; may be negative
@@ -24,15 +26,17 @@ struct CacheSize {
   bool holdsSequence() const { return pageBytes == 0 || roomPages >= least; }
 };
 
-/// The cache of a served Program whose memory is planned. Pages may take the
-/// bytes of `serve.cache`, or what the rest of the program leaves of
+/// The cache of the served Programs of all stages, whose memory is planned. A
+/// sequence has its pages in each stage. They may take the bytes of
+/// `serve.cache`, or what the rest of a stage's Program leaves of
 /// `serve.memory_fraction` of the device's memory.
-CacheSize measureCache(const ir::Module& program, const recipe::Recipe& recipe);
+CacheSize measureCache(const std::vector<ir::Module>& stages,
+                       const recipe::Recipe& recipe);
 
-/// Gives the cache as many pages as fit: for `serve.cache` all, otherwise those
-/// of `serve.max_batch` longest sequences at most. In any case at least those
-/// of one longest sequence. Moves the values behind the pages.
-void fitCache(ir::Module& program, const recipe::Recipe& recipe);
+/// Gives the cache as many pages as fit in each stage: for `serve.cache` all,
+/// otherwise those of `serve.max_batch` longest sequences at most. In any case
+/// at least those of one longest sequence. Moves the values behind the pages.
+void fitCache(std::vector<ir::Module>& stages, const recipe::Recipe& recipe);
 
 } // namespace recipec::passes
 

@@ -53,7 +53,7 @@ private:
   void copy(const ir::Op& op, ir::Function& step);
   ir::Op copied(const ir::Op& op);
   void mix(const ir::Op& op, ir::Op& made);
-  void takeRows(ir::Function& step);
+  void takeRows(ir::Function& step, int layer);
   void bindResults();
   ValueId copyOf(ValueId value);
   ValueId addCopy(ValueId value);
@@ -253,12 +253,10 @@ void ServePass::copy(const ir::Op& op, ir::Function& step) {
     copies[op.results[0]] = copyOf(op.operands[0]);
   else
     step.ops.push_back(copied(op));
-  if (op.results[0] == tail.input)
-    takeRows(step);
 }
 
-/// The tail reads the wanted rows of its input.
-void ServePass::takeRows(ir::Function& step) {
+/// The tail, which begins in `layer`, reads the wanted rows of its input.
+void ServePass::takeRows(ir::Function& step, int layer) {
   const ValueId whole = copyOf(tail.input);
   ir::Value taken = program[whole];
   taken.name =
@@ -269,7 +267,7 @@ void ServePass::takeRows(ir::Function& step) {
   op.name = program[tail.input].name + ".rows";
   op.operands = {whole, rows};
   op.results = {ir::addValue(program, std::move(taken))};
-  op.layer = step.ops.back().layer;
+  op.layer = layer;
   op.range = step.ops.back().range;
   copies[tail.input] = op.results[0];
   step.ops.push_back(std::move(op));
@@ -307,8 +305,11 @@ void ServePass::addStep(int64_t width) {
   rows = input("rows", rowsDim);
   ir::Function step;
   step.name = stepFunction(width);
-  for (const ir::Op& op : forward.ops)
-    copy(op, step);
+  for (size_t i = 0; i < forward.ops.size(); ++i) {
+    copy(forward.ops[i], step);
+    if (forward.ops[i].results[0] == tail.input)
+      takeRows(step, forward.ops[i + 1].layer);
+  }
   bindResults();
   program.functions.push_back(std::move(step));
 }

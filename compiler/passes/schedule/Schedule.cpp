@@ -19,8 +19,8 @@
 //    results.
 // 5. Assign the links of messages (Links.h).
 //
-// `generate` has no schedule: a bucket of the plan names the function for the
-// next tokens, and their number is known only at run time.
+// A server has a schedule for each width of its steps, with the function of the
+// width as its only pass: which step is next is known only at run time.
 
 #include "compiler/passes/schedule/Schedule.h"
 
@@ -339,6 +339,19 @@ void addSchedules(std::vector<ir::Module>& stages,
     ir::Module& stage = stages[size_t(overwritten->stage)];
     ++stage[overwritten->value].slots;
     addTrain(stage, orders[size_t(overwritten->stage)], pipeline.chunks);
+  }
+  assignLinks(stages);
+}
+
+void addStepSchedules(std::vector<ir::Module>& stages) {
+  for (ir::Module& stage : stages) {
+    for (const Transfer& transfer : stage.transfers)
+      stage[transfer.value].slots = 1;
+    for (const ir::Function& function : stage.functions) {
+      ScheduleBuilder step(stage, function.name);
+      step.runAll({{function.name, 0}});
+      step.finish();
+    }
   }
   assignLinks(stages);
 }

@@ -19,6 +19,11 @@ namespace recipec::passes {
 void addSchedules(std::vector<ir::Module>& stages,
                   const recipe::Recipe& recipe);
 
+/// Adds to each stage's Program the schedule of each of its functions, which
+/// are those of serving steps: load the inputs, receive from the stage before,
+/// run, send to the next one. Gives transfers their links.
+void addStepSchedules(std::vector<ir::Module>& stages);
+
 } // namespace recipec::passes
 
 #endif // RECIPEC_PASSES_SCHEDULE_SCHEDULE_H

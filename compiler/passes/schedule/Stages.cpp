@@ -1,5 +1,5 @@
-// 1. Assign every op of `forward`, `backward` and `evaluate` to a chunk of the
-//    model by its layer. Ops without a layer join their neighbours. When only
+// 1. Assign every op of each function to a chunk of the model by its layer. Ops
+// without a layer join their neighbours. When only
 //    empty chunks lie between two chunks of one stage, the second runs as part
 //    of the first, because a stage sends nothing to itself.
 // 2. Write the ops in order into the functions of their chunks. Each chunk has
@@ -97,9 +97,8 @@ public:
   std::vector<ir::Module> run() {
     for (int stage = 0; stage < stageCount; ++stage)
       begin(stage);
-    split("forward", false);
-    split("backward", true);
-    split("evaluate", false);
+    for (const ir::Function& function : whole.functions)
+      split(function);
     for (int stage = 0; stage < stageCount; ++stage)
       finish(stage);
     reportIdle();
@@ -134,21 +133,19 @@ private:
 
   // ---- functions
 
-  void split(const std::string& name, bool isBackward) {
-    const ir::Function* function = ir::findFunction(whole, name);
-    if (!function)
-      return;
-    for (const Op& op : function->ops)
+  void split(const ir::Function& function) {
+    for (const Op& op : function.ops)
       for (ValueId result : op.results)
         if (result != ValueId::none && !makers[size_t(result)])
           makers[size_t(result)] = &op;
-    current = name;
+    current = function.name;
     for (int chunk = 0; chunk < chunks; ++chunk)
       functionOf(chunk);
-    std::vector<int> places = isBackward ? chunkMap.ofBackward(function->ops)
-                                         : chunkMap.ofForward(function->ops);
-    for (size_t i = 0; i < function->ops.size(); ++i)
-      write(function->ops[i], places[i]);
+    std::vector<int> places = current == "backward"
+                                  ? chunkMap.ofBackward(function.ops)
+                                  : chunkMap.ofForward(function.ops);
+    for (size_t i = 0; i < function.ops.size(); ++i)
+      write(function.ops[i], places[i]);
   }
 
   ir::Function& functionOf(int chunk) {
@@ -283,6 +280,10 @@ private:
   void finish(int stage) {
     ir::Module& module = stages[size_t(stage)];
     for (const auto& [role, value] : whole.bindings) {
+      if (isLocal(value)) {
+        bindLocal(role, value, stage);
+        continue;
+      }
       bool isUsed = ofStage[size_t(stage)].values.contains(value);
       bool isSum = role == "loss" || role == "dropped" || role == "overflow";
       if (!isUsed && !isSum)
@@ -303,6 +304,13 @@ private:
           *factor = ofStage[size_t(stage)].params.at(*factor);
   }
 
+  /// Binds a result of a function in the stage that writes it last.
+  void bindLocal(const std::string& role, ValueId value, int stage) {
+    const int chunk = lastChunk.at(value);
+    if (stageOf(chunk) == stage)
+      moduleOf(chunk).bindings[role] = copies[size_t(chunk)].at(value);
+  }
+
   /// The first stage keeps a parameter that no op uses.
   void addParam(ParamId id, int stage) {
     const ir::Param& param = whole[id];
@@ -320,6 +328,8 @@ private:
     copy.value = ownedBy(param.value, stage);
     if (param.gradient != ValueId::none)
       copy.gradient = ownedBy(param.gradient, stage);
+    if (copy.quantization)
+      copy.quantization->scale = ownedBy(copy.quantization->scale, stage);
     own.params.emplace(id, ParamId(stages[size_t(stage)].params.size()));
     stages[size_t(stage)].params.push_back(std::move(copy));
   }
@@ -327,7 +337,7 @@ private:
   /// Reports stages without ops.
   void reportIdle() {
     auto computes = [](const ir::Function& function) {
-      return function.name.starts_with("forward") && !function.ops.empty();
+      return !function.name.starts_with("backward") && !function.ops.empty();
     };
     for (int stage = 0; stage < stageCount && !engine.hasErrors(); ++stage) {
       const std::vector<ir::Function>& all = stages[size_t(stage)].functions;

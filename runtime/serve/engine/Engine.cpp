@@ -1,5 +1,6 @@
 // A step: 1. the scheduler's plan; 2. the model; 3. for each part that wants
-// it, the next token and whether the answer ends; 4. back to the scheduler.
+// it, the next token and whether the answer ends; 4. back to the scheduler. A
+// pipeline has started the next ones by then.
 
 #include "runtime/serve/engine/Engine.h"
 
@@ -34,8 +35,9 @@ const char* nameOf(FinishReason reason) {
 Engine::Engine(std::unique_ptr<StepModel> model, const plan::Serving& limits,
                std::set<int32_t> endTokens)
     : model(std::move(model)), bounds(limits), endTokens(std::move(endTokens)),
-      scheduler(limits) {
-  logits.resize(size_t(limits.buckets.back().rows * this->model->vocab()));
+      scheduler(limits, this->model->depth()) {
+  results.logits.resize(
+      size_t(limits.buckets.back().rows * this->model->vocab()));
   countState();
 }
 
@@ -72,26 +74,47 @@ void Engine::cancel(RequestId request, FinishReason reason) {
 Expected<std::vector<Progress>> Engine::step() {
   RECIPERUN_TRY(broken);
   std::vector<Progress> all = std::exchange(ended, {});
-  if (std::optional<StepPlan> step = scheduler.next()) {
-    broken = runStep(*step, all);
+  broken = startSteps();
+  RECIPERUN_TRY(broken);
+  if (!underway.empty()) {
+    broken = finishStep(all);
     RECIPERUN_TRY(broken);
   }
   countState();
   return all;
 }
 
-Status Engine::runStep(const StepPlan& step, std::vector<Progress>& all) {
-  RECIPERUN_TRY(model->run(step));
-  std::vector<Choice> choices = choicesOf(step);
-  RECIPERUN_TRY(readLikeliest(step, choices));
-  RECIPERUN_TRY(readLogits(choices));
+Status Engine::startSteps() {
+  while (int(underway.size()) < model->depth()) {
+    std::optional<StepPlan> step = scheduler.next();
+    if (!step)
+      return Status::ok();
+    for (StepPart& part : step->parts) {
+      const Answer& answer = answers.at(part.request);
+      part.takesLikeliest =
+          !answer.constraint && answer.sampler.takesLikeliest();
+    }
+    RECIPERUN_TRY(model->start(*step));
+    underway.push_back(*std::move(step));
+  }
+  return Status::ok();
+}
+
+Status Engine::finishStep(std::vector<Progress>& all) {
+  RECIPERUN_TRY(model->finish(results));
+  std::vector<Choice> choices = choicesOf(underway.front());
   chooseTokens(choices);
   std::vector<StepOutcome> outcomes;
   for (Choice& choice : choices) {
+    if (!choice.answer) {
+      outcomes.push_back({.request = choice.part->request, .ends = true});
+      continue;
+    }
     all.push_back({.request = choice.part->request});
     outcomes.push_back(take(std::move(choice), all.back()));
   }
   scheduler.finish(outcomes);
+  underway.pop_front();
   return Status::ok();
 }
 
@@ -101,64 +124,27 @@ std::vector<Engine::Choice> Engine::choicesOf(const StepPlan& step) {
   for (const StepPart& part : step.parts) {
     if (part.rows == 0)
       continue;
-    Answer& answer = answers.at(part.request);
-    choices.push_back({.part = &part,
-                       .answer = &answer,
-                       .row = rows,
-                       .takesLikeliest = !answer.constraint &&
-                                         answer.sampler.takesLikeliest()});
+    const auto found = answers.find(part.request);
+    choices.push_back(
+        {.part = &part,
+         .answer = found == answers.end() ? nullptr : &found->second,
+         .row = rows});
     rows += part.rows;
   }
   return choices;
 }
 
-/// Reads the tokens that the model has chosen, if an answer takes them.
-Status Engine::readLikeliest(const StepPlan& step,
-                             const std::vector<Choice>& choices) {
-  if (std::ranges::none_of(choices, &Choice::takesLikeliest))
-    return Status::ok();
-  likeliest.resize(size_t(step.rows));
-  return model->readLikeliest(likeliest);
-}
-
-/// The logits of a row that are not finite are needed to say so.
-bool Engine::needsLogits(const Choice& choice, int64_t row) const {
-  return row < choice.row + choice.part->promptRows || !choice.takesLikeliest ||
-         likeliest[size_t(row)] < 0;
-}
-
-/// Reads the logits that are needed, consecutive rows at once.
-Status Engine::readLogits(const std::vector<Choice>& choices) {
-  int64_t first = 0, end = 0; // rows to read
-  auto flush = [&] {
-    return first == end ? Status::ok()
-                        : model->readRows(first, logitsOf(first, end - first));
-  };
-  for (const Choice& choice : choices)
-    for (int64_t row = choice.row; row < choice.row + choice.part->rows;
-         ++row) {
-      if (!needsLogits(choice, row))
-        continue;
-      if (row != end) {
-        RECIPERUN_TRY(flush());
-        first = row;
-      }
-      end = row + 1;
-    }
-  return flush();
-}
-
-std::span<float> Engine::logitsOf(int64_t row, int64_t rows) {
-  const int64_t vocab = model->vocab();
-  return std::span(logits).subspan(size_t(row * vocab), size_t(rows * vocab));
+std::span<float> Engine::logitsOf(int64_t row) {
+  return results.logitsOf(row, /*rows=*/1, model->vocab());
 }
 
 /// Chooses the tokens, one thread for each answer at a time: its sampler and
 /// constraint depend on no other answer.
 void Engine::chooseTokens(std::vector<Choice>& choices) {
   const auto count = int64_t(choices.size());
-  const bool areChosen =
-      std::ranges::all_of(choices, &Choice::takesLikeliest); // by the model
+  const bool areChosen = std::ranges::all_of(choices, [](const Choice& each) {
+    return each.part->takesLikeliest; // by the model
+  });
   const int threads =
       areChosen ? 1 : int(std::clamp<int64_t>(count, 1, model->threads()));
   device::parallelItems(threads, count, [&](int64_t index, int) {
@@ -169,6 +155,8 @@ void Engine::chooseTokens(std::vector<Choice>& choices) {
 /// Chooses the token behind each token of the part that wants one, as long as
 /// the draft has guessed the one before.
 void Engine::chooseTokens(Choice& choice) {
+  if (!choice.answer)
+    return;
   choice.failure = scorePrompt(choice);
   if (!choice.failure.isOk())
     return;
@@ -211,8 +199,13 @@ Status Engine::scorePrompt(Choice& choice) {
 
 Expected<SampledToken> Engine::nextToken(Choice& choice, int64_t row) {
   Answer& answer = *choice.answer;
-  if (!needsLogits(choice, row))
-    return answer.sampler.append(likeliest[size_t(row)]);
+  if (choice.part->takesLikeliest) {
+    const int32_t token = results.likeliest[size_t(row)];
+    choice.isFinite = token >= 0;
+    if (!choice.isFinite)
+      return noLikeliest();
+    return answer.sampler.append(token);
+  }
   const Status finite = checkFinite(logitsOf(row));
   choice.isFinite = finite.isOk();
   RECIPERUN_TRY(finite);

@@ -20,6 +20,7 @@
 #include "runtime/serve/sampling/TokenConstraint.h"
 
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <set>
@@ -86,9 +87,10 @@ public:
   /// nothing when it has ended.
   void cancel(RequestId request, FinishReason reason = FinishReason::cancelled);
 
-  /// Runs one step. Returns the requests that it gave tokens to or that ended,
-  /// in no particular but a reproducible order; nothing when idle. Fails when
-  /// the device does, as do all later steps.
+  /// Starts steps up to the model's depth, and finishes the first one. Returns
+  /// the requests that it gave tokens to or that ended, in no particular but a
+  /// reproducible order; nothing when idle. Fails when the device does, as do
+  /// all later steps.
   Expected<std::vector<Progress>> step();
 
   /// Whether a step has nothing to do and nothing to report.
@@ -113,9 +115,8 @@ private:
   /// The tokens that follow a part, or why there are none.
   struct Choice {
     const StepPart* part = nullptr;
-    Answer* answer = nullptr;
-    int64_t row = 0;             // of the logits, the first one of the part
-    bool takesLikeliest = false; // where logits are finite
+    Answer* answer = nullptr; // null when the request was cancelled
+    int64_t row = 0;          // of the results, the first one of the part
     bool isFinite = true;
     std::vector<SampledToken> scoredPrompt = {};
     std::vector<SampledToken> tokens = {};
@@ -123,17 +124,14 @@ private:
     Status failure = {};
   };
 
-  Status runStep(const StepPlan& step, std::vector<Progress>& all);
+  Status startSteps();
+  Status finishStep(std::vector<Progress>& all);
   std::vector<Choice> choicesOf(const StepPlan& step);
-  Status readLikeliest(const StepPlan& step,
-                       const std::vector<Choice>& choices);
-  Status readLogits(const std::vector<Choice>& choices);
-  bool needsLogits(const Choice& choice, int64_t row) const;
   void chooseTokens(std::vector<Choice>& choices);
   void chooseTokens(Choice& choice);
   Status scorePrompt(Choice& choice);
   Expected<SampledToken> nextToken(Choice& choice, int64_t row);
-  std::span<float> logitsOf(int64_t row, int64_t rows = 1);
+  std::span<float> logitsOf(int64_t row);
   StepOutcome take(Choice choice, Progress& progress);
   std::optional<FinishReason> reasonFor(const Choice& choice) const;
   void countState();
@@ -143,10 +141,10 @@ private:
   std::set<int32_t> endTokens;
   Scheduler scheduler;
   std::unordered_map<RequestId, Answer> answers;
-  std::vector<Progress> ended;    // since the last step
-  std::vector<float> logits;      // [rows, vocab], rows that were read
-  std::vector<int32_t> likeliest; // of a step's rows
-  Status broken;                  // by a step
+  std::vector<Progress> ended; // since the last step
+  std::deque<StepPlan> underway;
+  StepResults results; // of the last step that finished
+  Status broken;       // by a step
   EngineStatistics counts;
 };
 

@@ -33,6 +33,7 @@ Expected<Logits> promptLogits(StepModel& model, const plan::Serving& limits,
     pages.resize(size_t((int64_t(ids.size()) + limits.page - 1) / limits.page));
   std::iota(pages.begin(), pages.end(), 0);
   const size_t most = size_t(limits.buckets.back().rows);
+  StepResults results;
   Logits all{0, model.vocab(), {}};
   all.values.resize(ids.size() * size_t(all.vocab));
   while (all.tokens < int64_t(ids.size())) {
@@ -44,15 +45,13 @@ Expected<Logits> promptLogits(StepModel& model, const plan::Serving& limits,
                         piece.first(size_t(count)),
                         pages,
                         /*rows=*/count};
-    RECIPERUN_TRY(model.run(
+    RECIPERUN_TRY(model.start(
         {bucketFor(limits.buckets, count, count), count, count, {part}}));
-    const auto out =
-        std::span(all.values)
-            .subspan(size_t(all.tokens * all.vocab), size_t(count * all.vocab));
-    RECIPERUN_TRY(model.readRows(/*first=*/0, out));
+    RECIPERUN_TRY(model.finish(results));
     for (int64_t row = 0; row < count; ++row)
-      RECIPERUN_TRY(
-          checkFinite(out.subspan(size_t(row * all.vocab), size_t(all.vocab))));
+      RECIPERUN_TRY(checkFinite(results.logitsOf(row, 1, all.vocab)));
+    std::ranges::copy(results.logitsOf(0, count, all.vocab),
+                      all.values.begin() + all.tokens * all.vocab);
     all.tokens += count;
   }
   return all;

@@ -17,8 +17,8 @@ std::string settingText(const std::string& name, int64_t value) {
 
 } // namespace
 
-Scheduler::Scheduler(const plan::Serving& limits, int64_t patience)
-    : limits(limits),
+Scheduler::Scheduler(const plan::Serving& limits, int depth, int64_t patience)
+    : limits(limits), depth(depth),
       reserves(limits.policy == plan::ServingPolicy::guaranteedNoEvict),
       // A state cannot be entered in the middle of a prompt.
       reusesPrefixes(limits.prefixCache && limits.page > 0 &&
@@ -84,7 +84,7 @@ bool Scheduler::cancel(RequestId request) {
   if (found == sequences.end())
     return false;
   Sequence& sequence = *found->second;
-  if (underway && sequence.slot >= 0) {
+  if (sequence.isUnderway) {
     sequence.hasEnded = true;
     return true;
   }
@@ -95,11 +95,12 @@ bool Scheduler::cancel(RequestId request) {
 }
 
 void Scheduler::finish(std::span<const StepOutcome> outcomes) {
-  assert(underway && "next() gave a step");
-  const std::vector<StepPart> parts = std::move(underway->parts);
-  underway.reset();
+  assert(!underway.empty() && "next() gave a step");
+  const std::vector<StepPart> parts = std::move(underway.front().parts);
+  underway.pop_front();
   for (const StepPart& part : parts) {
     Sequence& sequence = *sequences.at(part.request);
+    sequence.isUnderway = false;
     if (part.rows > 0) {
       assert(!outcomes.empty() && outcomes.front().request == part.request &&
              "each part that wants rows has an outcome");
@@ -111,10 +112,6 @@ void Scheduler::finish(std::span<const StepOutcome> outcomes) {
     if (sequence.hasEnded)
       end(sequence);
   }
-  // Those that were cancelled without a part in the step.
-  for (size_t i = active.size(); i-- > 0;)
-    if (active[i]->hasEnded)
-      end(*active[i]);
 }
 
 /// Appends the chosen tokens to a sequence that wanted them.

@@ -20,6 +20,10 @@
 // token. A step computes as many of its tokens as there are rows left, and none
 // of them comes from the prefix cache.
 //
+// A pipeline has a step underway for each of its stages. A sequence is in one
+// of them at a time, because its next token follows from the last one. Each
+// takes its share of the sequences, so that the stages have equal steps.
+//
 // Precedence is by priority, then by arrival; WaitingQueue.h bounds the time
 // that low priorities wait. The scheduler knows neither a device nor a clock:
 // the same calls give the same steps.
@@ -35,6 +39,7 @@
 #include "runtime/serve/engine/WaitingQueue.h"
 
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <set>
@@ -72,7 +77,8 @@ public:
   /// The number of later arrivals that may be preferred to a waiting sequence.
   static constexpr int64_t defaultPatience = 32;
 
-  explicit Scheduler(const plan::Serving& limits,
+  /// `depth` steps may be underway at once.
+  explicit Scheduler(const plan::Serving& limits, int depth = 1,
                      int64_t patience = defaultPatience);
 
   /// Adds a request for at most `maxTokens` tokens after `prompt`, and for the
@@ -82,15 +88,15 @@ public:
   Expected<RequestId> submit(std::vector<int32_t> prompt, int64_t maxTokens,
                              int priority = 0, bool wantsPromptRows = false);
 
-  /// Ends a request. While a step is underway it ends with the step. Returns
+  /// Ends a request, with its step where it is in one that is underway. Returns
   /// false when there is no such request.
   bool cancel(RequestId request);
 
   /// The next step, which is then underway; nullopt when there is nothing to
-  /// compute. Its spans are valid until finish().
+  /// compute. Its spans are valid until it finishes.
   std::optional<StepPlan> next();
 
-  /// Ends the step underway. `outcomes` has an element for each part that
+  /// Ends the first step underway. `outcomes` has an element for each part that
   /// wanted rows, in their order. A sequence of `mostTokens` tokens must end.
   void finish(std::span<const StepOutcome> outcomes);
 
@@ -111,8 +117,16 @@ private:
     bool decodes;
   };
   struct Composition {
-    int64_t left; // of the token budget
-    std::vector<Share> shares;
+    int64_t left;  // of the token budget
+    int64_t seats; // for sequences
+    std::vector<Share> shares = {};
+
+    bool isFull() const { return left == 0 || seats == 0; }
+    void add(const Share& share) {
+      shares.push_back(share);
+      left -= share.tokens;
+      --seats;
+    }
   };
 
   Status checkLength(int64_t tokens) const;
@@ -120,8 +134,10 @@ private:
   int64_t pagesToReserve(const Sequence& sequence) const;
   const Hash& keyOf(Sequence& sequence, int64_t page);
 
+  int64_t seatsOfStep() const;
   void growDecoding();
   bool takePage(Sequence& sequence);
+  Sequence& lastAtRest();
   void preempt(Sequence& sequence);
   void addDecoding(Composition& step);
   int64_t draftTokens(Sequence& sequence, int64_t most);
@@ -143,6 +159,7 @@ private:
   void end(Sequence& sequence);
 
   plan::Serving limits;
+  int depth;
   bool reserves = false;       // pages for whole answers
   bool reusesPrefixes = false; // finds pages by their keys
   PagePool pool;
@@ -152,7 +169,7 @@ private:
   std::set<int> freeSlots;
   int64_t reserved = 0; // pages that running sequences have yet to take
   RequestId nextId = 0;
-  std::optional<StepPlan> underway;
+  std::deque<StepPlan> underway;
   SchedulerStatistics counts;
 };
 

@@ -7,18 +7,10 @@
 
 namespace reciperun::serve {
 
-int bucketFor(const std::vector<plan::Bucket>& buckets, int64_t tokens,
-              int64_t rows) {
-  size_t index = 0;
-  while (buckets[index].tokens < tokens || buckets[index].rows < rows)
-    ++index;
-  return int(index);
-}
-
 std::optional<StepPlan> Scheduler::next() {
-  assert(!underway && "the step before has finished");
+  assert(int(underway.size()) < depth && "an earlier step has finished");
   growDecoding();
-  Composition step{limits.tokenBudget, {}};
+  Composition step{limits.tokenBudget, seatsOfStep()};
   if (limits.chunkedPrefill)
     addDecoding(step);
   addPrompts(step);
@@ -27,20 +19,39 @@ std::optional<StepPlan> Scheduler::next() {
     addDecoding(step);
   if (step.shares.empty())
     return std::nullopt;
-  underway = planOf(step);
-  return underway;
+  underway.push_back(planOf(step));
+  return underway.back();
 }
 
-/// Gives each decoding sequence the page of its next token. The sequences that
-/// are preempted for it are the last ones, possibly itself.
+/// The sequences that a step takes at most: its share of those that run or may
+/// start now.
+int64_t Scheduler::seatsOfStep() const {
+  const auto all =
+      int64_t(active.size() + std::min(queue.size(), freeSlots.size()));
+  return (all + depth - 1) / depth;
+}
+
+/// Gives each decoding sequence at rest the page of its next token. The
+/// sequences that are preempted for it are the last ones, possibly itself.
 void Scheduler::growDecoding() {
   for (size_t i = 0; i < active.size(); ++i) {
     Sequence& sequence = *active[i];
+    if (sequence.isUnderway)
+      continue;
     while (sequence.slot >= 0 && sequence.decodes() &&
            pagesFor(sequence.length()) > int64_t(sequence.pages.size()))
       if (!takePage(sequence))
-        preempt(*active.back());
+        preempt(lastAtRest());
   }
+}
+
+/// The last running sequence that is in no step.
+Sequence& Scheduler::lastAtRest() {
+  const auto last = std::find_if(
+      active.rbegin(), active.rend(),
+      [](const Sequence* sequence) { return !sequence->isUnderway; });
+  assert(last != active.rend() && "the caller has one");
+  return **last;
 }
 
 bool Scheduler::takePage(Sequence& sequence) {
@@ -69,15 +80,14 @@ void Scheduler::addDecoding(Composition& step) {
   };
   std::vector<Sequence*> decoding;
   for (Sequence* sequence : active)
-    if (sequence->decodes() && !hasStarted(sequence))
+    if (sequence->decodes() && !sequence->isUnderway && !hasStarted(sequence))
       decoding.push_back(sequence);
-  for (size_t i = 0; i < decoding.size() && step.left > 0; ++i) {
+  for (size_t i = 0; i < decoding.size() && !step.isFull(); ++i) {
     // Each of them has a token before any has a draft.
     const auto others = int64_t(decoding.size() - i - 1);
     const int64_t tokens =
         1 + draftTokens(*decoding[i], step.left - 1 - others);
-    step.shares.push_back({decoding[i], tokens, /*decodes=*/true});
-    step.left -= tokens;
+    step.add({decoding[i], tokens, /*decodes=*/true});
   }
 }
 
@@ -107,13 +117,11 @@ int64_t Scheduler::draftTokens(Sequence& sequence, int64_t most) {
 
 void Scheduler::addPrompts(Composition& step) {
   for (Sequence* sequence : active) {
-    if (sequence->decodes())
+    if (sequence->decodes() || sequence->isUnderway || step.isFull())
       continue;
     const int64_t tokens = promptTokens(step, *sequence);
-    if (tokens == 0)
-      continue;
-    step.shares.push_back({sequence, tokens, /*decodes=*/false});
-    step.left -= tokens;
+    if (tokens > 0)
+      step.add({sequence, tokens, /*decodes=*/false});
   }
 }
 
@@ -143,7 +151,7 @@ int64_t Scheduler::rowsFor(const Composition& step,
            step.shares.end();
   };
   for (const Sequence* other : active)
-    if (other != &sequence && !isComposed(other))
+    if (other != &sequence && !other->isUnderway && !isComposed(other))
       left -= other->decodes() ? 1 + limits.draftTokens : 1;
   const auto waiting = int64_t(queue.size()) - (sequence.slot < 0 ? 1 : 0);
   left -= std::min(int64_t(freeSlots.size()), waiting);
@@ -151,14 +159,13 @@ int64_t Scheduler::rowsFor(const Composition& step,
 }
 
 void Scheduler::startWaiting(Composition& step) {
-  while (!queue.isEmpty() && !freeSlots.empty() && step.left > 0) {
+  while (!queue.isEmpty() && !freeSlots.empty() && !step.isFull()) {
     Sequence& sequence = *queue.first();
     if (!start(step, sequence))
       return; // those behind it wait too, so that a long prompt has its turn
     const int64_t tokens = promptTokens(step, sequence);
     // A preempted sequence of which only the last token is not cached decodes.
-    step.shares.push_back({&sequence, tokens, sequence.decodes()});
-    step.left -= tokens;
+    step.add({&sequence, tokens, sequence.decodes()});
   }
 }
 
@@ -222,7 +229,8 @@ void Scheduler::countTokens(const Share& share) {
 StepPlan Scheduler::planOf(const Composition& composed) {
   StepPlan step;
   for (const Share& share : composed.shares) {
-    const Sequence& sequence = *share.sequence;
+    Sequence& sequence = *share.sequence;
+    sequence.isUnderway = true;
     StepPart part;
     part.request = sequence.id;
     part.slot = sequence.slot;

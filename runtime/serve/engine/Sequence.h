@@ -31,11 +31,12 @@ struct Sequence {
   int64_t computed = 0; // the first tokens, which the cache or state holds
   int slot = -1;        // -1: it does not run
   std::vector<int32_t> pages;
-  int64_t published = 0;  // the first pages, which can be found by their keys
-  std::vector<Hash> keys; // of full pages, as far as they were needed
-  bool hasEnded = false;  // leaves with the step underway
+  int64_t published = 0;   // the first pages, which can be found by their keys
+  std::vector<Hash> keys;  // of full pages, as far as they were needed
+  bool isUnderway = false; // in a step that has not finished
+  bool hasEnded = false;   // leaves with that step
   NgramDraft ngrams;
-  /// Where the step underway checks a draft: its last token, then the draft.
+  /// Where its step underway checks a draft: its last token, then the draft.
   std::vector<int32_t> drafted;
 
   int64_t length() const { return int64_t(tokens.size()); }

@@ -1,5 +1,5 @@
 // See ServedModel.h. The order of the parts in a step is that of the tokens in
-// the bucket's inputs; what is left of an input is padding.
+// the inputs of its bucket; what is left of an input is padding.
 
 #include "runtime/serve/engine/ServedModel.h"
 
@@ -57,9 +57,9 @@ ServedModel::open(const std::filesystem::path& weights, plan::Plan plan,
 }
 
 Status ServedModel::takeMemory() {
-  const plan::Stage& stage = plan::stageOf(program, rank.communicator->rank());
+  const plan::MemoryTable& memory = stage().memory;
   Expected<memory::Arena> taken =
-      device().allocate(stage.memory.arena, stage.memory.offloaded);
+      device().allocate(memory.arena, memory.offloaded);
   // What follows is collective, so all ranks must have succeeded.
   RECIPERUN_TRY(rank.communicator->agree(taken.status()));
   arena = *std::move(taken);
@@ -73,9 +73,10 @@ Status ServedModel::takeMemory() {
 /// Rank 0 chooses algorithms before all others, which reuse its choices.
 Status ServedModel::prepareKernels() {
   const bool isFirst = rank.communicator->rank() == 0;
-  RECIPERUN_TRY(
-      rank.communicator->agree(isFirst ? executor->prepare() : Status::ok()));
-  return rank.communicator->agree(isFirst ? Status::ok() : executor->prepare());
+  comm::Communicator& ranks = *rank.communicator;
+  RECIPERUN_TRY(ranks.agree(isFirst ? executor->prepare() : Status::ok()));
+  RECIPERUN_TRY(ranks.agree(isFirst ? Status::ok() : executor->prepare()));
+  return ranks.agree(executor->rehearse());
 }
 
 Status ServedModel::load(const std::filesystem::path& weights) {
@@ -86,37 +87,42 @@ Status ServedModel::load(const std::filesystem::path& weights) {
   return checkpoint::loadHuggingFace(program, number, weights, access);
 }
 
-int64_t ServedModel::vocab() const {
-  return executor->tensor(limits().buckets.front().logits).shape.back();
+Status ServedModel::start(const StepPlan& step) {
+  underway = readsOf(step);
+  return run(step);
 }
 
-const plan::Bucket& ServedModel::bucketOf(const StepPlan& step) const {
-  const plan::Bucket& bucket = limits().buckets[size_t(step.bucket)];
-  assert(step.tokens <= bucket.tokens && step.rows <= bucket.rows &&
-         "the step fits its bucket");
-  return bucket;
+Status ServedModel::finish(StepResults& results) {
+  return read(underway, results);
 }
 
 Status ServedModel::run(const StepPlan& step) {
-  const plan::Bucket& bucket = bucketOf(step);
-  last = step.bucket;
-  RECIPERUN_TRY(writeTokens(bucket, step));
-  RECIPERUN_TRY(writeRows(bucket, step));
-  RECIPERUN_TRY(writePages(bucket, step));
-  return executor->run(bucket.function);
+  const plan::Bucket& bucket = limits().buckets[size_t(step.bucket)];
+  assert(step.tokens <= bucket.tokens && step.rows <= bucket.rows &&
+         "the step fits its bucket");
+  const plan::StageStep& part = stage().steps[size_t(step.bucket)];
+  return executor->run(stage().schedules[size_t(part.schedule)],
+                       [&](int) { return writeInputs(part.inputs, step); });
 }
 
-Status ServedModel::writeTokens(const plan::Bucket& bucket,
+Status ServedModel::writeInputs(const plan::StepInputs& inputs,
                                 const StepPlan& step) {
-  device::HostCopy tokens(device(), executor->tensor(bucket.inputs.tokens));
-  device::HostCopy positions(device(),
-                             executor->tensor(bucket.inputs.positions));
-  device::HostCopy sequences(device(),
-                             executor->tensor(bucket.inputs.sequences));
+  RECIPERUN_TRY(writeTokens(inputs, step));
+  RECIPERUN_TRY(writeRows(inputs, step));
+  return writePages(inputs, step);
+}
+
+Status ServedModel::writeTokens(const plan::StepInputs& inputs,
+                                const StepPlan& step) {
+  device::HostCopy tokens(device(), executor->tensor(inputs.tokens));
+  device::HostCopy positions(device(), executor->tensor(inputs.positions));
+  device::HostCopy sequences(device(), executor->tensor(inputs.sequences));
   int64_t at = 0;
   auto put = [&](int32_t id, int64_t position, int slot) {
-    tokens.as<int32_t>()[at] = id;
-    positions.as<int32_t>()[at] = int32_t(position);
+    if (int32_t* ids = tokens.as<int32_t>())
+      ids[at] = id;
+    if (int32_t* places = positions.as<int32_t>())
+      places[at] = int32_t(position);
     if (int32_t* slots = sequences.as<int32_t>())
       slots[at] = slot;
     ++at;
@@ -124,36 +130,39 @@ Status ServedModel::writeTokens(const plan::Bucket& bucket,
   for (const StepPart& part : step.parts)
     for (size_t i = 0; i < part.ids.size(); ++i)
       put(part.ids[i], part.position + int64_t(i), part.slot);
-  while (at < bucket.tokens)
+  while (at < limits().buckets[size_t(step.bucket)].tokens)
     put(/*id=*/0, /*position=*/-1, /*slot=*/-1);
   RECIPERUN_TRY(tokens.store());
   RECIPERUN_TRY(positions.store());
   return sequences.store();
 }
 
-Status ServedModel::writeRows(const plan::Bucket& bucket,
+Status ServedModel::writeRows(const plan::StepInputs& inputs,
                               const StepPlan& step) {
-  device::HostCopy rows(device(), executor->tensor(bucket.inputs.rows));
+  device::HostCopy rows(device(), executor->tensor(inputs.rows));
   int32_t* out = rows.as<int32_t>();
+  if (!out)
+    return Status::ok();
   int64_t end = 0, written = 0;
   for (const StepPart& part : step.parts) {
     end += int64_t(part.ids.size());
     for (int64_t row = end - part.rows; row < end; ++row)
       out[written++] = int32_t(row);
   }
-  std::fill(out + written, out + bucket.rows, -1);
+  std::fill(out + written, out + limits().buckets[size_t(step.bucket)].rows,
+            -1);
   return rows.store();
 }
 
 /// Copies the rows of pages that differ from those in the buffer. A slot keeps
 /// stale pages behind those of its sequence, which no token reads.
-Status ServedModel::writePages(const plan::Bucket& bucket,
+Status ServedModel::writePages(const plan::StepInputs& inputs,
                                const StepPlan& step) {
-  const exec::Tensor pages = executor->tensor(bucket.inputs.pages);
+  const exec::Tensor pages = executor->tensor(inputs.pages);
   if (!pages.present())
     return Status::ok();
   const size_t width = size_t(pages.shape.back());
-  std::vector<int32_t>& table = pageTables[bucket.inputs.pages];
+  std::vector<int32_t>& table = pageTables[inputs.pages];
   table.resize(size_t(pages.elements()), -1);
   for (const StepPart& part : step.parts) {
     const auto row = std::span(table).subspan(size_t(part.slot) * width, width);
@@ -166,8 +175,23 @@ Status ServedModel::writePages(const plan::Bucket& bucket,
   return Status::ok();
 }
 
-Status ServedModel::readRows(int64_t first, std::span<float> out) {
-  const exec::Tensor logits = executor->tensor(lastBucket().logits);
+Status ServedModel::read(const StepReads& reads, StepResults& results) {
+  const plan::StageStep& part = stage().steps[size_t(reads.bucket)];
+  results.resize(reads, vocab());
+  if (reads.likeliest)
+    RECIPERUN_TRY(
+        device().download(std::as_writable_bytes(std::span(results.likeliest)),
+                          executor->tensor(part.likeliest).data));
+  for (const RowRange& range : reads.logits)
+    RECIPERUN_TRY(
+        readLogits(range.first, executor->tensor(part.logits),
+                   results.logitsOf(range.first, range.count, vocab())));
+  return Status::ok();
+}
+
+/// Reads rows of logits from the row `first` on.
+Status ServedModel::readLogits(int64_t first, const exec::Tensor& logits,
+                               std::span<float> out) {
   const int64_t width = vocab();
   const int64_t shape[] = {int64_t(out.size()) / width, width};
   const exec::Tensor rows{logits.as<std::byte>() +
@@ -178,11 +202,6 @@ Status ServedModel::readRows(int64_t first, std::span<float> out) {
         convertLogits(piece, out.data() + at, rank.threads);
         return Status::ok();
       });
-}
-
-Status ServedModel::readLikeliest(std::span<int32_t> out) {
-  return device().download(std::as_writable_bytes(out),
-                           executor->tensor(lastBucket().likeliest).data);
 }
 
 } // namespace reciperun::serve

@@ -1,8 +1,9 @@
-// A model by its serving plan: device, arena, weights and the functions of the
-// buckets.
+// A rank's part of a model by its serving plan: device, arena, weights and the
+// schedules of the buckets.
 //
-// A step writes the inputs of its bucket, runs the bucket's function and leaves
-// the logits in the arena, where the keys and values of all sequences stay too.
+// A step runs the schedule of its bucket, which loads the inputs, runs the
+// stage's layers and leaves the logits in the last stage's arena. The keys and
+// values of all sequences stay in the arena too.
 
 #ifndef RECIPERUN_SERVE_ENGINE_SERVEDMODEL_H
 #define RECIPERUN_SERVE_ENGINE_SERVEDMODEL_H
@@ -41,11 +42,16 @@ public:
   const plan::Plan& plan() const { return program; }
   const plan::Serving& limits() const { return *program.serving; }
 
-  int64_t vocab() const override;
-  Status run(const StepPlan& step) override;
-  Status readRows(int64_t first, std::span<float> out) override;
-  Status readLikeliest(std::span<int32_t> out) override;
+  int64_t vocab() const override { return program.data.vocab; }
   int threads() const override { return rank.threads; }
+  /// The model as a whole, for a plan of one rank.
+  Status start(const StepPlan& step) override;
+  Status finish(StepResults& results) override;
+
+  /// Runs this rank's part of a step.
+  Status run(const StepPlan& step);
+  /// Reads results of the last step that ran, on a rank of the last stage.
+  Status read(const StepReads& reads, StepResults& results);
 
 private:
   ServedModel(plan::Plan plan, exec::RankDevice rank)
@@ -55,13 +61,15 @@ private:
   Status prepareKernels();
   Status load(const std::filesystem::path& weights);
   device::Device& device() { return *rank.device; }
-  const plan::Bucket& bucketOf(const StepPlan& step) const;
-  const plan::Bucket& lastBucket() const {
-    return limits().buckets[size_t(last)];
+  const plan::Stage& stage() const {
+    return plan::stageOf(program, rank.communicator->rank());
   }
-  Status writeTokens(const plan::Bucket& bucket, const StepPlan& step);
-  Status writeRows(const plan::Bucket& bucket, const StepPlan& step);
-  Status writePages(const plan::Bucket& bucket, const StepPlan& step);
+  Status writeInputs(const plan::StepInputs& inputs, const StepPlan& step);
+  Status writeTokens(const plan::StepInputs& inputs, const StepPlan& step);
+  Status writeRows(const plan::StepInputs& inputs, const StepPlan& step);
+  Status writePages(const plan::StepInputs& inputs, const StepPlan& step);
+  Status readLogits(int64_t first, const exec::Tensor& logits,
+                    std::span<float> out);
 
   plan::Plan program;
   exec::RankDevice rank;
@@ -69,7 +77,7 @@ private:
   std::optional<exec::Executor> executor;
   /// What each buffer of pages has, so that only changed rows are copied to it.
   std::map<int, std::vector<int32_t>> pageTables;
-  int last = 0; // the bucket of the last step
+  StepReads underway; // of start()
 };
 
 } // namespace reciperun::serve

@@ -5,11 +5,13 @@
 #include "runtime/base/StopSignal.h"
 #include "runtime/device/cpu/Threads.h"
 #include "runtime/exec/Devices.h"
+#include "runtime/plan/Mesh.h"
 #include "runtime/serve/engine/ServedModel.h"
 #include "runtime/serve/engine/StepMessage.h"
 
 #include <cstdio>
 #include <cstring>
+#include <deque>
 #include <exception>
 #include <span>
 #include <string>
@@ -24,6 +26,23 @@ enum class Command : int32_t { open, run, close, end };
 Status announce(const comm::MpiSession& session, Command command) {
   const auto number = int32_t(command);
   return session.announce(std::as_bytes(std::span(&number, 1)));
+}
+
+/// The rank of the last stage that has the results of a step for rank 0.
+int resultsRank(const plan::Plan& plan) {
+  return plan::rankInStage(plan.mesh, /*rank=*/0, int(plan.stages.size()) - 1);
+}
+
+/// Visits the results that are read, in the order in which they are sent.
+template <class Visit>
+Status visitResults(const StepReads& reads, StepResults& results, int64_t vocab,
+                    const Visit& visit) {
+  if (reads.likeliest)
+    RECIPERUN_TRY(visit(std::as_writable_bytes(std::span(results.likeliest))));
+  for (const RowRange& range : reads.logits)
+    RECIPERUN_TRY(visit(std::as_writable_bytes(
+        results.logitsOf(range.first, range.count, vocab))));
+  return Status::ok();
 }
 
 Status checkRanks(const ModelFolder& folder, int started) {
@@ -46,14 +65,19 @@ Status checkRanks(const ModelFolder& folder, int started) {
 
 } // namespace
 
-/// Announces each step before it runs here.
+/// Announces each step before it runs here, and expects the results of a later
+/// stage meanwhile.
 class ServingRanks::Leader : public StepModel {
 public:
   Leader(ServingRanks& ranks, std::unique_ptr<ServedModel> part)
       : ranks(ranks), part(std::move(part)) {}
-  /// Closing a communicator of GPUs is collective. After a failure the job ends
-  /// without that (~ServingRanks).
+  /// Closing a communicator of GPUs is collective, and results that are on
+  /// their way need their memory. After a failure the job ends without that
+  /// (~ServingRanks).
   ~Leader() override {
+    StepResults unread;
+    while (!underway.empty() && !ranks.hasFailed)
+      static_cast<void>(finish(unread));
     if (!ranks.hasFailed)
       static_cast<void>(note(announce(*ranks.session, Command::close)));
     if (ranks.hasFailed)
@@ -62,25 +86,69 @@ public:
 
   int64_t vocab() const override { return part->vocab(); }
   int threads() const override { return part->threads(); }
+  int depth() const override { return int(part->plan().stages.size()); }
 
-  Status run(const StepPlan& step) override {
+  Status start(const StepPlan& step) override {
     ranks.hasFailed = true; // should an exception end the step
-    message.assign(1, int32_t(Command::run));
-    appendStep(step, message);
-    Status status = ranks.session->announce(std::as_bytes(std::span(message)));
-    if (status.isOk())
-      status = part->run(step);
+    Status status = startOnAll(step);
     ranks.hasFailed = !status.isOk();
     return status;
   }
-  Status readRows(int64_t first, std::span<float> out) override {
-    return note(part->readRows(first, out));
-  }
-  Status readLikeliest(std::span<int32_t> out) override {
-    return note(part->readLikeliest(out));
+
+  Status finish(StepResults& results) override {
+    Underway& first = underway.front();
+    Status status = Status::ok();
+    if (resultsRank(part->plan()) == 0)
+      status = part->read(first.reads, results);
+    for (comm::MpiSession::Arrival& arrival : first.arrivals)
+      if (status.isOk())
+        status = arrival.wait();
+    if (!first.arrivals.empty())
+      std::swap(results, first.results);
+    spare.push_back(std::move(first.results));
+    underway.pop_front();
+    return note(std::move(status));
   }
 
 private:
+  /// A step whose results have not been read.
+  struct Underway {
+    StepReads reads;
+    StepResults results; // of a later stage
+    std::vector<comm::MpiSession::Arrival> arrivals = {};
+  };
+
+  Status startOnAll(const StepPlan& step) {
+    message.assign(1, int32_t(Command::run));
+    appendStep(step, message);
+    RECIPERUN_TRY(ranks.session->announce(std::as_bytes(std::span(message))));
+    underway.push_back({readsOf(step), takeSpare()});
+    if (resultsRank(part->plan()) != 0)
+      RECIPERUN_TRY(expectResults(underway.back()));
+    return part->run(step);
+  }
+
+  Status expectResults(Underway& step) {
+    const int from = resultsRank(part->plan());
+    step.results.resize(step.reads, vocab());
+    return visitResults(step.reads, step.results, vocab(),
+                        [&](std::span<std::byte> bytes) -> Status {
+                          auto arrival = ranks.session->expect(from, bytes);
+                          RECIPERUN_TRY(arrival);
+                          step.arrivals.push_back(*std::move(arrival));
+                          return Status::ok();
+                        });
+  }
+
+  /// Memory of results that have been read.
+  StepResults takeSpare() {
+    if (spare.empty())
+      return {};
+    StepResults taken = std::move(spare.back());
+    spare.pop_back();
+    return taken;
+  }
+
   Status note(Status status) {
     ranks.hasFailed = ranks.hasFailed || !status.isOk();
     return status;
@@ -89,6 +157,8 @@ private:
   ServingRanks& ranks;
   std::unique_ptr<ServedModel> part;
   std::vector<int32_t> message;
+  std::deque<Underway> underway;
+  std::vector<StepResults> spare;
 };
 
 std::unique_ptr<ServingRanks>
@@ -172,6 +242,7 @@ int ServingRanks::follow(const Expected<ModelFolder>& folder) {
 
 int ServingRanks::followSteps(const ModelFolder& folder) {
   std::unique_ptr<ServedModel> part;
+  StepResults results;
   int code = 0;
   while (true) {
     Expected<std::vector<int32_t>> message = nextMessage();
@@ -190,11 +261,29 @@ int ServingRanks::followSteps(const ModelFolder& folder) {
       part.reset();
       break;
     case Command::run:
-      if (Status status = part->run(readStep(std::span(*message).subspan(1)));
+      if (Status status =
+              followStep(*part, std::span(*message).subspan(1), results);
           !status.isOk())
         endJob(status);
     }
   }
+}
+
+/// Runs this rank's part of a step. Sends the results that rank 0 expects
+/// before the next step replaces them.
+Status ServingRanks::followStep(ServedModel& part,
+                                std::span<const int32_t> message,
+                                StepResults& results) const {
+  const StepPlan step = readStep(message);
+  RECIPERUN_TRY(part.run(step));
+  if (session->rank() != resultsRank(part.plan()))
+    return Status::ok();
+  const StepReads reads = readsOf(step);
+  RECIPERUN_TRY(part.read(reads, results));
+  return visitResults(reads, results, part.vocab(),
+                      [&](std::span<const std::byte> bytes) {
+                        return session->send(/*rank=*/0, bytes);
+                      });
 }
 
 Expected<std::vector<int32_t>> ServingRanks::nextMessage() const {

@@ -2,7 +2,8 @@
 //
 // Rank 0 leads: it reads prompts, schedules steps and chooses tokens. It
 // announces each step, which the other ranks follow, each on its part of the
-// model. The logits are whole on all ranks.
+// model. The logits are whole on all ranks of the last pipeline stage, one of
+// which sends rank 0 what it wants of them.
 
 #ifndef RECIPERUN_SERVE_ENGINE_SERVINGRANKS_H
 #define RECIPERUN_SERVE_ENGINE_SERVINGRANKS_H
@@ -15,6 +16,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 namespace reciperun::serve {
@@ -58,6 +60,8 @@ private:
   Status startAlone(const Expected<ModelFolder>& folder, int threads);
   Expected<std::unique_ptr<ServedModel>> openPart(const ModelFolder& folder);
   int followSteps(const ModelFolder& folder);
+  Status followStep(ServedModel& part, std::span<const int32_t> message,
+                    StepResults& results) const;
   Expected<std::vector<int32_t>> nextMessage() const;
   [[noreturn]] void endJob(const Status& failure);
 

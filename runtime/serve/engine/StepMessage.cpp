@@ -32,8 +32,8 @@ void appendStep(const StepPlan& step, std::vector<int32_t>& message) {
   };
   append(step.bucket, step.tokens, step.rows, step.parts.size());
   for (const StepPart& part : step.parts)
-    append(part.slot, part.position, part.rows, part.ids.size(),
-           part.pages.size());
+    append(part.slot, part.position, part.rows, part.promptRows,
+           part.takesLikeliest, part.ids.size(), part.pages.size());
   for (const StepPart& part : step.parts) {
     message.insert(message.end(), part.ids.begin(), part.ids.end());
     message.insert(message.end(), part.pages.begin(), part.pages.end());
@@ -52,6 +52,8 @@ StepPlan readStep(std::span<const int32_t> message) {
     part.slot = reader.next();
     part.position = reader.next();
     part.rows = reader.next();
+    part.promptRows = reader.next();
+    part.takesLikeliest = reader.next() != 0;
     const auto ids = size_t(reader.next()), pages = size_t(reader.next());
     counts.emplace_back(ids, pages);
   }

@@ -12,8 +12,9 @@
 namespace reciperun::serve {
 
 /// Appends the step: bucket, tokens, rows and the number of parts; for each
-/// part its slot, position, rows and the numbers of its ids and pages; then the
-/// ids and pages of all parts.
+/// part its slot, position, rows, rows of the prompt, whether it takes the
+/// likeliest token, and the numbers of its ids and pages; then the ids and
+/// pages of all parts.
 void appendStep(const StepPlan& step, std::vector<int32_t>& message);
 
 /// The step of a message that appendStep wrote, without request ids. Its spans

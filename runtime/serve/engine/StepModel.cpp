@@ -7,6 +7,12 @@
 #include <string>
 
 namespace reciperun::serve {
+namespace {
+
+constexpr const char* remedy = "; its weights are damaged, or too large for "
+                               "the type that it computes in";
+
+} // namespace
 
 Status checkFinite(std::span<const float> logits) {
   auto isFinite = [](float value) { return std::isfinite(value); };
@@ -14,13 +20,16 @@ Status checkFinite(std::span<const float> logits) {
   if (first == logits.end())
     return Status::ok();
   const auto count = std::count_if(first, logits.end(), isFinite);
-  return Status::error(
-      "the model's logits are not finite: that of token " +
-      std::to_string(first - logits.begin()) + " is " + std::to_string(*first) +
-      ", and so are " + std::to_string(logits.end() - first - count) +
-      " of the " + std::to_string(logits.size()) +
-      "; its weights are damaged, or too large for the type that it computes "
-      "in");
+  return Status::error("the model's logits are not finite: that of token " +
+                       std::to_string(first - logits.begin()) + " is " +
+                       std::to_string(*first) + ", and so are " +
+                       std::to_string(logits.end() - first - count) +
+                       " of the " + std::to_string(logits.size()) + remedy);
+}
+
+Status noLikeliest() {
+  return Status::error(std::string("the model's logits are not finite") +
+                       remedy);
 }
 
 } // namespace reciperun::serve

@@ -8,27 +8,49 @@
 
 #include <cstdint>
 #include <span>
+#include <vector>
 
 namespace reciperun::serve {
+
+/// The results of a step that its parts want.
+struct StepResults {
+  /// Of each row: the lowest id with the largest logit, and -1 where a logit is
+  /// not finite. Empty when no part takes the likeliest token.
+  std::vector<int32_t> likeliest;
+  /// [rows, vocab]; rows whose logits no part wants are not written.
+  std::vector<float> logits;
+
+  /// Makes room for the wanted results. Keeps memory that is large enough.
+  void resize(const StepReads& reads, int64_t vocab) {
+    likeliest.resize(reads.likeliest ? size_t(reads.rows) : 0);
+    if (!reads.logits.empty() && logits.size() < size_t(reads.rows * vocab))
+      logits.resize(size_t(reads.rows * vocab));
+  }
+  std::span<float> logitsOf(int64_t row, int64_t rows, int64_t vocab) {
+    return std::span(logits).subspan(size_t(row * vocab), size_t(rows * vocab));
+  }
+};
 
 class StepModel {
 public:
   virtual ~StepModel() = default;
   /// The number of logits in a row.
   virtual int64_t vocab() const = 0;
-  /// Computes a step. Fails when the device does.
-  virtual Status run(const StepPlan& step) = 0;
-  /// Reads the last step's logits from a row on, [rows, vocab].
-  virtual Status readRows(int64_t first, std::span<float> out) = 0;
-  /// Reads the likeliest tokens of the first rows of the last step: the lowest
-  /// id with the largest logit, and -1 where a logit is not finite.
-  virtual Status readLikeliest(std::span<int32_t> out) = 0;
+  /// The most steps that may be underway: one for each pipeline stage.
+  virtual int depth() const { return 1; }
+  /// Starts a step. Fails when the device does.
+  virtual Status start(const StepPlan& step) = 0;
+  /// Waits for the first of the steps underway, and reads its results.
+  virtual Status finish(StepResults& results) = 0;
   /// The threads of the CPU that choose tokens.
   virtual int threads() const { return 1; }
 };
 
 /// Fails when logits are not finite, since they are then no distribution.
 Status checkFinite(std::span<const float> logits);
+/// The same failure where only the likeliest token was read, which there is
+/// none of.
+Status noLikeliest();
 
 } // namespace reciperun::serve
 

@@ -20,8 +20,11 @@ struct StepPart {
   std::span<const int32_t> ids;
   /// The sequence's pages up to its last token or further.
   std::span<const int32_t> pages;
-  int64_t rows = 0;       // the last tokens whose logits are wanted
+  int64_t rows = 0;       // the last tokens whose logits are computed
   int64_t promptRows = 0; // the first of these, followed by prompt tokens
+  /// Whether the likeliest tokens are wanted of the rows behind `promptRows`,
+  /// and not their logits.
+  bool takesLikeliest = false;
 };
 
 /// A step. The rows of logits follow the order of the parts.
@@ -36,6 +39,22 @@ struct StepPlan {
 /// them.
 int bucketFor(const std::vector<plan::Bucket>& buckets, int64_t tokens,
               int64_t rows);
+
+/// Consecutive rows of logits.
+struct RowRange {
+  int64_t first = 0, count = 0;
+};
+
+/// What the host reads of a step's results.
+struct StepReads {
+  int bucket = -1;
+  int64_t rows = 0;       // of the step
+  bool likeliest = false; // of all rows
+  std::vector<RowRange> logits;
+};
+
+/// What the parts of a step want.
+StepReads readsOf(const StepPlan& step);
 
 } // namespace reciperun::serve
 

@@ -122,9 +122,13 @@ void assignPages(const plan::Serving& serving, const exec::Tensor& table) {
 
 /// Runs a bucket on the first tokens of the first sequence and on the last
 /// tokens of the last one.
-Status runBucket(const plan::Serving& serving, exec::Executor& executor,
-                 const plan::Bucket& bucket) {
-  const plan::StepInputs& in = bucket.inputs;
+Status runBucket(const plan::Plan& plan, exec::Executor& executor,
+                 size_t number) {
+  const plan::Serving& serving = *plan.serving;
+  const plan::Bucket& bucket = serving.buckets[number];
+  const plan::Stage& stage = plan.stages[0];
+  const plan::StageStep& step = stage.steps[number];
+  const plan::StepInputs& in = step.inputs;
   assignPages(serving, executor.tensor(in.pages));
   auto* tokens = executor.tensor(in.tokens).as<int32_t>();
   auto* positions = executor.tensor(in.positions).as<int32_t>();
@@ -138,10 +142,13 @@ Status runBucket(const plan::Serving& serving, exec::Executor& executor,
     for (int64_t i = 0; i < bucket.tokens; ++i) {
       const bool isUsed = first + i < serving.maxTokens;
       tokens[i] = int32_t(i);
-      positions[i] = isUsed ? int32_t(first + i) : -1;
-      sequences[i] = isUsed ? int32_t(slot) : -1;
+      if (positions)
+        positions[i] = isUsed ? int32_t(first + i) : -1;
+      if (sequences)
+        sequences[i] = isUsed ? int32_t(slot) : -1;
     }
-    RECIPERUN_TRY(executor.run(bucket.function));
+    RECIPERUN_TRY(executor.run(stage.schedules[size_t(step.schedule)],
+                               [](int) { return Status::ok(); }));
   }
   return Status::ok();
 }
@@ -162,8 +169,8 @@ Status runPlan(const plan::Plan& plan) {
         (schedule.name == "evaluate" && plan.data.valid))
       RECIPERUN_TRY(runSchedule(plan, *executor, schedule));
   if (plan.serving)
-    for (const plan::Bucket& bucket : plan.serving->buckets)
-      RECIPERUN_TRY(runBucket(*plan.serving, *executor, bucket));
+    for (size_t i = 0; i < plan.serving->buckets.size(); ++i)
+      RECIPERUN_TRY(runBucket(plan, *executor, i));
   return Status::ok();
 }
 

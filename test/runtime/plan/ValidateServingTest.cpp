@@ -32,11 +32,12 @@ int added(Plan& plan, const std::string& name, DType type,
 /// Appends a step: attention, a convolution, a scan, and the rows of a result.
 void addStep(Plan& plan, const Shared& shared, int64_t tokens) {
   Serving& serving = *plan.serving;
-  Bucket bucket;
-  bucket.tokens = tokens;
-  bucket.rows = std::min(tokens, serving.maxBatch);
-  bucket.function = int(serving.buckets.size());
-  StepInputs& in = bucket.inputs;
+  Stage& stage = plan.stages[0];
+  const int number = int(serving.buckets.size());
+  const Bucket bucket{tokens, std::min(tokens, serving.maxBatch)};
+  StageStep step;
+  step.schedule = number;
+  StepInputs& in = step.inputs;
   in.tokens = added(plan, named("tokens", tokens), DType::i32, {1, tokens});
   in.positions =
       added(plan, named("positions", tokens), DType::i32, {1, tokens});
@@ -53,11 +54,11 @@ void addStep(Plan& plan, const Shared& shared, int64_t tokens) {
   int w = added(plan, named("w", tokens), T, {1, 6, 4});
   int a = added(plan, named("a", tokens), T, {1, 2});
   int y = added(plan, named("y", tokens), T, {1, tokens, vocab});
-  bucket.logits =
+  step.logits =
       added(plan, named("logits", tokens), T, {1, bucket.rows, vocab});
-  bucket.likeliest =
+  step.likeliest =
       added(plan, named("likeliest", tokens), DType::i32, {1, bucket.rows});
-  plan.stages[0].functions.push_back(
+  stage.functions.push_back(
       {named("step", tokens),
        {makeOp(OpKind::AttentionPaged, "attention",
                {q, k, k, in.positions, in.sequences, in.pages},
@@ -67,9 +68,12 @@ void addStep(Plan& plan, const Shared& shared, int64_t tokens) {
         makeOp(OpKind::StateScanStep, "scan",
                {x, dt, b, b, a, a, a, in.positions, in.sequences},
                {x, shared.states}),
-        makeOp(OpKind::TakeRows, "rows", {y, in.rows}, {bucket.logits}),
-        makeOp(OpKind::Argmax, "likeliest", {bucket.logits},
-               {bucket.likeliest})}});
+        makeOp(OpKind::TakeRows, "rows", {y, in.rows}, {step.logits}),
+        makeOp(OpKind::Argmax, "likeliest", {step.logits}, {step.likeliest})}});
+  using Kind = ScheduleStep::Kind;
+  stage.schedules.push_back(
+      {named("step", tokens), {{Kind::load}, {Kind::run, number}}});
+  stage.steps.push_back(step);
   serving.buckets.push_back(bucket);
 }
 
@@ -177,20 +181,24 @@ TEST(ValidateServing, refusesBucketsOutOfOrder) {
 }
 
 TEST(ValidateServing, refusesBuffersOfAnotherSize) {
-  expectRefused([](Plan& p) { p.serving->buckets[1].function = 7; },
-                "the function of the bucket of 2 tokens is 7 of 3");
+  expectRefused([](Plan& p) { p.stages[0].steps.pop_back(); },
+                "a stage has 2 steps for 3 buckets");
+  expectRefused([](Plan& p) { p.stages[0].steps[1].schedule = 7; },
+                "the schedule of the bucket of 2 tokens is 7 of 3");
   expectRefused([](Plan& p) { p.serving->buckets[2].rows = 4; },
                 "the number of rows of the bucket of 4 tokens is 4");
-  expectRefused([](Plan& p) { p.serving->buckets[1].inputs.tokens = -1; },
+  expectRefused([](Plan& p) { p.stages[0].steps[1].inputs.tokens = -1; },
                 "`tokens` of the bucket of 2 tokens is buffer -1");
   expectRefused(
       [](Plan& p) {
-        p.serving->buckets[1].inputs.tokens =
-            p.serving->buckets[2].inputs.tokens;
+        std::vector<StageStep>& steps = p.stages[0].steps;
+        steps[1].inputs.tokens = steps[2].inputs.tokens;
       },
       "of shape [1, 4] instead of [1, 2]");
-  expectRefused([](Plan& p) { p.serving->buckets[1].inputs.pages = -1; },
-                "`pages` of the bucket of 2 tokens is buffer -1");
+  expectRefused([](Plan& p) { p.stages[0].steps[1].inputs.pages = -1; },
+                "reads other inputs than the bucket's");
+  expectRefused([](Plan& p) { p.stages[0].steps[1].logits = -1; },
+                "the logits of the bucket of 2 tokens is buffer -1");
   expectRefused([](Plan& p) { p.data.vocab = 15; }, "the logits of the bucket");
 }
 
@@ -205,7 +213,7 @@ TEST(ValidateServing, refusesOpsThatReadOtherInputs) {
     expectRefused(
         [&](Plan& p) {
           Op& op = opOf(p, read.kind);
-          op.inputs[read.operand] = p.serving->buckets[2].inputs.tokens;
+          op.inputs[read.operand] = p.stages[0].steps[2].inputs.tokens;
         },
         "reads other inputs than the bucket's");
   expectRefused(
@@ -302,7 +310,7 @@ TEST(ValidateServing, refusesTokensThatAreNotOneForEachRow) {
   auto added = [](Plan& p) {
     return addBuffer(p, "other", DType::i32, {1, 3});
   };
-  expectRefused([&](Plan& p) { p.serving->buckets[2].likeliest = added(p); },
+  expectRefused([&](Plan& p) { p.stages[0].steps[2].likeliest = added(p); },
                 "the likeliest tokens of the bucket of 4 tokens is `other`");
   expectRefused([&](Plan& p) { opOf(p, OpKind::Argmax).outputs[0] = added(p); },
                 "(argmax) wants 2 elements in `other`");

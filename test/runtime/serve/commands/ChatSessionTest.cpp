@@ -16,23 +16,19 @@ public:
   explicit ScriptedModel(std::string script) : script(std::move(script)) {}
 
   int64_t vocab() const override { return 312; }
-  Status run(const StepPlan& step) override {
+  Status start(const StepPlan& step) override {
+    reads = readsOf(step);
     for (const StepPart& part : step.parts)
       computed += int64_t(part.ids.size());
     if (step.rows > 0)
       next = script[at++ % script.size()];
     return {};
   }
-  /// `$` is the end token, `!` makes the logits NaN.
-  Status readRows(int64_t, std::span<float> out) override {
-    std::fill(out.begin(), out.end(), 0.0f);
-    if (next == '!')
-      out[0] = std::numeric_limits<float>::quiet_NaN();
-    out[size_t(token())] = 1;
-    return {};
-  }
-  Status readLikeliest(std::span<int32_t> out) override {
-    out[0] = next == '!' ? -1 : token();
+  /// `$` is the end token, `!` makes the logits NaN. Answers take the likeliest
+  /// token.
+  Status finish(StepResults& results) override {
+    results.resize(reads, vocab());
+    std::ranges::fill(results.likeliest, next == '!' ? -1 : token());
     return {};
   }
   int32_t token() const { return next == '$' ? 301 : next; }
@@ -40,6 +36,7 @@ public:
   std::string script;
   size_t at = 0;
   char next = 0;
+  StepReads reads;
   int64_t computed = 0; // tokens
 };
 

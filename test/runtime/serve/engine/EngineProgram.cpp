@@ -59,13 +59,9 @@ class BorrowedModel : public StepModel {
 public:
   explicit BorrowedModel(StepModel& model) : model(model) {}
   int64_t vocab() const override { return model.vocab(); }
-  Status run(const StepPlan& step) override { return model.run(step); }
-  Status readRows(int64_t first, std::span<float> out) override {
-    return model.readRows(first, out);
-  }
-  Status readLikeliest(std::span<int32_t> out) override {
-    return model.readLikeliest(out);
-  }
+  int depth() const override { return model.depth(); }
+  Status start(const StepPlan& step) override { return model.start(step); }
+  Status finish(StepResults& results) override { return model.finish(results); }
   int threads() const override { return model.threads(); }
 
 private:

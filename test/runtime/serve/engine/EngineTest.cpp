@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 namespace reciperun::serve {
 namespace {
@@ -30,8 +31,8 @@ struct Result {
 
 struct Fixture {
   explicit Fixture(std::set<int32_t> ends = {},
-                   plan::Serving limits = smallLimits()) {
-    auto fake = std::make_unique<FakeModel>(limits);
+                   plan::Serving limits = smallLimits(), int depth = 1) {
+    auto fake = std::make_unique<FakeModel>(limits, depth);
     model = fake.get();
     engine.emplace(std::move(fake), limits, std::move(ends));
   }
@@ -132,20 +133,39 @@ TEST(Engine, ReportsACancelledRequestWithTheNextStep) {
   EXPECT_EQ(fixture.engine->statistics().heldPages, 0);
 }
 
+TEST(Engine, AnswersWithSeveralStepsUnderway) {
+  Fixture fixture({}, smallLimits(), /*depth=*/2);
+  const RequestId first = fixture.submit(hello, upTo(5));
+  const RequestId second = fixture.submit({4, 5}, upTo(3));
+  const RequestId cancelled = fixture.submit({6, 7}, upTo(3));
+  fixture.step();
+  fixture.engine->cancel(cancelled);
+  fixture.runAll();
+  EXPECT_EQ(fixture.results[first].tokens, FakeModel::answer(hello, 5));
+  EXPECT_EQ(fixture.results[second].tokens, FakeModel::answer({4, 5}, 3));
+  EXPECT_EQ(fixture.results[cancelled].finished, FinishReason::cancelled);
+  EXPECT_EQ(fixture.engine->statistics().heldPages, 0);
+}
+
 TEST(Engine, FailsOnlyTheRequestWhoseLogitsAreNotFinite) {
   Fixture fixture;
   fixture.model->poison = 9;
   const std::vector<int32_t> bad = {9, 1, 1, 1, 1, 1};
+  SamplingOptions scoring = upTo(3);
+  scoring.logprobs = 1;
   const RequestId fails = fixture.submit(bad, upTo(3));
+  const RequestId scored = fixture.submit(bad, scoring);
   const RequestId works = fixture.submit({4, 5}, upTo(3));
   fixture.runAll();
-  EXPECT_EQ(fixture.results[fails].finished, FinishReason::failed);
-  EXPECT_NE(fixture.results[fails].error.find("token 3 is nan"),
-            std::string::npos)
-      << fixture.results[fails].error;
+  for (const auto [id, words] : {std::pair(fails, "logits are not finite; its"),
+                                 std::pair(scored, "token 3 is nan")}) {
+    EXPECT_EQ(fixture.results[id].finished, FinishReason::failed);
+    EXPECT_NE(fixture.results[id].error.find(words), std::string::npos)
+        << fixture.results[id].error;
+  }
   EXPECT_EQ(fixture.results[works].finished, FinishReason::tokenLimit);
   EXPECT_EQ(fixture.results[works].tokens, FakeModel::answer({4, 5}, 3));
-  EXPECT_EQ(fixture.engine->statistics().failed, 1);
+  EXPECT_EQ(fixture.engine->statistics().failed, 2);
   // Its pages are not reused.
   fixture.model->poison = -1;
   fixture.submit(bad, upTo(3));

@@ -10,7 +10,7 @@
 namespace reciperun::serve {
 namespace {
 
-constexpr uint64_t start = 14695981039346656037u;
+constexpr uint64_t firstCell = 14695981039346656037u;
 
 uint64_t mixed(uint64_t hash, uint64_t word) {
   hash = (hash ^ word) * 1099511628211u;
@@ -22,7 +22,7 @@ uint64_t cellAfter(uint64_t before, int32_t token) {
 }
 
 int32_t tokenAfter(std::span<const uint64_t> cells) {
-  uint64_t hash = start;
+  uint64_t hash = firstCell;
   for (uint64_t cell : cells)
     hash = mixed(hash, cell);
   return int32_t((hash >> 20) % uint64_t(FakeModel::vocabulary));
@@ -62,14 +62,14 @@ plan::Serving smallLimits() {
   return limits;
 }
 
-FakeModel::FakeModel(const plan::Serving& limits)
-    : limits(limits), cache(size_t(limits.pages * limits.page)),
+FakeModel::FakeModel(const plan::Serving& limits, int depth)
+    : limits(limits), steps(depth), cache(size_t(limits.pages * limits.page)),
       states(size_t(limits.maxBatch)) {}
 
 int32_t FakeModel::after(std::span<const int32_t> tokens) {
   std::vector<uint64_t> cells;
   for (int32_t token : tokens)
-    cells.push_back(cellAfter(cells.empty() ? start : cells.back(), token));
+    cells.push_back(cellAfter(cells.empty() ? firstCell : cells.back(), token));
   return tokenAfter(cells);
 }
 
@@ -107,23 +107,34 @@ void FakeModel::checkShape(const StepPlan& step) const {
   ASSERT_LE(rows, bucket.rows);
 }
 
-Status FakeModel::run(const StepPlan& step) {
+/// A sequence is in one step at a time.
+void FakeModel::checkSlots(const StepPlan& step) const {
+  ASSERT_LT(int(underway.size()), steps);
+  for (const Computed& other : underway)
+    for (const StepPart& part : step.parts)
+      ASSERT_FALSE(other.slots.contains(part.slot));
+}
+
+Status FakeModel::start(const StepPlan& step) {
   checkShape(step);
+  checkSlots(step);
   if (testing::Test::HasFatalFailure())
     return Status::error("the step breaks a limit");
-  next.clear();
-  poisoned.clear();
+  Computed& made = underway.emplace_back();
+  made.reads = readsOf(step);
   for (const StepPart& part : step.parts) // all are written before any is read
     enter(part);
   for (const StepPart& part : step.parts) {
+    made.slots.insert(part.slot);
     const int64_t end = part.position + int64_t(part.ids.size());
     const std::vector<uint64_t> cells = cellsOf(part, end);
     const bool isPoisoned =
         std::find(part.ids.begin(), part.ids.end(), poison) != part.ids.end();
     for (int64_t row = part.rows; row-- > 0;) {
       if (isPoisoned)
-        poisoned.insert(int64_t(next.size()));
-      next.push_back(tokenAfter(std::span(cells).first(size_t(end - row))));
+        made.poisoned.insert(int64_t(made.next.size()));
+      made.next.push_back(
+          tokenAfter(std::span(cells).first(size_t(end - row))));
     }
   }
   return Status::ok();
@@ -141,10 +152,10 @@ void FakeModel::enter(const StepPart& part) {
   for (size_t i = 0; i < part.ids.size(); ++i) {
     const int64_t position = part.position + int64_t(i);
     state.push_back(
-        cellAfter(state.empty() ? start : state.back(), part.ids[i]));
+        cellAfter(state.empty() ? firstCell : state.back(), part.ids[i]));
     if (limits.page > 0)
       cell(part, position) = cellAfter(
-          position == 0 ? start : cell(part, position - 1), part.ids[i]);
+          position == 0 ? firstCell : cell(part, position - 1), part.ids[i]);
   }
 }
 
@@ -162,21 +173,21 @@ std::vector<uint64_t> FakeModel::cellsOf(const StepPart& part, int64_t end) {
   return cells;
 }
 
-Status FakeModel::readRows(int64_t first, std::span<float> out) {
-  std::fill(out.begin(), out.end(), 0.f);
-  const int64_t rows = int64_t(out.size()) / vocab();
-  for (int64_t row = 0; row < rows; ++row) {
-    const auto logits = out.subspan(size_t(row * vocab()), size_t(vocab()));
-    logits[size_t(next[size_t(first + row)])] = 1;
-    if (poisoned.contains(first + row))
-      logits[3] = std::numeric_limits<float>::quiet_NaN();
-  }
-  return Status::ok();
-}
-
-Status FakeModel::readLikeliest(std::span<int32_t> out) {
-  for (size_t row = 0; row < out.size(); ++row)
-    out[row] = poisoned.contains(int64_t(row)) ? -1 : next[row];
+Status FakeModel::finish(StepResults& results) {
+  last = std::move(underway.front());
+  underway.pop_front();
+  results.resize(last.reads, vocabulary);
+  for (size_t row = 0; row < results.likeliest.size(); ++row)
+    results.likeliest[row] =
+        last.poisoned.contains(int64_t(row)) ? -1 : last.next[row];
+  for (const RowRange& range : last.reads.logits)
+    for (int64_t row = range.first; row < range.first + range.count; ++row) {
+      const auto logits = results.logitsOf(row, 1, vocabulary);
+      std::ranges::fill(logits, 0.f);
+      logits[size_t(last.next[size_t(row)])] = 1;
+      if (last.poisoned.contains(row))
+        logits[3] = std::numeric_limits<float>::quiet_NaN();
+    }
   return Status::ok();
 }
 

@@ -13,6 +13,7 @@
 #include "runtime/serve/engine/StepModel.h"
 
 #include <cstdint>
+#include <deque>
 #include <set>
 #include <span>
 #include <vector>
@@ -31,7 +32,8 @@ class FakeModel : public StepModel {
 public:
   static constexpr int64_t vocabulary = 50;
 
-  explicit FakeModel(const plan::Serving& limits);
+  /// `depth` steps may be underway at once.
+  explicit FakeModel(const plan::Serving& limits, int depth = 1);
 
   /// The token that follows some tokens.
   static int32_t after(std::span<const int32_t> tokens);
@@ -40,29 +42,39 @@ public:
                                      int64_t tokens);
 
   int64_t vocab() const override { return vocabulary; }
+  int depth() const override { return steps; }
   /// Fails the test when the step breaks a limit.
-  Status run(const StepPlan& step) override;
-  /// 1 for the next token, 0 for others.
-  Status readRows(int64_t first, std::span<float> out) override;
-  Status readLikeliest(std::span<int32_t> out) override;
+  Status start(const StepPlan& step) override;
+  /// Logits are 1 for the next token, 0 for others.
+  Status finish(StepResults& results) override;
 
-  /// The next token of each row of the last step.
-  const std::vector<int32_t>& rows() const { return next; }
+  /// The next token of each row of the last step that finished.
+  const std::vector<int32_t>& rows() const { return last.next; }
 
   /// Rows of parts that have this token are not finite; -1: none are.
   int32_t poison = -1;
 
 private:
+  /// What a step has computed.
+  struct Computed {
+    StepReads reads;
+    std::set<int> slots;
+    std::vector<int32_t> next;  // by row
+    std::set<int64_t> poisoned; // rows
+  };
+
   void checkShape(const StepPlan& step) const;
+  void checkSlots(const StepPlan& step) const;
   uint64_t& cell(const StepPart& part, int64_t position);
   void enter(const StepPart& part);
   std::vector<uint64_t> cellsOf(const StepPart& part, int64_t end);
 
   plan::Serving limits;
+  int steps;                                 // underway at most
   std::vector<uint64_t> cache;               // [pages, page]
   std::vector<std::vector<uint64_t>> states; // by slot, of all tokens
-  std::vector<int32_t> next;
-  std::set<int64_t> poisoned; // rows
+  std::deque<Computed> underway;
+  Computed last; // that finished
 };
 
 } // namespace reciperun::serve

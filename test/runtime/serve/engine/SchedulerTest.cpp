@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <deque>
 #include <map>
 #include <numeric>
 #include <random>
@@ -29,18 +30,32 @@ RequestId idOf(const Expected<RequestId>& submitted) {
 
 /// A scheduler that runs on a fake model, and what it answers.
 struct Server {
-  explicit Server(const plan::Serving& limits, int64_t patience = 32)
-      : scheduler(limits, patience), model(limits) {}
+  explicit Server(const plan::Serving& limits, int64_t patience = 32,
+                  int depth = 1)
+      : scheduler(limits, depth, patience), model(limits, depth) {}
 
-  /// Runs a step; false when there is none.
+  bool start() {
+    while (int(underway.size()) < model.depth()) {
+      std::optional<StepPlan> next = scheduler.next();
+      if (!next)
+        return true;
+      const Status started = model.start(*next);
+      EXPECT_TRUE(started.isOk()) << started.message();
+      if (!started.isOk())
+        return false;
+      underway.push_back(*std::move(next));
+    }
+    return true;
+  }
+
+  /// Starts steps, and finishes the first; false when there is none.
   bool step() {
-    std::optional<StepPlan> step = scheduler.next();
-    if (!step)
+    if (!start() || underway.empty())
       return false;
-    const Status ran = model.run(*step);
-    EXPECT_TRUE(ran.isOk()) << ran.message();
-    if (!ran.isOk())
-      return false;
+    const std::optional<StepPlan> step = std::move(underway.front());
+    underway.pop_front();
+    StepResults results;
+    EXPECT_TRUE(model.finish(results).isOk());
     last.clear();
     std::vector<StepOutcome> outcomes;
     size_t rows = 0;
@@ -81,6 +96,7 @@ struct Server {
 
   Scheduler scheduler;
   FakeModel model;
+  std::deque<StepPlan> underway;
   std::map<RequestId, int64_t> last; // tokens in the last step
   int bucket = -1;
   std::map<RequestId, std::vector<int32_t>> answers;
@@ -308,6 +324,33 @@ TEST(Scheduler, CancelsWithinAStep) {
   EXPECT_EQ(server.scheduler.pages().held(), 0);
 }
 
+TEST(Scheduler, GivesEachStepUnderwayItsShareOfTheSequences) {
+  Server server(smallLimits(), /*patience=*/32, /*depth=*/2);
+  for (int i = 0; i < 5; ++i)
+    idOf(server.scheduler.submit(prompt(2, i), 4));
+  ASSERT_TRUE(server.start());
+  ASSERT_EQ(server.underway.size(), 2u);
+  EXPECT_EQ(server.underway[0].parts.size(), 3u);
+  EXPECT_EQ(server.underway[1].parts.size(), 2u);
+  EXPECT_EQ(server.runAll(), 2 * 4);
+  for (int i = 0; i < 5; ++i)
+    EXPECT_EQ(server.answers[i], FakeModel::answer(prompt(2, i), 4));
+}
+
+TEST(Scheduler, CancelsInAStepBehindTheFirst) {
+  Server server(smallLimits(), /*patience=*/32, /*depth=*/2);
+  const RequestId first = idOf(server.scheduler.submit(prompt(8), 4));
+  const RequestId second = idOf(server.scheduler.submit(prompt(8, 9), 4));
+  ASSERT_TRUE(server.start());
+  EXPECT_TRUE(server.scheduler.cancel(second));
+  server.step();
+  EXPECT_NE(server.scheduler.find(second), nullptr);
+  server.step();
+  EXPECT_EQ(server.scheduler.find(second), nullptr);
+  server.runAll();
+  EXPECT_EQ(server.answers[first], FakeModel::answer(prompt(8), 4));
+}
+
 TEST(Scheduler, ComputesPromptsInPartsOfTheRowsThatAreLeft) {
   Server server(smallLimits()); // at most 8 rows a step
   const RequestId first = idOf(server.scheduler.submit(prompt(8), 9));
@@ -347,6 +390,7 @@ struct Arrival {
 struct Load {
   plan::Serving limits;
   int64_t patience = 32;
+  int depth = 1;                 // steps underway
   std::vector<Arrival> arrivals; // by step
 };
 
@@ -380,7 +424,7 @@ public:
   }
 
   Load load() {
-    Load load{limits(), from(1, 8), {}};
+    Load load{limits(), from(1, 8)};
     const plan::Serving& limits = load.limits;
     int64_t longest = std::min(limits.maxInput, limits.maxTokens - 1);
     if (!limits.chunkedPrefill)
@@ -397,6 +441,7 @@ public:
       arrival.cancelled = once(5) ? step + from(0, 12) : -1;
       load.arrivals.push_back(arrival);
     }
+    load.depth = once(2) ? 1 : int(from(2, 3));
     return load;
   }
 
@@ -422,7 +467,7 @@ private:
 
 /// Runs a load. The virtual clock counts steps, also those without work.
 void runLoad(const Load& load) {
-  Server server(load.limits, load.patience);
+  Server server(load.limits, load.patience, load.depth);
   std::vector<RequestId> ids;
   std::set<RequestId> cancelled;
   int64_t work = 0;
@@ -509,7 +554,7 @@ TEST(Scheduler, GivesTheSameStepsForTheSameArrivals) {
     const Load load = Drawer(seed).load();
     std::vector<std::map<RequestId, int64_t>> steps[2];
     for (auto& each : steps) {
-      Server server(load.limits, load.patience);
+      Server server(load.limits, load.patience, load.depth);
       for (const Arrival& arrival : load.arrivals)
         idOf(server.scheduler.submit(arrival.prompt, arrival.tokens,
                                      arrival.priority));

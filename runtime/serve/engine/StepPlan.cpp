@@ -1,0 +1,31 @@
+// See StepPlan.h.
+
+#include "runtime/serve/engine/StepPlan.h"
+
+namespace reciperun::serve {
+
+int bucketFor(const std::vector<plan::Bucket>& buckets, int64_t tokens,
+              int64_t rows) {
+  size_t index = 0;
+  while (buckets[index].tokens < tokens || buckets[index].rows < rows)
+    ++index;
+  return int(index);
+}
+
+StepReads readsOf(const StepPlan& step) {
+  StepReads reads{step.bucket, step.rows, false, {}};
+  int64_t row = 0;
+  for (const StepPart& part : step.parts) {
+    const int64_t count = part.takesLikeliest ? part.promptRows : part.rows;
+    reads.likeliest |= part.takesLikeliest && part.rows > part.promptRows;
+    std::vector<RowRange>& logits = reads.logits;
+    if (!logits.empty() && logits.back().first + logits.back().count == row)
+      logits.back().count += count;
+    else if (count > 0)
+      logits.push_back({row, count});
+    row += part.rows;
+  }
+  return reads;
+}
+
+} // namespace reciperun::serve
