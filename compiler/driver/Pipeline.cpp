@@ -13,6 +13,7 @@
 #include "compiler/passes/check/CheckKernels.h"
 #include "compiler/passes/check/CheckLowered.h"
 #include "compiler/passes/check/CheckSizes.h"
+#include "compiler/passes/check/CheckTensorNames.h"
 #include "compiler/passes/check/Doubts.h"
 #include "compiler/passes/differentiate/Accumulate.h"
 #include "compiler/passes/differentiate/Differentiate.h"
@@ -286,6 +287,8 @@ std::optional<ir::Module> makeGraph(const recipe::Recipe& recipe,
     passes::checkSizes(graph, engine);
   if (!hasFailed())
     passes::checkKernels(graph, recipe, engine);
+  if (!hasFailed())
+    passes::checkTensorNames(graph, engine);
   if (hasFailed())
     return std::nullopt;
   const Verifier verify(Verification::eachPass);

@@ -2,7 +2,7 @@
 //
 //   parse → sema          Recipe     evaluateRecipe
 //   → check lowered → check counts
-//   → build → check sizes
+//   → build → check sizes → check tensor names
 //   → adapt               Graph      makeGraph
 //   → check divisibility → fuse → documents → shard
 //   → differentiate → quantize → recompute → evaluate → accumulate
