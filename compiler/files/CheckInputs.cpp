@@ -47,6 +47,15 @@ bool isEmptyFile(const std::string& path) {
          std::filesystem::file_size(path, code) == 0 && !code;
 }
 
+/// Whether a path is an address on the Internet. Object stores are not: the
+/// machines of a job may have them.
+bool isAddress(const std::string& path) {
+  constexpr std::string_view schemes[] = {"http://", "https://", "hf://",
+                                          "ftp://"};
+  return std::ranges::any_of(
+      schemes, [&](std::string_view each) { return path.starts_with(each); });
+}
+
 class Inputs {
 public:
   Inputs(const recipe::Recipe& recipe, const plan::Plan& plan,
@@ -59,6 +68,7 @@ public:
 private:
   Place place(const std::string& setting, const std::string& path) const;
   void missing(const Place& where, const std::string& cause);
+  void reportAddress(const Place& where);
   void reportBeside();
   void source(const std::string& setting, const plan::DataSource& source);
   void doubt(const std::string& setting, const plan::DataSource& source,
@@ -103,6 +113,14 @@ void Inputs::missing(const Place& where, const std::string& cause) {
     beside.push_back(where);
 }
 
+void Inputs::reportAddress(const Place& where) {
+  found.faults
+      .report(diag::Kind::FileNotReadable, where.range,
+              "`" + where.setting + "` names `" + where.written +
+                  "`, and nothing is downloaded")
+      .help("download it, and write the path here");
+}
+
 void Inputs::reportBeside() {
   if (beside.empty())
     return;
@@ -132,6 +150,8 @@ std::string Inputs::tokenizerSetting() const {
 
 void Inputs::tokenizer() {
   const std::string& path = plan.data.tokenizer;
+  if (isAddress(path) && tokenizerSetting() == "tokenizer")
+    return reportAddress(place("tokenizer", path));
   if (path.empty() || plan::isRemote(path) ||
       (!plan::readsText(plan.data) && plan.train.prompts.empty()))
     return;
@@ -322,6 +342,8 @@ bool Inputs::filesOf(const std::string& setting, const plan::DataSource& source,
   bool areThere = true;
   for (const std::string& path : paths) {
     Place where = place(setting, path);
+    if (isAddress(path))
+      reportAddress(where);
     if (plan::isRemote(path))
       continue;
     std::error_code code;
@@ -453,9 +475,11 @@ void Inputs::check() {
     checkChat(recipe, plan.data, *words, found.doubts);
   doubtToken("bos_token", plan.data.bosToken);
   doubtToken("eos_token", plan.data.eosToken);
-  if (!plan.exchange.weights.empty() && !plan::isRemote(plan.exchange.weights))
-    checkWeights(place("weights", plan.exchange.weights), recipe, plan, sources,
-                 found);
+  const std::string& weights = plan.exchange.weights;
+  if (isAddress(weights))
+    reportAddress(place("weights", weights));
+  else if (!weights.empty() && !plan::isRemote(weights))
+    checkWeights(place("weights", weights), recipe, plan, sources, found);
   const plan::Checkpoint& checkpoint = plan.checkpoint;
   if (checkpoint.resumesFromPath() && !plan::isRemote(checkpoint.resume))
     checkCheckpoint(place("checkpoint.resume", checkpoint.resume), recipe, plan,

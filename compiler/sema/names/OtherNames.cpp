@@ -139,6 +139,10 @@ std::optional<KnownField> fieldKnownAs(Evaluator& evaluator,
   return std::nullopt;
 }
 
+bool differsInMeaning(const KnownField& field) {
+  return !field.values.empty() && field.values.find('`') == std::string::npos;
+}
+
 std::string helpFor(const KnownField& field) {
   if (field.path.empty())
     return field.values + ": leave it out";

@@ -41,6 +41,9 @@ std::optional<std::string> nearestOtherName(Evaluator& evaluator,
                                             const Schema& schema,
                                             std::string_view name);
 
+/// Whether the other tool's values mean something else here, so that none can
+/// be taken over: the remark says what, and lists no values.
+bool differsInMeaning(const KnownField& field);
 /// `` that is `batch.micro` here ``
 std::string helpFor(const KnownField& field);
 /// What the comment of a field says of several of its values, "several are

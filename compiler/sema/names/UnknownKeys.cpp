@@ -128,7 +128,7 @@ void helpWithOwnField(Evaluator& evaluator, diag::Builder& builder,
   }
   // `zero = "gradients"`: the remark is about other values.
   if (value.kind == MeantValue::Kind::asWritten && !own.isFixed &&
-      !own.values.empty()) {
+      !own.values.empty() && !differsInMeaning(own)) {
     builder.help("that is `" + own.path + "` here: write `" + setting + "`")
         .fixIt(name.range, own.path, applicabilityOf(own));
     return;
@@ -162,7 +162,8 @@ void helpWithFieldElsewhere(Evaluator& evaluator, diag::Builder& builder,
                                : MeantValue();
   const bool isFit = value.kind == MeantValue::Kind::asWritten ||
                      value.kind == MeantValue::Kind::mended;
-  if (!set.empty() || other.isFixed || (!other.values.empty() && !isFit) ||
+  if (!set.empty() || other.isFixed || differsInMeaning(other) ||
+      (!other.values.empty() && !isFit) ||
       !isFile || !other.owner || member.path.size() != 1) {
     builder.help(set.empty() ? helpFor(other)
                              : "that is `" + other.path + "` here" + set);
