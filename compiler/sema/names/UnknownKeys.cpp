@@ -163,8 +163,8 @@ void helpWithFieldElsewhere(Evaluator& evaluator, diag::Builder& builder,
   const bool isFit = value.kind == MeantValue::Kind::asWritten ||
                      value.kind == MeantValue::Kind::mended;
   if (!set.empty() || other.isFixed || differsInMeaning(other) ||
-      (!other.values.empty() && !isFit) ||
-      !isFile || !other.owner || member.path.size() != 1) {
+      (!other.values.empty() && !isFit) || !isFile || !other.owner ||
+      member.path.size() != 1) {
     builder.help(set.empty() ? helpFor(other)
                              : "that is `" + other.path + "` here" + set);
     return;
