@@ -190,15 +190,15 @@ Status MpiSession::send(int rank, std::span<const std::byte> bytes) const {
   return Status::ok();
 }
 
-struct MpiSession::Arrival::Requests {
+struct MpiSession::PendingReceive::Requests {
   std::vector<MPI_Request> all;
   int from = 0, to = 0;
   Watch* watch = nullptr;
 };
 
-Expected<MpiSession::Arrival>
-MpiSession::expect(int rank, std::span<std::byte> bytes) const {
-  auto requests = std::make_shared<Arrival::Requests>();
+Expected<MpiSession::PendingReceive>
+MpiSession::beginReceive(int rank, std::span<std::byte> bytes) const {
+  auto requests = std::make_shared<PendingReceive::Requests>();
   requests->from = rank;
   requests->to = ownRank;
   requests->watch = watch.get();
@@ -210,10 +210,10 @@ MpiSession::expect(int rank, std::span<std::byte> bytes) const {
                            &requests->all.emplace_back(MPI_REQUEST_NULL)),
                  "MPI_Irecv", ownRank));
   }
-  return Arrival(std::move(requests));
+  return PendingReceive(std::move(requests));
 }
 
-Status MpiSession::Arrival::wait() {
+Status MpiSession::PendingReceive::wait() {
   const std::string from = "rank " + std::to_string(requests->from);
   const Watch::Wait wait(requests->watch, {"results", {}, from});
   return finishMpi(requests->all, "MPI_Irecv", requests->to);

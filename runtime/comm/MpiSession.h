@@ -53,11 +53,11 @@ public:
   /// 0 may have nothing to do for hours.
   Expected<std::vector<std::byte>> announcement() const;
 
-  /// Sends bytes to a rank that expects as many. Returns when they may change.
+  /// Sends bytes to a rank that receives as many. Returns when they may change.
   Status send(int rank, std::span<const std::byte> bytes) const;
 
-  /// A message on its way to memory, which must outlive it.
-  class Arrival {
+  /// A receive that has begun. Its memory must outlive it.
+  class PendingReceive {
   public:
     /// Returns when the bytes are there.
     Status wait();
@@ -65,13 +65,14 @@ public:
   private:
     friend class MpiSession;
     struct Requests;
-    explicit Arrival(std::shared_ptr<Requests> requests)
+    explicit PendingReceive(std::shared_ptr<Requests> requests)
         : requests(std::move(requests)) {}
     std::shared_ptr<Requests> requests;
   };
   /// Starts to receive what `rank` sends next. Several messages arrive in the
-  /// order in which they were expected.
-  Expected<Arrival> expect(int rank, std::span<std::byte> bytes) const;
+  /// order in which their receives began.
+  Expected<PendingReceive> beginReceive(int rank,
+                                        std::span<std::byte> bytes) const;
 
   /// Ends all ranks at once with an exit code. For a rank that cannot continue
   /// while others wait for it.

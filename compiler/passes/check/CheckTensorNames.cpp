@@ -1,4 +1,4 @@
-// A tensor by its name, with the first parameter that it is.
+// Keeps the first parameter of each tensor name, to report it with the second.
 
 #include "compiler/passes/check/CheckTensorNames.h"
 

@@ -27,8 +27,8 @@ constexpr std::string_view sourceName =
 
 constexpr std::string_view uploadHelp =
     "leave it out: nothing is uploaded; `export { hf = \"out/{name}\" }` "
-    "writes "
-    "the folder, and `huggingface-cli upload REPOSITORY FOLDER` uploads it";
+    "writes the folder, and `huggingface-cli upload REPOSITORY FOLDER` uploads "
+    "it";
 
 constexpr AbsentField absentFields[] = {
     {"checkpoint",
@@ -333,8 +333,7 @@ constexpr AbsentField absentFields[] = {
      "wandb_log_model comet_project experiment tracker trackers wandb "
      "tensorboard mlflow report_to log_to use_wandb use_tensorboard "
      "tensorboard_log_dir enable_wandb enable_tensorboard log_with comet "
-     "neptune "
-     "aim swanlab",
+     "neptune aim swanlab",
      "leave it out: each step is a line of `metrics.jsonl` in `train.dir`, and "
      "the recipe's name is the run's"},
     {"",

@@ -5,7 +5,7 @@
 #include "compiler/sema/Evaluator.h"
 #include "compiler/sema/builtins/Builtins.h"
 #include "compiler/sema/names/ForeignWords.h"
-#include "compiler/sema/names/Holes.h"
+#include "compiler/sema/names/Interpolation.h"
 #include "compiler/sema/names/NameCheck.h"
 #include "compiler/sema/names/OtherNames.h"
 #include "compiler/sema/names/OwnFields.h"
@@ -260,7 +260,7 @@ void Lookup::reportUnknownName(const ast::Name& name, const Env& env) {
   auto builder =
       evaluator.messages.report(diag::Kind::UnknownName, name.range,
                                 unknownMessage(evaluator.sources, name));
-  if (helpWithHubHole(evaluator.sources, builder, name))
+  if (helpWithHfInterpolation(evaluator.sources, builder, name))
     return;
   const bool isWhole = current && isWholeValue(*current->slot, name.range);
   if (isWhole &&
@@ -276,7 +276,7 @@ void Lookup::reportUnknownName(const ast::Name& name, const Env& env) {
        helpWithFieldTemplate(builder, name, *current->object, *current->slot)))
     return;
   if (helpWithForeignWord(builder, name) ||
-      helpWithHole(evaluator.sources, builder, name) ||
+      helpWithInterpolation(evaluator.sources, builder, name) ||
       helpWithImported(evaluator, builder, name, env) ||
       helpWithWord(builder, name) || helpWithSection(builder, name, env))
     return;

@@ -5,7 +5,7 @@
 #include "compiler/sema/names/NameCheck.h"
 
 #include "compiler/sema/names/ForeignWords.h"
-#include "compiler/sema/names/Holes.h"
+#include "compiler/sema/names/Interpolation.h"
 #include "compiler/sema/names/OpNames.h"
 
 #include <algorithm>
@@ -88,12 +88,12 @@ void NameCheck::name(const ast::Name& name, bool isCalled) {
                             : unknownMessage(evaluator.sources, name);
   auto builder = evaluator.messages.report(diag::Kind::UnknownName, name.range,
                                            std::move(message));
-  if (helpWithHubHole(evaluator.sources, builder, name) ||
+  if (helpWithHfInterpolation(evaluator.sources, builder, name) ||
       helpWithForeignWord(builder, name) ||
       (isCalled && isInBlock &&
        helpWithOp(evaluator, builder, name, name.range)) ||
       builder.suggest(name.range, name.text, candidates) ||
-      helpWithHole(evaluator.sources, builder, name))
+      helpWithInterpolation(evaluator.sources, builder, name))
     return;
   if (isCalled && isInBlock)
     builder.help("`recipec doc std.ops` lists the ops");

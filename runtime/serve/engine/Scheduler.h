@@ -117,15 +117,15 @@ private:
     bool decodes;
   };
   struct Composition {
-    int64_t left;  // of the token budget
-    int64_t seats; // for sequences
+    int64_t left;          // of the token budget
+    int64_t sequencesLeft; // for sequences
     std::vector<Share> shares = {};
 
-    bool isFull() const { return left == 0 || seats == 0; }
+    bool isFull() const { return left == 0 || sequencesLeft == 0; }
     void add(const Share& share) {
       shares.push_back(share);
       left -= share.tokens;
-      --seats;
+      --sequencesLeft;
     }
   };
 
@@ -134,10 +134,10 @@ private:
   int64_t pagesToReserve(const Sequence& sequence) const;
   const Hash& keyOf(Sequence& sequence, int64_t page);
 
-  int64_t seatsOfStep() const;
+  int64_t shareOfSequences() const;
   void growDecoding();
   bool takePage(Sequence& sequence);
-  Sequence& lastAtRest();
+  Sequence& lastNotUnderway();
   void preempt(Sequence& sequence);
   void addDecoding(Composition& step);
   int64_t draftTokens(Sequence& sequence, int64_t most);

@@ -10,7 +10,7 @@ namespace reciperun::serve {
 std::optional<StepPlan> Scheduler::next() {
   assert(int(underway.size()) < depth && "an earlier step has finished");
   growDecoding();
-  Composition step{limits.tokenBudget, seatsOfStep()};
+  Composition step{limits.tokenBudget, shareOfSequences()};
   if (limits.chunkedPrefill)
     addDecoding(step);
   addPrompts(step);
@@ -25,14 +25,14 @@ std::optional<StepPlan> Scheduler::next() {
 
 /// The sequences that a step takes at most: its share of those that run or may
 /// start now.
-int64_t Scheduler::seatsOfStep() const {
+int64_t Scheduler::shareOfSequences() const {
   const auto all =
       int64_t(active.size() + std::min(queue.size(), freeSlots.size()));
   return (all + depth - 1) / depth;
 }
 
-/// Gives each decoding sequence at rest the page of its next token. The
-/// sequences that are preempted for it are the last ones, possibly itself.
+/// Gives each decoding sequence that is in no step the page of its next token.
+/// The sequences that are preempted for it are the last ones, possibly itself.
 void Scheduler::growDecoding() {
   for (size_t i = 0; i < active.size(); ++i) {
     Sequence& sequence = *active[i];
@@ -41,12 +41,12 @@ void Scheduler::growDecoding() {
     while (sequence.slot >= 0 && sequence.decodes() &&
            pagesFor(sequence.length()) > int64_t(sequence.pages.size()))
       if (!takePage(sequence))
-        preempt(lastAtRest());
+        preempt(lastNotUnderway());
   }
 }
 
 /// The last running sequence that is in no step.
-Sequence& Scheduler::lastAtRest() {
+Sequence& Scheduler::lastNotUnderway() {
   const auto last = std::find_if(
       active.rbegin(), active.rend(),
       [](const Sequence* sequence) { return !sequence->isUnderway; });

@@ -65,8 +65,8 @@ Status checkRanks(const ModelFolder& folder, int started) {
 
 } // namespace
 
-/// Announces each step before it runs here, and expects the results of a later
-/// stage meanwhile.
+/// Announces each step before it runs here, and begins to receive the results
+/// of the last stage.
 class ServingRanks::Leader : public StepModel {
 public:
   Leader(ServingRanks& ranks, std::unique_ptr<ServedModel> part)
@@ -100,10 +100,10 @@ public:
     Status status = Status::ok();
     if (resultsRank(part->plan()) == 0)
       status = part->read(first.reads, results);
-    for (comm::MpiSession::Arrival& arrival : first.arrivals)
+    for (comm::MpiSession::PendingReceive& receive : first.receives)
       if (status.isOk())
-        status = arrival.wait();
-    if (!first.arrivals.empty())
+        status = receive.wait();
+    if (!first.receives.empty())
       std::swap(results, first.results);
     spare.push_back(std::move(first.results));
     underway.pop_front();
@@ -115,7 +115,7 @@ private:
   struct Underway {
     StepReads reads;
     StepResults results; // of a later stage
-    std::vector<comm::MpiSession::Arrival> arrivals = {};
+    std::vector<comm::MpiSession::PendingReceive> receives = {};
   };
 
   Status startOnAll(const StepPlan& step) {
@@ -124,18 +124,19 @@ private:
     RECIPERUN_TRY(ranks.session->announce(std::as_bytes(std::span(message))));
     underway.push_back({readsOf(step), takeSpare()});
     if (resultsRank(part->plan()) != 0)
-      RECIPERUN_TRY(expectResults(underway.back()));
+      RECIPERUN_TRY(receiveResults(underway.back()));
     return part->run(step);
   }
 
-  Status expectResults(Underway& step) {
+  Status receiveResults(Underway& step) {
     const int from = resultsRank(part->plan());
     step.results.resize(step.reads, vocab());
     return visitResults(step.reads, step.results, vocab(),
                         [&](std::span<std::byte> bytes) -> Status {
-                          auto arrival = ranks.session->expect(from, bytes);
-                          RECIPERUN_TRY(arrival);
-                          step.arrivals.push_back(*std::move(arrival));
+                          auto receive =
+                              ranks.session->beginReceive(from, bytes);
+                          RECIPERUN_TRY(receive);
+                          step.receives.push_back(*std::move(receive));
                           return Status::ok();
                         });
   }

@@ -1,7 +1,7 @@
 // Unknown names between the braces of a string, `"runs/{name}"`.
 
-#ifndef RECIPEC_SEMA_NAMES_HOLES_H
-#define RECIPEC_SEMA_NAMES_HOLES_H
+#ifndef RECIPEC_SEMA_NAMES_INTERPOLATION_H
+#define RECIPEC_SEMA_NAMES_INTERPOLATION_H
 
 #include "compiler/ast/Ast.h"
 #include "compiler/base/Source.h"
@@ -16,14 +16,14 @@ std::string unknownMessage(const SourceMap& sources, const ast::Name& name);
 
 /// `"<{role}>"`, where the text is to have the braces; false for a name that is
 /// in no string.
-bool helpWithHole(const SourceMap& sources, diag::Builder& builder,
-                  const ast::Name& name);
+bool helpWithInterpolation(const SourceMap& sources, diag::Builder& builder,
+                           const ast::Name& name);
 
 /// Helps with a name in the string of an argument `hf`, where `\{expert}`
 /// stands for the number of an expert; false elsewhere.
-bool helpWithHubHole(const SourceMap& sources, diag::Builder& builder,
-                     const ast::Name& name);
+bool helpWithHfInterpolation(const SourceMap& sources, diag::Builder& builder,
+                             const ast::Name& name);
 
 } // namespace recipec::sema
 
-#endif // RECIPEC_SEMA_NAMES_HOLES_H
+#endif // RECIPEC_SEMA_NAMES_INTERPOLATION_H

@@ -1,13 +1,13 @@
-// See Holes.h.
+// See Interpolation.h.
 
-#include "compiler/sema/names/Holes.h"
+#include "compiler/sema/names/Interpolation.h"
 
 #include <string_view>
 
 namespace recipec::sema {
 namespace {
 
-bool isHole(const SourceMap& sources, const ast::Name& name) {
+bool isInterpolated(const SourceMap& sources, const ast::Name& name) {
   const std::string_view text = sources.text(name.range.source);
   const uint32_t begin = name.range.begin, end = name.range.end;
   // The braces of a record hold no bare name.
@@ -20,7 +20,7 @@ bool isHole(const SourceMap& sources, const ast::Name& name) {
 std::string_view textAround(const SourceMap& sources, const ast::Name& name) {
   std::string_view text = sources.text(name.range.source);
   size_t begin = name.range.begin, end = name.range.end;
-  if (!isHole(sources, name))
+  if (!isInterpolated(sources, name))
     return {};
   // The braces of a record hold no bare name, so quotation marks must be close.
   begin = text.find_last_of("\"\n", begin);
@@ -31,7 +31,7 @@ std::string_view textAround(const SourceMap& sources, const ast::Name& name) {
 }
 
 /// Whether the string around the name is the argument `hf` of a call.
-bool isOfHub(const SourceMap& sources, const ast::Name& name) {
+bool isInHfName(const SourceMap& sources, const ast::Name& name) {
   const std::string_view inner = textAround(sources, name);
   if (inner.empty())
     return false;
@@ -55,9 +55,9 @@ std::string unknownMessage(const SourceMap& sources, const ast::Name& name) {
          (text.empty() ? "" : ", which `" + std::string(text) + "` reads");
 }
 
-bool helpWithHole(const SourceMap& sources, diag::Builder& builder,
-                  const ast::Name& name) {
-  if (!isHole(sources, name))
+bool helpWithInterpolation(const SourceMap& sources, diag::Builder& builder,
+                           const ast::Name& name) {
+  if (!isInterpolated(sources, name))
     return false;
   const SourceRange range = name.range;
   builder
@@ -68,9 +68,9 @@ bool helpWithHole(const SourceMap& sources, diag::Builder& builder,
   return true;
 }
 
-bool helpWithHubHole(const SourceMap& sources, diag::Builder& builder,
-                     const ast::Name& name) {
-  if (!isOfHub(sources, name))
+bool helpWithHfInterpolation(const SourceMap& sources, diag::Builder& builder,
+                             const ast::Name& name) {
+  if (!isInHfName(sources, name))
     return false;
   const SourceRange range = name.range;
   if (name.text == "expert")
