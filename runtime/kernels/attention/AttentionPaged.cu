@@ -3,11 +3,15 @@
 //
 // 1. Write the new keys and values into the pages.
 // 2. In bf16, divide the tokens: long runs of a sequence (prefill) are computed
-//    in tiles of queries on tensor cores (PagedTiles.cuh), other tokens one by
-//    one (PagedSingles.cuh). The division is computed on the GPU, and the grids
-//    cover every division that a step of this size can have.
+//    in tiles of queries (PagedTiles.cuh), other tokens one by one. The
+//    division is computed on the GPU, and the grids cover every division that a
+//    step of this size can have.
+//
+// Single tokens of whole, aligned rows in bf16 are computed on tensor cores
+// (PagedGroups.cuh), others without (PagedSingles.cuh).
 
 #include "runtime/kernels/attention/AttentionLaunch.cuh"
+#include "runtime/kernels/attention/PagedGroups.cuh"
 #include "runtime/kernels/attention/PagedSingles.cuh"
 #include "runtime/kernels/attention/PagedTiles.cuh"
 #include "runtime/kernels/common/CudaKernels.h"
@@ -108,31 +112,70 @@ SinglePieces takePieces(const CudaKernelArgs& args, const PagedStep& step,
   return pieces;
 }
 
+/// Single tokens, of which there are up to `most`, and their pieces.
+struct Singles {
+  SingleTokens tokens;
+  int64_t most;
+  SinglePieces pieces;
+
+  /// The grid of blocks of up to `heads` query heads.
+  dim3 grid(const PagedStep& step, int heads) const {
+    const int64_t chunks = ceilDivide(step.shape.group(), heads);
+    return {unsigned(pieces.count), unsigned(step.shape.keyHeads * chunks),
+            unsigned(most)};
+  }
+};
+
+template <class P>
+Status attendOnTensorCores(const CudaKernelArgs& args, const PagedStep& step,
+                           const Singles& singles,
+                           const PagedGroupData<P>& data) {
+  return withPaddedWidth(step.shape.width, [&](auto width) {
+    using Block = PagedGroupBlock<width.value, P>;
+    return launch(attendGroups<width.value, P>,
+                  singles.grid(step, Block::heads), singleThreads,
+                  Block::sharedBytes, args.context.stream(), step,
+                  singles.tokens, singles.pieces, data);
+  });
+}
+
+template <class T, class P>
+Status attendInVectors(const CudaKernelArgs& args, const PagedStep& step,
+                       const Singles& singles, const T* q, const P* keys,
+                       const P* values, T* out) {
+  const bool isAligned = step.shape.width % vectorLength<T> == 0 &&
+                         areAligned(16, q, keys, values);
+  return withLayout<T>(step, isAligned, [&](auto layout) {
+    using Layout = decltype(layout);
+    return launch(attendSingles<T, P, Layout>,
+                  singles.grid(step, Layout::heads), singleThreads,
+                  Layout::sharedBytes, args.context.stream(), step,
+                  singles.tokens, singles.pieces, q, keys, values, out);
+  });
+}
+
 /// Runs the single tokens, of which there are up to `count`.
 template <class T, class P>
 Status attendOneByOne(const CudaKernelArgs& args, const PagedStep& step,
-                      SingleTokens singles, int64_t count, Scratch& room) {
-  const SinglePieces pieces = takePieces(args, step, count, room);
+                      SingleTokens tokens, int64_t count, Scratch& room) {
+  const Singles singles{tokens, count, takePieces(args, step, count, room)};
   const T* const q = args.inputs[0].as<T>();
   const P* const keys = args.outputs[1].as<P>();
   const P* const values = args.outputs[2].as<P>();
   T* const out = args.outputs[0].as<T>();
-  const bool isAligned = step.shape.width % vectorLength<T> == 0 &&
-                         areAligned(16, q, keys, values);
-  const cudaStream_t stream = args.context.stream();
-  auto run = [&](auto layout) {
-    using Layout = decltype(layout);
-    const int64_t chunks = ceilDivide(step.shape.group(), Layout::heads);
-    const dim3 grid(unsigned(pieces.count),
-                    unsigned(step.shape.keyHeads * chunks), unsigned(count));
-    return launch(attendSingles<T, P, Layout>, grid, singleThreads,
-                  Layout::sharedBytes, stream, step, singles, pieces, q, keys,
-                  values, out);
-  };
-  RECIPERUN_TRY(withLayout<T>(step, isAligned, run));
-  if (pieces.count > 1)
+  bool isOnTensorCores = false;
+  if constexpr (std::is_same_v<T, Bf16>) {
+    isOnTensorCores = step.shape.width % vectorLength<P> == 0 &&
+                      areAligned(16, q, keys, values);
+    if (isOnTensorCores)
+      RECIPERUN_TRY(
+          attendOnTensorCores<P>(args, step, singles, {q, keys, values, out}));
+  }
+  if (!isOnTensorCores)
+    RECIPERUN_TRY(attendInVectors(args, step, singles, q, keys, values, out));
+  if (singles.pieces.count > 1)
     mergeSingles<<<dim3(unsigned(step.shape.heads), unsigned(count)), 64, 0,
-                   stream>>>(step, singles, pieces, out);
+                   args.context.stream()>>>(step, tokens, singles.pieces, out);
   return device::launchStatus();
 }
 

@@ -56,6 +56,55 @@ struct SingleTokens {
   }
 };
 
+/// What the groups of threads of a block have summed, in shared memory:
+/// weighted sums of values [groups, heads, width] and limits [groups, heads] as
+/// in SinglePieces.
+struct GroupSums {
+  float* sums;
+  int groups, heads, width;
+
+  __device__ float* row(int group, int head) const {
+    return sums + (group * heads + head) * width;
+  }
+  __device__ float2& limits(int group, int head) const {
+    auto* const all = reinterpret_cast<float2*>(sums + groups * heads * width);
+    return all[group * heads + head];
+  }
+
+  /// Merges the groups of the first `count` heads, which are heads `head` on of
+  /// the token, and writes a piece's result or the output. All threads of the
+  /// block call it, when their sums are stored.
+  template <class T>
+  __device__ void merge(const AttentionShape& shape, const SinglePieces& pieces,
+                        int token, int head, int count, T* out) const {
+    __syncthreads();
+    for (int h = 0; h < count; ++h) {
+      float most = nothingSeenYet, all = 0;
+      for (int g = 0; g < groups; ++g)
+        most = fmaxf(most, limits(g, h).x);
+      for (int g = 0; g < groups; ++g)
+        all += limits(g, h).y * powerOf2(limits(g, h).x - most);
+      const int64_t at =
+          int64_t(pieces.count == 1 ? token : int(blockIdx.z)) * shape.heads +
+          head + h;
+      const int64_t piece = at * pieces.count + blockIdx.x;
+      for (int d = int(threadIdx.x); d < shape.width; d += int(blockDim.x)) {
+        float whole = 0;
+        for (int g = 0; g < groups; ++g)
+          whole += row(g, h)[d] * powerOf2(limits(g, h).x - most);
+        if (pieces.count == 1)
+          out[at * shape.width + d] = rounded<T>(whole / all);
+        else
+          pieces.sums[piece * shape.width + d] = whole;
+      }
+      if (pieces.count > 1 && threadIdx.x == 0) {
+        pieces.limits[2 * piece] = most;
+        pieces.limits[2 * piece + 1] = all;
+      }
+    }
+  }
+};
+
 /// How a block divides its work. A lane has `parts` vectors of n elements of a
 /// head, `lanes` vectors apart.
 template <int lengthOfVector, int lanesOfKey, int partsOfLane, int headsOfBlock>
@@ -201,50 +250,20 @@ private:
     }
   }
 
-  /// Merges the groups of lanes: shared memory holds their sums [groups, heads,
-  /// padded] and limits [groups, heads, 2].
+  /// Merges the groups of lanes.
   __device__ void merge(const SinglePieces& pieces, float* shared, T* out) {
-    float* const limits = shared + Layout::groups * heads * Layout::padded;
+    const GroupSums sums{shared, Layout::groups, heads, Layout::padded};
 #pragma unroll
     for (int h = 0; h < heads; ++h) {
-      const int at = group * heads + h;
-      if (lane == 0) {
-        limits[2 * at] = maximum[h];
-        limits[2 * at + 1] = total[h];
-      }
+      if (lane == 0)
+        sums.limits(group, h) = {maximum[h], total[h]};
 #pragma unroll
       for (int p = 0; p < parts; ++p)
 #pragma unroll
         for (int e = 0; e < n; ++e)
-          shared[at * Layout::padded + elementOf(p) + e] = sum[h][p * n + e];
+          sums.row(group, h)[elementOf(p) + e] = sum[h][p * n + e];
     }
-    __syncthreads();
-    for (int h = 0; h < count; ++h) {
-      float most = nothingSeenYet, all = 0;
-      for (int g = 0; g < Layout::groups; ++g)
-        most = fmaxf(most, limits[2 * (g * heads + h)]);
-      for (int g = 0; g < Layout::groups; ++g)
-        all += limits[2 * (g * heads + h) + 1] *
-               powerOf2(limits[2 * (g * heads + h)] - most);
-      const int64_t row =
-          int64_t(pieces.count == 1 ? token : int(blockIdx.z)) * shape.heads +
-          head + h;
-      const int64_t at = row * pieces.count + blockIdx.x;
-      for (int d = int(threadIdx.x); d < shape.width; d += singleThreads) {
-        float whole = 0;
-        for (int g = 0; g < Layout::groups; ++g)
-          whole += shared[(g * heads + h) * Layout::padded + d] *
-                   powerOf2(limits[2 * (g * heads + h)] - most);
-        if (pieces.count == 1)
-          out[row * shape.width + d] = rounded<T>(whole / all);
-        else
-          pieces.sums[at * shape.width + d] = whole;
-      }
-      if (pieces.count > 1 && threadIdx.x == 0) {
-        pieces.limits[2 * at] = most;
-        pieces.limits[2 * at + 1] = all;
-      }
-    }
+    sums.merge(shape, pieces, token, head, count, out);
   }
 
   const PagedStep& step;
