@@ -22,7 +22,7 @@ using ir::OpKind;
 using ir::ValueId;
 
 /// With fewer tokens a matmul takes the time of reading the weight.
-constexpr int64_t leastTokens = 64;
+constexpr int64_t leastTokens = 16;
 /// cuBLASLt reads matrices and their scales in vectors of 16 bytes.
 constexpr int64_t tokensMultiple = 16;
 
