@@ -1,5 +1,6 @@
-// Launches the quantization kernels: QuantizeLine.cuh for matrices with one
-// scale and no transpose, QuantizeTiles.cuh for the others.
+// Launches the quantization kernels: without transposes QuantizeLine.cuh for
+// matrices with one scale and QuantizeRuns.cuh for those with scales in rows,
+// QuantizeTiles.cuh for the others.
 
 #ifndef RECIPERUN_KERNELS_QUANTIZE_QUANTIZELAUNCH_CUH
 #define RECIPERUN_KERNELS_QUANTIZE_QUANTIZELAUNCH_CUH
@@ -7,6 +8,7 @@
 #include "runtime/kernels/common/CudaKernels.h"
 #include "runtime/kernels/common/Scratch.cuh"
 #include "runtime/kernels/quantize/QuantizeLine.cuh"
+#include "runtime/kernels/quantize/QuantizeRuns.cuh"
 #include "runtime/kernels/quantize/QuantizeTiles.cuh"
 #include "runtime/ops/OpTable.h"
 
@@ -33,11 +35,6 @@ inline Matrix matrixOf(const QuantizeOperands& operands) {
   if (operands.qtScale.present())
     m.qtStride = operands.qtScale.shape.back();
   return m;
-}
-
-template <class S> bool isAligned(const S& source) {
-  return std::ranges::all_of(source.x,
-                             [](const auto* x) { return areAligned(16, x); });
 }
 
 inline bool isWhole(const Matrix& m) {
@@ -144,6 +141,11 @@ Status launchQuantize(const device::CudaKernelArgs& args, const S& source,
     RECIPERUN_TRY(launchWhole<F>(args, source, operands, tiles, matrices));
     break;
   case Blocks::rows:
+    if constexpr (S::outputs == 1)
+      if (isOfRuns(source, any)) {
+        launchRuns<F>(source, any, stream);
+        break;
+      }
     launchTiles<F, Blocks::rows>(source, matrices, tiles, stream);
     break;
   case Blocks::squares:
