@@ -20,6 +20,15 @@ using narrow::Operands;
 constexpr int64_t mostRows = 16;
 constexpr int warpLanes = 32;
 
+/// A vector that is read once.
+__device__ uint4 readOnce(const uint4* from) {
+  uint4 value;
+  asm volatile("ld.global.nc.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
+               : "=r"(value.x), "=r"(value.y), "=r"(value.z), "=r"(value.w)
+               : "l"(from));
+  return value;
+}
+
 /// The two numbers of a word: bf16 is the upper half of a float.
 __device__ float2 widened(uint32_t word) {
   return {__uint_as_float(word << 16), __uint_as_float(word & 0xffff0000u)};
@@ -61,7 +70,7 @@ __global__ void __launch_bounds__(4 * warpLanes)
 #pragma unroll
       for (int i = 0; i < outputs; ++i)
         if (const int at = begin + d * threads; at < vectors)
-          stored[d][i] = narrow::readOnce(weights[i] + at);
+          stored[d][i] = readOnce(weights[i] + at);
 #pragma unroll
     for (int d = 0; d < depth; ++d) {
       const int at = begin + d * threads;

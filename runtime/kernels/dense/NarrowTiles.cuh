@@ -3,11 +3,14 @@
 // the weight.
 //
 // A block computes 16 outputs, and its warps divide the columns among them. In
-// a step, a warp reads 64 bytes of each of the 16 rows of the weight, two rows
+// a step, a warp takes 64 bytes of each of the 16 rows of the weight, two rows
 // a lane. It widens them to bf16 in registers and multiplies them by the same
 // columns of x, which come from the L1 cache; the weight bypasses it. The sum
 // over columns has any order as long as both operands have the same one, so
 // that each lane multiplies the elements that it has read.
+//
+// Lanes copy the weight of later steps to shared memory while they multiply,
+// and read only what they have copied themselves.
 
 #ifndef RECIPERUN_KERNELS_DENSE_NARROWTILES_CUH
 #define RECIPERUN_KERNELS_DENSE_NARROWTILES_CUH
@@ -42,13 +45,12 @@ struct Operands {
   }
 };
 
-/// A vector that is read once.
-__device__ inline uint4 readOnce(const void* from) {
-  uint4 value;
-  asm volatile("ld.global.nc.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
-               : "=r"(value.x), "=r"(value.y), "=r"(value.z), "=r"(value.w)
-               : "l"(from));
-  return value;
+/// Starts to copy a vector that is read once to shared memory.
+__device__ inline void copyOnce(uint4* to, const void* from) {
+  asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16;" ::"r"(
+                   uint32_t(__cvta_generic_to_shared(to))),
+               "l"(from)
+               : "memory");
 }
 
 /// a - b of both halves of words, in bf16.
@@ -80,23 +82,29 @@ struct StoredBf16 {
 };
 
 /// f8e4m3. Its exponent and mantissa are those of a bf16 that is smaller by a
-/// factor of 2^120.
+/// factor of 2^120. Pairs are elements 0 and 2 of a word, then 1 and 3.
 struct StoredFp8 {
   static constexpr int elements = 16;
 
   static __device__ void widen(const uint4& stored, uint32_t (&pairs)[8]) {
-    constexpr uint32_t factors = 0x7b807b80; // 2^120 twice
     const uint32_t words[] = {stored.x, stored.y, stored.z, stored.w};
 #pragma unroll
-    for (int i = 0; i < 8; ++i) {
-      const uint32_t upper =
-          __byte_perm(words[i / 2], 0, i % 2 == 0 ? 0x1404 : 0x3424);
-      const uint32_t magnitude = upper >> 4 & 0x07f007f0;
-      pairs[i] = multiplyPairs(magnitude | (upper & 0x80008000), factors);
+    for (int i = 0; i < 4; ++i) {
+      pairs[2 * i] = widened(words[i] << 4, words[i] << 8);
+      pairs[2 * i + 1] = widened(words[i] >> 4, words[i]);
     }
   }
   static __device__ uint4 arrange(const uint4& x) {
-    return x;
+    return {__byte_perm(x.x, x.y, 0x5410), __byte_perm(x.x, x.y, 0x7632),
+            __byte_perm(x.z, x.w, 0x5410), __byte_perm(x.z, x.w, 0x7632)};
+  }
+
+private:
+  /// The pair whose magnitudes and signs are in the places of bf16.
+  static __device__ uint32_t widened(uint32_t magnitudes, uint32_t signs) {
+    constexpr uint32_t factors = 0x7b807b80; // 2^120 twice
+    return multiplyPairs((magnitudes & 0x07f007f0) | (signs & 0x80008000),
+                         factors);
   }
 };
 
@@ -184,7 +192,7 @@ __device__ void readColumns(const Operands& of, int64_t row, int64_t column,
 template <class Stored, int tiles, int warps, bool isGrouped>
 __global__ void __launch_bounds__(warps * 32)
     multiply(const __grid_constant__ Operands of) {
-  constexpr int outputs = 16, tileRows = 8, depth = 2;
+  constexpr int outputs = 16, tileRows = 8, depth = 2; // steps copied ahead
   constexpr int pairs = Stored::elements / 2;
   constexpr bool isScaled = !std::is_same_v<Stored, StoredBf16>;
   const int lane = int(threadIdx.x) % 32, warp = int(threadIdx.x) / 32;
@@ -204,32 +212,41 @@ __global__ void __launch_bounds__(warps * 32)
       scales[i] = of.scalesOf(row);
   }
 
+  union Room {
+    uint4 copied[depth][2][warps * 32];
+    // Padded against bank conflicts.
+    float parts[warps][tiles * tileRows][outputs + 1];
+  };
+  __shared__ Room room;
+  auto copy = [&](int step, int slot) {
+    if (step < steps)
+#pragma unroll
+      for (int i = 0; i < 2; ++i)
+        copyOnce(&room.copied[slot][i][threadIdx.x],
+                 weights[i] + int64_t(step) * 64);
+    cuda::commitCopies();
+  };
+#pragma unroll
+  for (int d = 0; d < depth; ++d)
+    copy(warp + d * warps, d);
+
   float sums[tiles][4] = {};
   for (int begin = warp; begin < steps; begin += warps * depth) {
-    uint4 stored[depth][2];
-    float factors[depth][2];
 #pragma unroll
     for (int d = 0; d < depth; ++d) {
       const int step = begin + d * warps;
       if (step >= steps)
-        continue;
+        break;
+      float factors[2];
+      if constexpr (isGrouped)
 #pragma unroll
-      for (int i = 0; i < 2; ++i) {
-        stored[d][i] = readOnce(weights[i] + int64_t(step) * 64);
-        if constexpr (isGrouped)
-          factors[d][i] =
-              __ldg(scales[i] +
-                    int64_t(step) * stepColumns<Stored> / sizes::weightGroup);
-      }
-    }
-#pragma unroll
-    for (int d = 0; d < depth; ++d) {
-      const int step = begin + d * warps;
-      if (step >= steps)
-        continue;
+        for (int i = 0; i < 2; ++i)
+          factors[i] = __ldg(scales[i] + int64_t(step) * stepColumns<Stored> /
+                                             sizes::weightGroup);
+      cuda::waitForCopies<depth - 1>();
       uint32_t upper[pairs], lower[pairs];
-      Stored::widen(stored[d][0], upper);
-      Stored::widen(stored[d][1], lower);
+      Stored::widen(room.copied[d][0][threadIdx.x], upper);
+      Stored::widen(room.copied[d][1][threadIdx.x], lower);
 #pragma unroll
       for (int tile = 0; tile < tiles; ++tile) {
         uint32_t x[pairs];
@@ -246,19 +263,19 @@ __global__ void __launch_bounds__(warps * 32)
         if constexpr (isGrouped)
 #pragma unroll
           for (int i = 0; i < 4; ++i)
-            sums[tile][i] += ofGroup[i] * factors[d][i / 2];
+            sums[tile][i] += ofGroup[i] * factors[i / 2];
       }
+      copy(step + depth * warps, d);
     }
   }
 
-  // Padded against bank conflicts.
-  __shared__ float parts[warps][tiles * tileRows][outputs + 1];
+  __syncthreads(); // no warp reads its copies any more
 #pragma unroll
   for (int tile = 0; tile < tiles; ++tile)
 #pragma unroll
     for (int i = 0; i < 4; ++i)
-      parts[warp][tile * tileRows + quarter * 2 + i % 2][group + i / 2 * 8] =
-          sums[tile][i];
+      room.parts[warp][tile * tileRows + quarter * 2 + i % 2]
+                [group + i / 2 * 8] = sums[tile][i];
   __syncthreads();
   for (int at = int(threadIdx.x); at < tiles * tileRows * outputs;
        at += warps * 32) {
@@ -269,7 +286,7 @@ __global__ void __launch_bounds__(warps * 32)
     float sum = 0;
 #pragma unroll
     for (int i = 0; i < warps; ++i)
-      sum += parts[i][at / outputs][at % outputs];
+      sum += room.parts[i][at / outputs][at % outputs];
     if constexpr (isScaled && !isGrouped)
       sum *= *of.scalesOf(output);
     const int64_t index = row * of.n + output;
@@ -278,10 +295,15 @@ __global__ void __launch_bounds__(warps * 32)
   }
 }
 
+/// The blocks that compute all outputs of some rows.
+inline int64_t blocksOf(const Operands& of) {
+  return (of.n + 15) / 16;
+}
+
 template <class Stored, int tiles, int warps, bool isGrouped>
 void launchTiles(const Operands& of, cudaStream_t stream) {
   constexpr int64_t rows = tiles * 8;
-  const dim3 grid(unsigned((of.n + 15) / 16),
+  const dim3 grid(unsigned(blocksOf(of)),
                   unsigned((of.rows + rows - 1) / rows));
   multiply<Stored, tiles, warps, isGrouped>
       <<<grid, warps * 32, 0, stream>>>(of);

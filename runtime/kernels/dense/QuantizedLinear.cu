@@ -154,7 +154,8 @@ void launchFormat(const CudaKernelArgs& args, const QuantizedOperands& of) {
 /// Enqueues the matmul on tensor cores. Returns false, and enqueues nothing, if
 /// rows of the operands are not whole or not aligned.
 template <class Stored>
-bool tryTensorCores(const QuantizedOperands& all, cudaStream_t stream) {
+bool tryTensorCores(const QuantizedOperands& all, int multiprocessors,
+                    cudaStream_t stream) {
   narrow::Operands of = {};
   of.x = static_cast<const narrow::Bf16*>(all.x);
   of.w = all.w;
@@ -169,31 +170,38 @@ bool tryTensorCores(const QuantizedOperands& all, cudaStream_t stream) {
   of.alpha = all.alpha;
   if (!narrow::isWhole<Stored>(of))
     return false;
-  auto launch = [&](auto tiles) {
-    constexpr int count = decltype(tiles)::value, warps = 8;
+  auto launch = [&](auto tiles, auto warps) {
     if (all.isGrouped)
-      narrow::launchTiles<Stored, count, warps, true>(of, stream);
+      narrow::launchTiles<Stored, tiles.value, warps.value, true>(of, stream);
     else
-      narrow::launchTiles<Stored, count, warps, false>(of, stream);
+      narrow::launchTiles<Stored, tiles.value, warps.value, false>(of, stream);
   };
-  if (of.rows <= 8)
-    launch(std::integral_constant<int, 1>());
+  // Few blocks fill a GPU with more warps.
+  const bool areFew = narrow::blocksOf(of) < 4 * multiprocessors;
+  using Eight = std::integral_constant<int, 8>;
+  using Sixteen = std::integral_constant<int, 16>;
+  if (of.rows <= 8 && areFew)
+    launch(std::integral_constant<int, 1>(), Sixteen());
+  else if (of.rows <= 8)
+    launch(std::integral_constant<int, 1>(), Eight());
   else if (of.rows <= 16)
-    launch(std::integral_constant<int, 2>());
+    launch(std::integral_constant<int, 2>(), Eight());
   else
-    launch(std::integral_constant<int, 4>());
+    launch(std::integral_constant<int, 4>(), Eight());
   return true;
 }
 
 bool tryTensorCores(const QuantizedOperands& of, WeightFormat format,
-                    cudaStream_t stream) {
+                    const device::CudaContext& context) {
+  const int multiprocessors = context.multiprocessors();
+  const cudaStream_t stream = context.stream();
   switch (format) {
   case WeightFormat::fp8:
-    return tryTensorCores<narrow::StoredFp8>(of, stream);
+    return tryTensorCores<narrow::StoredFp8>(of, multiprocessors, stream);
   case WeightFormat::int8:
-    return tryTensorCores<narrow::StoredInt8>(of, stream);
+    return tryTensorCores<narrow::StoredInt8>(of, multiprocessors, stream);
   case WeightFormat::int4:
-    return tryTensorCores<narrow::StoredInt4>(of, stream);
+    return tryTensorCores<narrow::StoredInt4>(of, multiprocessors, stream);
   }
   return false;
 }
@@ -229,7 +237,7 @@ Status quantizedLinearCudaKernel(const CudaKernelArgs& args) {
   if (of.rows == 0 || of.n == 0)
     return Status::ok();
   if (args.inputs[0].type == plan::DType::bf16 &&
-      tryTensorCores(of, *format, args.context.stream()))
+      tryTensorCores(of, *format, args.context))
     return device::launchStatus();
   return withDeviceType(args, args.inputs[0].type, [&](auto type) {
     using T = typename decltype(type)::Element;
