@@ -17,6 +17,7 @@
 #include "runtime/ops/MoveOps.h"
 #include "runtime/ops/OpTable.h"
 #include "runtime/ops/QuantizationOps.h"
+#include "runtime/sizes/Lanes.h"
 
 #include <algorithm>
 #include <map>
@@ -303,6 +304,14 @@ int64_t stackBytes(const ir::Module& program) {
   return 0;
 }
 
+/// GPUs that serve run independent matmuls on lanes beside the plan's stream.
+int64_t laneBytes(const recipe::Recipe& recipe) {
+  namespace sizes = reciperun::sizes;
+  return recipe::serves(recipe)
+             ? (sizes::servingLanes - 1) * sizes::laneScratchBytes
+             : 0;
+}
+
 } // namespace
 
 MemoryTable memoryTable(const ir::Module& program,
@@ -327,7 +336,8 @@ MemoryTable memoryTable(const ir::Module& program,
   if (recipe.string("cluster.hardware.kind") == "cuda")
     table.library +=
         std::max(connections ? connectionBytes(*connections, program.stage) : 0,
-                 stackBytes(program));
+                 stackBytes(program)) +
+        laneBytes(recipe);
   table.arena = program.arenaBytes;
   table.total = table.arena + table.library;
   if (stagesCheckpoints(recipe))

@@ -103,6 +103,14 @@ public:
   virtual std::vector<std::string> notes() const { return {}; }
   /// Runs an op that the device has a kernel for.
   virtual Status run(const OpCall& call) = 0;
+  /// The number of ops that it can run at the same time.
+  virtual int lanes() const { return 1; }
+  /// Runs up to `lanes()` ops of which none writes what another one uses.
+  virtual Status runBeside(std::span<const OpCall> calls) {
+    for (const OpCall& call : calls)
+      RECIPERUN_TRY(run(call));
+    return Status::ok();
+  }
   /// Draws initial values; returns false when the device cannot and the host
   /// has to.
   virtual Expected<bool> draw(const FirstValues&) { return false; }

@@ -16,6 +16,7 @@
 #include "runtime/kernels/common/CudaKernels.h"
 #include "runtime/kernels/data_movement/CudaInitialize.h"
 #include "runtime/plan/Mesh.h"
+#include "runtime/sizes/Lanes.h"
 #endif
 
 #include <cassert>
@@ -66,6 +67,8 @@ openGpu(const plan::Plan& plan, const plan::Stage& stage, int place) {
                                          &kernels::drawFirstValues);
   RECIPERUN_TRY(opened);
   RECIPERUN_TRY((*opened)->checkMemoryBudget(stage.memory));
+  if (plan.serving)
+    RECIPERUN_TRY((*opened)->context().openLanes(sizes::servingLanes));
   return std::unique_ptr<device::Device>(*std::move(opened));
 }
 

@@ -2,6 +2,7 @@
 
 #include "runtime/exec/Executor.h"
 
+#include "runtime/exec/Independence.h"
 #include "runtime/kernels/common/Kernels.h"
 #include "runtime/ops/CollectiveOps.h"
 #include "runtime/ops/OpTable.h"
@@ -93,6 +94,7 @@ Status Executor::resolve(int function, int microBatch) {
     RECIPERUN_TRY(call);
     resolved->second.calls.push_back(std::move(*call));
   }
+  findBesides(resolved->second.calls);
   const plan::Op* const open = halfOf(described);
   if (open && isRecordable[size_t(function)])
     giveUpRecording(function, "op " + textOf(*open) +
@@ -251,11 +253,25 @@ Status Executor::run(int function, int microBatch) {
   return runOps(function, resolved);
 }
 
+void Executor::findBesides(std::vector<Call>& calls) const {
+  std::vector<device::OpCall> all;
+  for (const Call& call : calls)
+    all.push_back(described(call));
+  for (size_t i = 0; i < calls.size(); i += calls[i].besides)
+    calls[i].besides =
+        besides(std::span(all).subspan(i), size_t(runner.lanes()));
+}
+
+/// An observer sees one op after another.
 Status Executor::runOps(int function, const Resolved& resolved) {
-  for (const Call& call : resolved.calls) {
+  std::span<const Call> rest = resolved.calls;
+  while (!rest.empty()) {
+    const Call& call = rest.front();
+    const size_t count = observer ? 1 : call.besides;
     if (observer)
       observer->beginsOp(*call.op, call.inputs, call.outputs);
-    Status status = give(call);
+    Status status = give(rest.first(count));
+    rest = rest.subspan(count);
     if (!status.isOk())
       return status.withContext("op " + textOf(*call.op) + " of `" +
                                 stage.functions[size_t(function)].name +
@@ -317,8 +333,11 @@ device::OpCall Executor::described(const Call& call) const {
           call.workspace, plan.mesh,   communicator.rank()};
 }
 
-Status Executor::give(const Call& call) {
+Status Executor::give(std::span<const Call> calls) {
+  const Call& call = calls.front();
   const Range range(runner, ops::opName(call.op->kind) + (" " + call.op->name));
+  if (calls.size() > 1)
+    return performBeside(calls);
   if (!call.isCollective)
     return perform(call);
   Status status = communicate(call);
@@ -328,6 +347,13 @@ Status Executor::give(const Call& call) {
 
 Status Executor::perform(const Call& call) {
   return runner.run(described(call));
+}
+
+Status Executor::performBeside(std::span<const Call> calls) {
+  std::vector<device::OpCall> all;
+  for (const Call& call : calls)
+    all.push_back(described(call));
+  return runner.runBeside(all);
 }
 
 Status Executor::wait() {

@@ -3,7 +3,8 @@
 // 1. make: resolves each op of each function to its kernel and to views of its
 //    buffers, once for every combination of buffer slots that occurs.
 // 2. run: loops over the resolved ops. The plan determines which ops run, on
-//    which data and in which order; the executor has no policy.
+//    which data and in which order; the executor has no policy. A device with
+//    lanes runs neighbouring matmuls that are independent at the same time.
 // 3. On a device that records, the first run of a function launches it op by
 //    op, so that libraries initialize. The second run records the ops. From
 //    then on the recording is launched. Loads and messages between stages are
@@ -24,6 +25,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -94,6 +96,7 @@ private:
     std::vector<Tensor> inputs;
     std::vector<Tensor> outputs;
     Tensor workspace;
+    size_t besides = 1; // the calls from it on that run at the same time
   };
 
   /// The calls of a function on one combination of buffer slots.
@@ -127,8 +130,10 @@ private:
   Status finish(int transfer, int microBatch);
   Status checkDevice(const plan::Op& op) const;
   device::OpCall described(const Call& call) const;
-  Status give(const Call& call);
+  void findBesides(std::vector<Call>& calls) const;
+  Status give(std::span<const Call> calls);
   Status perform(const Call& call);
+  Status performBeside(std::span<const Call> calls);
   Status communicate(const Call& call);
   Status start(const plan::Op& op, const Expected<int>& message);
   Status finishStarted(const plan::Op& op);

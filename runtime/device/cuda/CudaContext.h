@@ -2,8 +2,9 @@
 // the plan's ops, the streams of copies to and from the host, a scratch buffer,
 // and the matmul and attention libraries.
 //
-// Kernels run in order on one stream and share one scratch buffer. The scratch
-// is outside the arena and counted in the plan's `library` bytes.
+// Kernels run in order on one stream and share one scratch buffer, unless
+// further lanes are opened: streams with a scratch of their own. The scratch is
+// outside the arena and counted in the plan's `library` bytes.
 
 #ifndef RECIPERUN_DEVICE_CUDA_CUDACONTEXT_H
 #define RECIPERUN_DEVICE_CUDA_CUDACONTEXT_H
@@ -12,18 +13,18 @@
 #include "runtime/device/cuda/AttentionPlans.h"
 #include "runtime/device/cuda/CudaCopies.h"
 #include "runtime/device/cuda/Matmuls.h"
+#include "runtime/sizes/Lanes.h"
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include <cuda_runtime_api.h>
 
 namespace reciperun::device {
 
-/// The size of the scratch in bytes: partial sums of reductions, and the
-/// workspace of cuBLASLt, which suggests 32 MiB for Hopper.
-inline constexpr int64_t cudaScratchBytes = int64_t(32) << 20;
+inline constexpr int64_t cudaScratchBytes = sizes::laneScratchBytes;
 
 class CudaContext {
 public:
@@ -40,8 +41,8 @@ public:
   const cudaDeviceProp& properties() const { return described; }
   int multiprocessors() const { return described.multiProcessorCount; }
 
-  /// The stream on which kernels are enqueued.
-  cudaStream_t stream() const { return compute; }
+  /// The stream on which kernels are enqueued: that of the selected lane.
+  cudaStream_t stream() const { return selected->stream; }
   CudaCopies& copies() { return hostCopies; }
   Matmuls& products() { return matmuls; }
   AttentionPlans& attentionPlans() { return attentions; }
@@ -52,20 +53,39 @@ public:
   }
   /// The scratch, aligned to 256 bytes; contents are undefined. It belongs to
   /// the kernels of one op.
-  template <class T> T* scratch() const { return static_cast<T*>(scratchData); }
+  template <class T> T* scratch() const {
+    return static_cast<T*>(selected->scratch);
+  }
+
+  /// Opens lanes up to a number of `count`. Lane 0 is the plan's stream.
+  Status openLanes(int count);
+  int lanes() const { return int(opened.size()); }
+  /// Makes what is enqueued on lanes 1 to count - 1 wait for lane 0.
+  Status fork(int count);
+  /// Makes lane 0 wait for lanes 1 to count - 1.
+  Status join(int count);
+  /// Selects the lane on which kernels are enqueued.
+  void select(int lane);
 
   /// Waits until all enqueued work is done, and returns its failure.
   Status wait();
 
 private:
+  struct Lane {
+    cudaStream_t stream = nullptr;
+    void* scratch = nullptr;
+    cudaEvent_t reached = nullptr; // what other lanes wait for
+  };
+
   CudaContext() = default;
   Status open(int device);
+  Status waitFor(const Lane& lane, const Lane& other);
 
   int number = 0;
   cudaDeviceProp described = {};
-  cudaStream_t compute = nullptr;
+  std::vector<Lane> opened;
+  const Lane* selected = nullptr;
   CudaCopies hostCopies;
-  void* scratchData = nullptr;
   Matmuls matmuls;
   AttentionPlans attentions;
 };

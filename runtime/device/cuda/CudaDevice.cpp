@@ -146,6 +146,18 @@ Status CudaDevice::run(const OpCall& call) {
   return kernels[indexOf(call.op.kind)](arguments(call));
 }
 
+Status CudaDevice::runBeside(std::span<const OpCall> calls) {
+  RECIPERUN_TRY(gpu->fork(int(calls.size())));
+  Status status;
+  for (size_t i = 0; i < calls.size() && status.isOk(); ++i) {
+    gpu->select(int(i));
+    status = run(calls[i]);
+  }
+  gpu->select(0);
+  RECIPERUN_TRY(status);
+  return gpu->join(int(calls.size()));
+}
+
 CudaKernelArgs CudaDevice::arguments(const OpCall& call) const {
   return {call.op,   call.inputs, call.outputs, call.workspace,
           call.mesh, call.rank,   *gpu};

@@ -11,15 +11,40 @@
 #include <cuda.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <chrono>
 #include <thread>
 #include <utility>
+#include <vector>
 
 namespace reciperun::device {
 namespace {
 
 CudaKernel noKernel(plan::OpKind) {
   return nullptr;
+}
+
+/// Copies its input to its output through the scratch, in many pieces.
+Status copyThroughScratch(const CudaKernelArgs& args) {
+  const Tensor &in = args.inputs[0], &out = args.outputs[0];
+  const int64_t piece = CudaContext::scratchCapacity<char>();
+  auto copy = [&](void* to, const void* from, int64_t bytes) {
+    return cudaMemcpyAsync(to, from, size_t(bytes), cudaMemcpyDeviceToDevice,
+                           args.context.stream());
+  };
+  for (int64_t at = 0; at < in.bytes(); at += piece) {
+    const int64_t bytes = std::min(piece, in.bytes() - at);
+    char* const scratch = args.context.scratch<char>();
+    if (copy(scratch, in.as<char>() + at, bytes) != cudaSuccess ||
+        copy(out.as<char>() + at, scratch, bytes) != cudaSuccess)
+      return Status::error("a copy failed");
+  }
+  return Status::ok();
+}
+
+CudaKernel copyingKernel(plan::OpKind) {
+  return &copyThroughScratch;
 }
 
 class CudaDeviceTest : public testing::Test {
@@ -185,6 +210,57 @@ TEST_F(CudaDeviceTest, recordsWhatItIsGiven) {
     EXPECT_GT(gpu->seconds(begin, end), 0);
     EXPECT_LT(gpu->seconds(begin, end), 0.1);
     gpu->forgetMarks(); // those found so far stay
+  }
+}
+
+/// Fills [i] of four parts with i + 1, and runs copies of parts 0, 1, 2 to
+/// others beside one another, once and then recorded.
+TEST(CudaLanes, opsRunBesideOneAnother) {
+  auto opened = CudaDevice::open(0, &copyingKernel);
+  if (!opened)
+    GTEST_SKIP() << opened.message();
+  CudaDevice& gpu = **opened;
+  EXPECT_EQ(gpu.lanes(), 1);
+  ASSERT_TRUE(gpu.context().openLanes(3).isOk());
+  EXPECT_EQ(gpu.lanes(), 3);
+  constexpr int64_t bytes = int64_t(96) << 20;
+  auto arena = gpu.allocate(6 * bytes, 0);
+  ASSERT_TRUE(arena) << arena.message();
+  const int64_t shape[] = {bytes / 4};
+  auto part = [&](int i) {
+    return Tensor{arena->base() + i * bytes, plan::DType::i32, shape};
+  };
+  const plan::Op op{};
+  const plan::Mesh mesh{};
+  std::vector<std::array<Tensor, 2>> tensors;
+  for (int i = 0; i < 3; ++i)
+    tensors.push_back({part(i), part(3 + i)});
+  std::vector<OpCall> calls;
+  for (const auto& both : tensors)
+    calls.push_back({op, std::span(both).first(1), std::span(both).last(1),
+                     Tensor(), mesh});
+  std::unique_ptr<Recording> recording;
+  for (int launch = 0; launch < 3; ++launch) {
+    ASSERT_TRUE(gpu.clear(arena->base(), arena->bytes()).isOk());
+    for (int i = 0; i < 3; ++i) {
+      const std::vector<std::byte> values(size_t(bytes),
+                                          std::byte(i + 1 + launch));
+      ASSERT_TRUE(gpu.upload(arena->base() + i * bytes, values).isOk());
+    }
+    if (launch == 1) {
+      ASSERT_TRUE(gpu.beginRecording().isOk());
+      ASSERT_TRUE(gpu.runBeside(calls).isOk());
+      auto recorded = gpu.endRecording();
+      ASSERT_TRUE(recorded) << recorded.message();
+      recording = *std::move(recorded);
+    }
+    ASSERT_TRUE(
+        (recording ? recording->launch() : gpu.runBeside(calls)).isOk());
+    for (int i = 0; i < 3; ++i)
+      for (int64_t at : {int64_t(0), shape[0] - 1})
+        EXPECT_EQ(*readElement<int32_t>(gpu, part(3 + i), at),
+                  0x01010101 * (i + 1 + launch))
+            << i;
   }
 }
 
