@@ -11,6 +11,7 @@
 #include "compiler/parse/Data.h"
 
 #include "compiler/base/Utf8.h"
+#include "compiler/parse/DataErrors.h"
 #include "compiler/parse/Parse.h"
 #include "compiler/parse/Scalars.h"
 
@@ -161,6 +162,10 @@ private:
   diag::Builder report(SourceRange range, std::string message) {
     return engine.report(diag::Kind::InvalidData, range, std::move(message));
   }
+  void report(const DataError& error) {
+    report({source, uint32_t(error.begin), uint32_t(error.end)}, error.message)
+        .help(error.help);
+  }
 
   SourceId source;
   diag::Engine& engine;
@@ -181,7 +186,9 @@ bool DataReader::open() {
   if (whole.size() > maxDataFile) {
     report({source, 0, 0}, "this file has " + std::to_string(whole.size()) +
                                " bytes; data of more than " +
-                               std::to_string(maxDataFile) + " is not read");
+                               std::to_string(maxDataFile) + " is not read")
+        .help("import the values of a recipe alone; samples are named as "
+              "`data.train`, say `jsonl(\"train.jsonl\")`");
     return false;
   }
   if (isJson && !isStrictJson())
@@ -189,7 +196,8 @@ bool DataReader::open() {
   text = prepare(whole, isJson);
   isOpen = yaml_parser_initialize(&parser) != 0;
   if (!isOpen) {
-    report({source, 0, 0}, "there is not enough memory to read this file");
+    report({source, 0, 0}, "there is not enough memory to read this file")
+        .help("end other programs, or import a smaller file");
     return false;
   }
   yaml_parser_set_encoding(&parser, YAML_UTF8_ENCODING);
@@ -214,26 +222,18 @@ bool DataReader::isStrictJson() {
     bool end_object() override { return true; }
     bool start_array(size_t) override { return true; }
     bool end_array() override { return true; }
-    bool parse_error(size_t position, const std::string& last,
+    bool parse_error(size_t position, const std::string&,
                      const nlohmann::detail::exception&) override {
       at = position;
-      token = last;
       return false;
     }
     size_t at = 0; // position of the last byte read, counted from 1
-    std::string token;
   };
   Checker checker;
   if (nlohmann::json::sax_parse(whole, &checker))
     return true;
-  uint32_t last = uint32_t(whole.find_last_not_of(" \t\r\n") + 1);
-  uint32_t end = uint32_t(std::min(checker.at, whole.size()));
-  if (end == 0 || checker.at > last)
-    report({source, last, last}, "the file ends here, and no value does");
-  else
-    report({source, end - 1, end}, "this is not JSON")
-        .help("JSON has neither comments nor trailing commas, and its strings "
-              "stand between `\"`");
+  // The position counts from 1.
+  report(explainJson(whole, checker.at == 0 ? whole.size() : checker.at - 1));
   return false;
 }
 
@@ -249,12 +249,14 @@ bool DataReader::next(Event& event) {
         .help("data files are UTF-8");
     return false;
   }
-  uint32_t at = text.offsetOf(parser.problem_mark.index);
-  auto builder = report({source, at, at},
-                        "this is not YAML: " + std::string(parser.problem));
-  uint32_t context = text.offsetOf(parser.context_mark.index);
-  if (parser.context && context < at)
-    builder.note(parser.context, {source, context, context});
+  YamlProblem problem;
+  problem.problem = parser.problem;
+  problem.at = text.offsetOf(parser.problem_mark.index);
+  if (parser.context) {
+    problem.context = parser.context;
+    problem.contextAt = text.offsetOf(parser.context_mark.index);
+  }
+  report(explainYaml(whole, problem));
   return false;
 }
 
@@ -295,7 +297,11 @@ DataReader::Node DataReader::alias(const Event& event) {
   auto anchor = anchors.find(name);
   if (anchor != anchors.end())
     return anchor->second;
-  report(rangeOf(event), "there is no anchor `&" + name + "` before this");
+  const SourceRange range = rangeOf(event);
+  report(range, "there is no anchor `&" + name + "` before this")
+      .help("write `&" + name + "` before the value that is meant, or `\"" +
+            std::string(whole.substr(range.begin, range.end - range.begin)) +
+            "\"` for a text");
   return std::nullopt;
 }
 
@@ -323,7 +329,12 @@ DataReader::Node DataReader::sequence(const Event& event) {
 std::optional<ast::Name> DataReader::key(const Event& event) {
   SourceRange range = rangeOf(event);
   if (event.type() == YAML_ALIAS_EVENT || event.type() != YAML_SCALAR_EVENT) {
-    report(range, "a key is a string, and this is something else");
+    const bool isTemplate = range.begin > 0 && whole[range.begin - 1] == '{' &&
+                            whole[range.begin] == '{';
+    report(range, "a key is a string, and this is something else")
+        .help(isTemplate ? "templates are not filled in: write the value, or "
+                           "the text in quotation marks"
+                         : "write a key in quotation marks");
     return std::nullopt;
   }
   const auto& data = event->data.scalar;
@@ -359,7 +370,8 @@ DataReader::Node DataReader::mapping(const Event& event) {
     auto [first, isNew] = known.emplace(name->text, name->range);
     if (!isNew) {
       report(name->range, "the key `" + name->text + "` stands here twice")
-          .label(first->second, "it stands here first");
+          .label(first->second, "it stands here first")
+          .help("remove one of the two");
       return std::nullopt;
     }
     Event valueEvent;
@@ -381,7 +393,8 @@ DataReader::Node DataReader::mapping(const Event& event) {
 DataReader::Node DataReader::node(const Event& event, SourceRange ifEmpty) {
   if (++values > maxDataValues) {
     report(rangeOf(event), "this file has more than " +
-                               std::to_string(maxDataValues) + " values");
+                               std::to_string(maxDataValues) + " values")
+        .help("import the values of a recipe alone");
     return std::nullopt;
   }
   if (event.type() == YAML_ALIAS_EVENT)
@@ -394,7 +407,8 @@ DataReader::Node DataReader::node(const Event& event, SourceRange ifEmpty) {
   }
   if (depth == maxNesting) {
     report(rangeOf(event), "this is nested deeper than " +
-                               std::to_string(maxNesting) + " levels");
+                               std::to_string(maxNesting) + " levels")
+        .help("give inner values keys of their own at the top");
     return std::nullopt;
   }
   ++depth;
@@ -427,7 +441,9 @@ DataReader::Node DataReader::document() {
       return std::nullopt;
     case YAML_STREAM_END_EVENT:
       if (!root)
-        report({source, 0, 0}, "this file is empty");
+        report({source, 0, 0}, "this file is empty")
+            .help("write lines `key: value` with the keys that the recipe "
+                  "reads");
       return root;
     default:
       root = node(event, rangeOf(event));

@@ -1,0 +1,39 @@
+// What is wrong with a data file that its parser rejects, and what to write
+// instead. The parsers' own texts address programmers. Private to this folder.
+
+#ifndef RECIPEC_PARSE_DATAERRORS_H
+#define RECIPEC_PARSE_DATAERRORS_H
+
+#include "compiler/diag/Diagnostic.h"
+
+#include <string>
+#include <string_view>
+
+namespace recipec::parse {
+
+/// A mistake in a data file. `begin` and `end` are offsets in its text.
+struct DataError {
+  size_t begin = 0, end = 0;
+  std::string message;
+  std::string help;
+};
+
+/// Explains where JSON text goes wrong. `last` is the offset of the last byte
+/// that its parser has read, at or behind the text's end where a value is
+/// missing.
+DataError explainJson(std::string_view text, size_t last);
+
+/// What libyaml says of an error, with offsets in the text.
+struct YamlProblem {
+  std::string_view problem;
+  size_t at = 0;
+  std::string_view context; // may be empty
+  size_t contextAt = 0;
+};
+
+/// Explains where YAML text goes wrong.
+DataError explainYaml(std::string_view text, const YamlProblem& problem);
+
+} // namespace recipec::parse
+
+#endif // RECIPEC_PARSE_DATAERRORS_H
