@@ -232,6 +232,8 @@ private:
       report.help(help);
     else if (std::string other = ruleHelp(); !other.empty())
       report.help(other);
+    else
+      report.help(formHelp());
   }
 
   std::string reservedHelp() const {
@@ -242,6 +244,12 @@ private:
         error.rule == Grammar::RuleParameters &&
         (previous() == TokenType::LPAREN || previous() == TokenType::COMMA);
     if (isReservedWord(found()) && (expectsName || isParameter))
+      return reserved(textOf(error.token));
+    const bool isKey =
+        next() == TokenType::COLON || next() == TokenType::ASSIGN;
+    const bool isItem =
+        error.rule == Grammar::RuleItem || error.rule == Grammar::RuleItems;
+    if (isItem && isReservedWord(found()) && isKey)
       return reserved(textOf(error.token));
     bool isAssigned =
         found() == TokenType::ASSIGN || found() == TokenType::COLON;
@@ -299,13 +307,13 @@ private:
       return "a conditional is written `if condition then a else b`";
     case Grammar::RuleParameters:
       if (beginsHere())
-        return shapeHelp(error.inside);
+        return formOf(error.inside);
       if (isName(found()))
         return "put a comma between the parameters";
       return {};
     case Grammar::RuleBody:
     case Grammar::RuleHeadedBody:
-      return shapeHelp(error.inside);
+      return formOf(error.inside);
     case Grammar::RuleLet:
     case Grammar::RuleEntry:
     case Grammar::RuleFixedField:
@@ -318,7 +326,7 @@ private:
     case Grammar::RuleForStatement:
     case Grammar::RuleIfStatement:
     case Grammar::RuleOverrideArgument:
-      return shapeHelp(error.rule);
+      return formOf(error.rule);
     default:
       return expressionHelp();
     }
@@ -326,8 +334,6 @@ private:
 
   std::string settingHelp() const {
     std::string name = settingName();
-    if (found() == TokenType::MINUS)
-      return "names are written with `_`, not with `-`";
     if (name == "assert" || name == "assume" || name == "check")
       return "a condition is written `require condition : \"message\"`";
     bool isDeclaration = name == "recipe" || name == "schema" ||
@@ -339,7 +345,8 @@ private:
              "(...)`, or `return " + name + "(...)` at the end of a function";
     bool isValue = beginsExpression(found()) && found() != TokenType::OPEN &&
                    !isName(found());
-    if (isValue || found() == TokenType::SEPARATOR)
+    if (isValue || found() == TokenType::SEPARATOR ||
+        found() == TokenType::CLOSE)
       return "write `" + name + " = " +
              (isValue ? textOf(error.token) : "value") + "`";
     if (isName(found()))
@@ -382,13 +389,23 @@ private:
         error.rule == Grammar::RuleClause || error.rule == Grammar::RuleList;
     if (found() == TokenType::IF && isBehindValue && !isInList)
       return "a conditional is written `if condition then a else b`";
-    if (isBehindValue && isUnitName(textOf(error.token)))
-      return "a unit stands behind a number: write `" +
-             textOf(error.token - 1) + " * 1 " + textOf(error.token) + "`";
+    if (isBehindValue && isUnitName(textOf(error.token)) &&
+        error.rule != Grammar::RuleSetting)
+      return "a unit stands behind a number: write `" + pathBefore() + " * 1 " +
+             textOf(error.token) + "`";
     if (found() == TokenType::COMMA && error.rule == Grammar::RulePrimary &&
         expects(TokenType::RPAREN))
       return "a list is written `[a, b]`";
     return {};
+  }
+
+  /// The names with dots that end before the error: `batch.global`.
+  std::string pathBefore() const {
+    size_t first = error.token - 1;
+    while (first >= 2 && list.tokens[first - 1].type == TokenType::DOT)
+      first -= 2;
+    return std::string(
+        sources.text(cover(list.range(first), list.range(error.token - 1))));
   }
 
   static bool endsValue(size_t type) {
@@ -419,6 +436,8 @@ private:
   }
 
   std::string declarationHelp() const {
+    if (isInImport())
+      return formOf(Grammar::RuleImportDeclaration);
     if (error.token > 0 && !expects(TokenType::LET))
       return "put a line break between two declarations";
     std::string text = textOf(error.token);
@@ -436,6 +455,14 @@ private:
     return {};
   }
 
+  /// Whether the declaration of the error begins with `import`.
+  bool isInImport() const {
+    size_t first = std::min(error.token, list.tokens.size() - 1);
+    while (first > 0 && list.tokens[first - 1].type != TokenType::SEPARATOR)
+      --first;
+    return list.tokens[first].type == TokenType::IMPORT && first < error.token;
+  }
+
   std::string argumentHelp() const {
     if (found() == TokenType::COLON)
       return "name an argument with `=`, not with `:`";
@@ -444,40 +471,18 @@ private:
     return {};
   }
 
-  static std::string shapeHelp(size_t rule) {
-    switch (rule) {
-    case Grammar::RuleLet:
-      return "a value is named with `let name = value`";
-    case Grammar::RuleEntry:
-      return "an entry of a map is written `[key] = value`";
-    case Grammar::RuleFunctionType:
-      return "the type of a function is written `fun(int): float`";
-    case Grammar::RuleMixinDeclaration:
-      return "a mixin is written `mixin name { ... }`";
-    case Grammar::RuleMixins:
-    case Grammar::RuleRecipeDeclaration:
-      return "a recipe is written `recipe name amends parent with mixin { ... "
-             "}`, where `amends` and `with` may be left out";
-    case Grammar::RuleFixedField:
-      return "a derived field is written `fixed name : type = value`";
-    case Grammar::RuleFunction:
-      return "a function is written `fun name(a: int): int = value`, or with "
-             "braces that end in `return value`";
-    case Grammar::RuleBlock:
-      return "a block is written `block name(x) { ... }`";
-    case Grammar::RuleForStatement:
-      return "a repetition is written `for i in 0..n { ... }`";
-    case Grammar::RuleIfStatement:
-      return "a condition is written `if condition { ... } else { ... }`";
-    case Grammar::RuleOverrideArgument:
-      return "a setting is written `--set path=value`, each with a `--set` of "
-             "its own";
-    default:
-      return {};
-    }
+  /// The help where nothing is known but where the parser stopped.
+  std::string formHelp() const {
+    for (size_t rule : {error.rule, error.inside})
+      if (std::string form = formOf(rule); !form.empty())
+        return form;
+    return "an item is written `name = value` or `name { ... }`";
   }
 
   std::string expressionHelp() const {
+    if (found() == TokenType::REQUIRE && next() == TokenType::LPAREN)
+      return "files are imported at the top of a file: `import "
+             "\"FILE.recipe\" { name }`";
     if (found() == TokenType::DOT && next() == TokenType::INTEGER)
       return "write a number with a digit before its point: `0." +
              textOf(error.token + 1) + "`";

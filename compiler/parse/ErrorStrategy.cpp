@@ -1,6 +1,6 @@
 // Recovery from syntax errors: see ErrorStrategy.h.
 
-#include "compiler/parse/ErrorStrategy.h"
+#include "compiler/parse/ForeignSyntax.h"
 
 #include <algorithm>
 
@@ -30,8 +30,14 @@ uint32_t ErrorStrategy::lineEnd(uint32_t offset) const {
 
 void ErrorStrategy::report(antlr4::Parser* parser) {
   size_t token = parser->getCurrentToken()->getTokenIndex();
-  uint32_t begin = list.tokens[token].begin;
-  if (begin < reportedUntil || list.isDoubtful(begin))
+  // At a brace that closes on a later line the error is the end of its line.
+  const bool isBehindLine =
+      token > 0 && list.tokens[token].type == TokenType::CLOSE &&
+      lineEnd(list.tokens[token - 1].end) < list.tokens[token].begin;
+  const uint32_t begin =
+      isBehindLine ? list.tokens[token - 1].end : list.tokens[token].begin;
+  if (begin < reportedUntil || list.isDoubtful(begin) ||
+      isBelowBrokenHead(sources, list.source, begin, engine))
     return;
   antlr4::ParserRuleContext* context = parser->getContext();
   // After a missing or superfluous brace the items of a body look like
@@ -51,7 +57,7 @@ void ErrorStrategy::report(antlr4::Parser* parser) {
        beginsIndentedLine(sources, list, first)))
     return;
   hasReported = true;
-  reportedUntil = lineEnd(begin);
+  reportedUntil = lineEnd(begin) + 1;
   SyntaxError error;
   error.token = token;
   error.rule = ruleOf(context);
@@ -143,7 +149,16 @@ void ErrorStrategy::syncItems(antlr4::Parser* parser, bool isFile) {
     // After an item only its end may follow.
     if (token->type == TokenType::SEPARATOR || token->type == close)
       return;
-    report(parser);
+    // The transformer reports a word behind a number, `7 mod 2`, as a unit.
+    const bool isBehindUnit =
+        current > 1 && list.tokens[current - 1].type == TokenType::IDENTIFIER &&
+        list.tokens[current - 2].type == TokenType::INTEGER &&
+        token->type != TokenType::ASSIGN &&
+        !isUnitName(sources.text(list.range(current - 1))) &&
+        !wordOperatorHelp("", sources.text(list.range(current - 1)), "")
+             .empty();
+    if (!isBehindUnit)
+      report(parser);
     depth =
         list.tokens[parser->getContext()->getStart()->getTokenIndex()].depth;
     skipItem(parser, depth);

@@ -24,6 +24,10 @@ struct SyntaxError {
 void reportSyntaxError(const SourceMap& sources, const TokenList& list,
                        SyntaxError error, diag::Engine& engine);
 
+/// How the construct of a rule is written, for a help; empty for rules without
+/// a form of their own. SyntaxForms.cpp.
+std::string formOf(size_t rule);
+
 /// Adds help and a fix-it if the tokens around the error are a form of another
 /// language: ForeignSyntax.cpp. Returns false if they are not.
 bool helpWithForeignSyntax(const SourceMap& sources, const TokenList& list,
@@ -60,7 +64,7 @@ private:
   const TokenList& list;
   diag::Engine& engine;
   bool hasReported = false;
-  uint32_t reportedUntil = 0; // end of the line of the last error
+  uint32_t reportedUntil = 0; // the line below the last error
   bool isUnwinding = false;   // the error was reported and rules are unwinding
 };
 

@@ -6,6 +6,7 @@
 // `+ -`, `* / %`, unary `-`, suffixes. Comparisons, `->` and `..` do not chain.
 
 #include "compiler/ast/Operators.h"
+#include "compiler/parse/ForeignSyntax.h"
 #include "compiler/parse/Transformer.h"
 
 #include <algorithm>
@@ -154,8 +155,22 @@ void Transformer::reportChain(size_t first, size_t second) {
       .report(diag::Kind::ChainedOperators, tokens->range(second),
               text(second) + " cannot follow " + text(first) +
                   " without brackets")
-      .help(isComparison ? "join two comparisons with `and`"
+      .help(isComparison ? joinedComparisons(first, second)
                          : "say with `(` and `)` what belongs together");
+}
+
+/// `a < b and b < c` of single operands.
+std::string Transformer::joinedComparisons(size_t first, size_t second) const {
+  const bool arePlain =
+      first > 0 && second == first + 2 && second + 1 < tokens->tokens.size();
+  if (!arePlain)
+    return "join two comparisons with `and`";
+  auto text = [&](size_t token) {
+    return std::string(sources.text(tokens->range(token)));
+  };
+  return "join two comparisons with `and`: write `" + text(first - 1) + " " +
+         text(first) + " " + text(first + 1) + " and " + text(first + 1) + " " +
+         text(second) + " " + text(second + 1) + "`";
 }
 
 std::string Transformer::steppedRange(size_t first, size_t second) const {
@@ -361,6 +376,18 @@ Transformer::functionType(Grammar::FunctionTypeContext* context) {
   return node;
 }
 
+/// `Dict[str, int]`, `Literal["a", "b"]`
+void Transformer::reportTypeArguments(Grammar::TypeTermContext* context) {
+  auto builder = engine.report(diag::Kind::ExpectedType, range(context->path()),
+                               "only `map` takes types in brackets");
+  const std::string own = ownTypeAt(sources, *tokens, firstToken(context));
+  if (own.empty())
+    builder.help("a map is written `map[string, int]`, a list `[int]`");
+  else
+    builder.help("write `" + own + "`")
+        .fixIt(range(context), own, diag::Applicability::safe);
+}
+
 ast::TypeId Transformer::typeTerm(Grammar::TypeTermContext* context) {
   SourceRange whole = range(context);
   switch (context->getStart()->getType()) {
@@ -392,10 +419,7 @@ ast::TypeId Transformer::typeTerm(Grammar::TypeTermContext* context) {
     return makeType({whole, ast::NamedType{std::move(names)}});
   bool isMap = names.size() == 1 && names[0].text == "map";
   if (!isMap)
-    engine
-        .report(diag::Kind::ExpectedType, range(context->path()),
-                "only `map` takes types in brackets")
-        .help("a map is written `map[string, int]`, a list `[int]`");
+    reportTypeArguments(context);
   auto parts = arguments->type();
   ast::TypeId key = type(parts[0]);
   ast::TypeId value = type(parts[1]);

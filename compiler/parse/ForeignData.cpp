@@ -14,7 +14,8 @@ public:
 
   bool run() const {
     return mapComprehension() || typedValue() || quotedName() || table() ||
-           dashedList() || continuation() || dataFile();
+           dashedList() || listInBraces() || numberAsKey() || continuation() ||
+           dataFile();
   }
 
 private:
@@ -36,7 +37,11 @@ private:
         isFor ? textOf(error.token - 3) : textOf(error.token);
     size_t value = isFor ? error.token - 1 : error.token + 2;
     reword("a map is built by a `for` before its braces");
-    return help("write `{ " + textOf(at, lastOfItem(at)) + " { [" + key +
+    size_t last = at;
+    while (last + 1 < list.tokens.size() &&
+           list.tokens[last + 1].depth >= list.tokens[at].depth)
+      ++last;
+    return help("write `{ " + textOf(at, last) + " { [" + key +
                 "] = " + textOf(value, at - 1) + " } }`");
   }
 
@@ -58,12 +63,18 @@ private:
 
   /// `"tp" = 4`, `"tp": 4`
   bool quotedName() const {
+    const bool isSection = next() == TokenType::OPEN;
     bool isKey = found() == TokenType::STRING &&
-                 (next() == TokenType::ASSIGN || next() == TokenType::COLON);
+                 (next() == TokenType::ASSIGN || next() == TokenType::COLON ||
+                  isSection);
     if (!isKey || isOfFile())
       return false;
     std::string name = textOf(error.token);
     name = name.substr(1, name.size() - 2);
+    if (isSection)
+      return fix("names stand without quotation marks: write `" + name +
+                     " { ... }`",
+                 list.range(error.token), name);
     return help("names stand without quotation marks: write `" + name +
                 " = ...`; a key of a map is written `[\"" + name +
                 "\"] = ...`");
@@ -147,6 +158,35 @@ private:
     return fix("write `" + own + "`",
                {list.source, list.tokens[first - 1].end, list.tokens[last].end},
                " " + own);
+  }
+
+  /// `{1, 2}` for `[1, 2]`
+  bool listInBraces() const {
+    const size_t brace = error.token - 1;
+    const bool isValue = isNumber(found()) || found() == TokenType::STRING;
+    if (!isAtItem() || error.token == 0 || type(brace) != TokenType::OPEN ||
+        !isValue || !isEndOfItem(error.token + 1) || isName(type(brace - 1)))
+      return false;
+    const int depth = list.tokens[brace].depth;
+    size_t close = error.token;
+    while (close + 1 < list.tokens.size() && list.tokens[close].depth > depth)
+      ++close;
+    const std::string own =
+        "[" + textOf(error.token, close - (close > error.token)) + "]";
+    reword("a list stands in square brackets", rangeOf(brace, close));
+    return own.find('\n') == own.npos
+               ? fix("write `" + own + "`", rangeOf(brace, close), own)
+               : help("write `[a, b]`");
+  }
+
+  /// `{ 1 = "a" }`
+  bool numberAsKey() const {
+    if (!isAtItem() || !isNumber(found()) || next() != TokenType::ASSIGN)
+      return false;
+    const std::string own = "[\"" + textOf(error.token) + "\"]";
+    reword("a key that is not a name stands in square brackets, as a string");
+    return fix("write `" + own + " = " + textOf(error.token + 2) + "`",
+               list.range(error.token), own);
   }
 
   /// A line that begins with an operator.

@@ -1,5 +1,6 @@
 // Help for imports and declarations of other languages.
 
+#include "compiler/parse/BrokenNames.h"
 #include "compiler/parse/ForeignSyntax.h"
 #include "compiler/parse/SyntaxView.h"
 
@@ -31,11 +32,11 @@ public:
   using SyntaxView::SyntaxView;
 
   bool run() const {
-    return mixinBehind() || recipeHead() || innerQuotes() || optionalType() ||
-           choiceType() || severalParents() || severalImports() || allNames() ||
-           parentFile() || namedBlock() || fromImport() || amendedModel() ||
-           extends() || quotedDeclaration() || hyphens() || slashes() ||
-           changedLater() || valueOfFile() || settingOfFile() || word();
+    return mixinBehind() || secondWith() || recipeHead() || assignedHead() ||
+           innerQuotes() || severalParents() || parentFile() || namedBlock() ||
+           amendedModel() || heir() || extends() || quotedDeclaration() ||
+           brokenName() || changedLater() || valueOfFile() || settingOfFile() ||
+           word();
   }
 
 private:
@@ -58,6 +59,82 @@ private:
            rangeOf(error.token, last));
     return help("write `" + textOf(error.token, last) +
                 "` before the `{` of the recipe");
+  }
+
+  /// `recipe b amends a with v with w {`
+  bool secondWith() const {
+    const size_t first = firstOfItem();
+    const bool isRecipe =
+        type(first) == TokenType::RECIPE || type(first) == TokenType::ABSTRACT;
+    bool hasWith = false;
+    for (size_t at = first; at < error.token; ++at)
+      hasWith |= type(at) == TokenType::WITH;
+    if (found() != TokenType::WITH || !isRecipe || !hasWith)
+      return false;
+    reword("mixins are divided by commas behind one `with`");
+    return fix("write `, " + textOf(error.token + 1) + "`",
+               {list.source, list.tokens[error.token - 1].end,
+                list.tokens[error.token].end},
+               ",");
+  }
+
+  /// `schema part = {`, `mixin wide = {`, `recipe b = base {`
+  bool assignedHead() const {
+    const bool isHead = error.rule == Grammar::RuleSchemaDeclaration ||
+                        error.rule == Grammar::RuleMixinDeclaration ||
+                        error.rule == Grammar::RuleModelDeclaration ||
+                        error.rule == Grammar::RuleRecipeDeclaration ||
+                        error.rule == Grammar::RuleBody;
+    if (!isHead || found() != TokenType::ASSIGN || !isName(previous()))
+      return false;
+    const std::string head = textOf(firstOfItem(), error.token - 1);
+    if (next() == TokenType::OPEN) {
+      reword("a declaration has its braces without `=`");
+      return fix("write `" + head + " {`",
+                 {list.source, list.tokens[error.token - 1].end,
+                  list.tokens[error.token + 1].begin},
+                 " ");
+    }
+    if (error.rule != Grammar::RuleRecipeDeclaration || !isName(next()))
+      return false;
+    reword("a recipe is made of another by `amends`, not by `=`");
+    return fix("write `" + head + " amends " + textOf(error.token + 1) + "`",
+               list.range(error.token),
+               isBehindSpace(error.token) ? "amends" : " amends");
+  }
+
+  /// `schema b amends a {`, `mixin b : a {`, `schema a(x: int) {`
+  bool heir() const {
+    const bool isSchema = type(firstOfItem()) == TokenType::SCHEMA;
+    const bool isMixin = type(firstOfItem()) == TokenType::MIXIN;
+    const std::string word = textOf(error.token);
+    const bool isWord = found() == TokenType::AMENDS || word == "extends" ||
+                        word == ":" || word == "inherits" || word == "with" ||
+                        (word == "(" && isSchema);
+    if ((!isSchema && !isMixin) || !isWord || !isName(previous()) ||
+        error.token != firstOfItem() + 2)
+      return false;
+    const std::string name = textOf(error.token - 1);
+    const std::string parent = isName(next()) ? textOf(error.token + 1) : "";
+    if (isSchema && word == "(") {
+      reword("a schema has no parameters: its fields are");
+      return help("write the fields between its braces, `schema " + name +
+                  " { ... }`");
+    }
+    if (parent.empty())
+      return false;
+    reword("a " + std::string(isSchema ? "schema" : "mixin") +
+               " inherits from none",
+           rangeOf(error.token, error.token + 1));
+    if (isSchema)
+      return help("repeat the fields of `" + parent + "` in `schema " + name +
+                  " { ... }`, or hold one in a field, `" + parent + " : " +
+                  parent + "`");
+    const std::string both = word == "with"
+                                 ? "with " + parent + ", " + name
+                                 : "amends " + parent + " with " + name;
+    return help("write `mixin " + name +
+                " { ... }`; a recipe names both, `recipe NAME " + both + "`");
   }
 
   /// `recipe = small {`, `recipe small(n) {`, `recipe abstract small {`
@@ -134,48 +211,6 @@ private:
                rangeOf(error.token - 1, last), own);
   }
 
-  /// `Optional[string]`, `List[int]`
-  bool optionalType() const {
-    if (found() != TokenType::RBRACKET ||
-        error.rule != Grammar::RuleMapArguments || error.begin == 0)
-      return false;
-    const std::string word = textOf(error.begin - 1);
-    std::string inner = textOf(error.begin + 1, error.token - 1);
-    if (const std::string_view own = ownTypeOf(inner); !own.empty())
-      inner = own;
-    const SourceRange whole = rangeOf(error.begin - 1, error.token);
-    if (word == "map" || inner.empty())
-      return false;
-    const bool isOptional = word == "Optional" || word == "Maybe" ||
-                            word == "Option" || word == "optional";
-    const std::string own = isOptional ? inner + " | none" : "[" + inner + "]";
-    reword(isOptional ? "a type that may be `none` is written with `|`"
-                      : "the type of a list is its element's in brackets",
-           whole);
-    return fix("write `" + own + "`", whole, own);
-  }
-
-  /// `part : enum("a", "b")`, `part : Literal["a", "b"]`
-  bool choiceType() const {
-    const bool isCall = found() == TokenType::LPAREN;
-    const std::string word = textOf(error.token - 1);
-    const bool isWord = word == "enum" || word == "Literal" ||
-                        word == "choice" || word == "one_of" ||
-                        word == "oneof" || word == "Enum" || word == "Union";
-    if (!isCall || !isWord || previous(2) != TokenType::COLON)
-      return false;
-    std::string own;
-    size_t at = error.token + 1;
-    for (; type(at) != TokenType::RPAREN && type(at) != TokenType::EOF; ++at)
-      if (!isComma(at))
-        own += (own.empty() ? "" : " | ") + textOf(at);
-    if (type(at) != TokenType::RPAREN || own.empty())
-      return false;
-    reword("the values of a type are divided by `|`",
-           rangeOf(error.token - 1, at));
-    return fix("write `" + own + "`", rangeOf(error.token - 1, at), own);
-  }
-
   /// `recipe b amends a, c {`
   bool severalParents() const {
     const bool isHeader = error.rule == Grammar::RuleRecipeDeclaration ||
@@ -192,67 +227,6 @@ private:
     return help("write `" + textOf(first, error.token - 1) + " with " +
                 textOf(error.token + 1) + "`, where `" +
                 textOf(error.token + 1) + "` is declared as a `mixin`");
-  }
-
-  /// `import a, b`
-  bool severalImports() const {
-    if (!isOfFile() || !isName(found()) || error.token < 2 ||
-        !isComma(error.token - 1))
-      return false;
-    size_t first = error.token - 1;
-    while (first > 0 && !(isEndOfItem(first - 1) && !isComma(first - 1)))
-      --first;
-    if (type(first) != TokenType::IMPORT)
-      return false;
-    const size_t last = lastOfItem(error.token);
-    reword("an import names one file",
-           rangeOf(error.token, std::max(error.token, last)));
-    return fix("write `import " + textOf(error.token, last) +
-                   "` on a line of its own",
-               {list.source, list.tokens[error.token - 1].begin,
-                list.tokens[error.token].begin},
-               "\nimport ");
-  }
-
-  /// Whether a path is a folder of the standard library.
-  static bool isFolder(std::string_view path) {
-    return path == "std" || path == "std.models" || path == "std.schema";
-  }
-
-  /// `import std.models.llama.*`, `import std.models.llama { * }`
-  bool allNames() const {
-    const bool isInBraces =
-        previous() == TokenType::OPEN || previous() == TokenType::BLOCK_OPEN;
-    if (found() != TokenType::STAR ||
-        (previous() != TokenType::DOT && !isInBraces))
-      return false;
-    size_t first = error.token - 1;
-    while (first > 0 && type(first) != TokenType::IMPORT && !isEndOfItem(first))
-      --first;
-    if (type(first) != TokenType::IMPORT || first + 1 >= error.token - 1)
-      return false;
-    const std::string path = textOf(first + 1, error.token - 2);
-    reword("an import takes a file, or the names in braces, and has no `*`");
-    if (isFolder(path))
-      return help("`" + path +
-                  "` is a folder: import one of its files, as in "
-                  "`import std.models.llama`, and write `llama.NAME`");
-    const size_t end = error.token + (isInBraces && next() == TokenType::CLOSE);
-    return fix(
-        "write `import " + path + "` and `" + aliasOf(error.token - 2) +
-            ".name`; `import " + path + " { a, b }` takes names of it",
-        {list.source, list.tokens[error.token - 2].end, list.tokens[end].end},
-        "");
-  }
-
-  /// What an import calls the file whose path ends at a token: `base` of
-  /// `"../base.recipe"`.
-  std::string aliasOf(size_t last) const {
-    std::string path = textOf(last);
-    if (type(last) != TokenType::STRING)
-      return path;
-    path = path.substr(path.find_last_of("/\"", path.size() - 2) + 1);
-    return path.substr(0, path.find_first_of(".\""));
   }
 
   /// `amends "base.pkl"`, `include "base.recipe"` at the top of a file
@@ -289,8 +263,8 @@ private:
       reword("`" + word +
              "` declares nothing here: a value is named with "
              "`let`");
-      return help("write `let " + name +
-                  " = value`; `--set PATH=VALUE` "
+      return help("write `let " + name + " = " + defaultIn(error.token + 2) +
+                  "`; `--set PATH=VALUE` "
                   "changes a setting from the command line");
     }
     if (word == "resource" || word == "job" || word == "task" ||
@@ -301,32 +275,14 @@ private:
     return false;
   }
 
-  /// `from std.models import llama`; the parser stopped at `from std`.
-  bool fromImport() const {
-    size_t from = error.token;
-    if (!isOfFile() || type(from) != TokenType::IDENTIFIER ||
-        textOf(from) != "from")
-      return false;
-    size_t at = from + 1;
-    std::string path;
-    while (type(at) != TokenType::IMPORT && type(at) != TokenType::SEPARATOR &&
-           type(at) != TokenType::EOF)
-      path += textOf(at++);
-    std::string names;
-    size_t last = at;
-    if (type(at) == TokenType::IMPORT)
-      for (++at; type(at) == TokenType::AS || isName(type(at)) ||
-                 type(at) == TokenType::COMMA ||
-                 (type(at) == TokenType::SEPARATOR && textOf(at) == ",");
-           last = at++)
-        names += (names.empty() || textOf(at) == "," ? "" : " ") + textOf(at);
-    if (names.empty())
-      return help("an import is written `import std.models.llama`");
-    std::string import = "import " + path + " { " + names + " }";
-    // In a folder, the names are files to import.
-    if (isFolder(path))
-      import = "import " + path + "." + names;
-    return fix("write `" + import + "`", rangeOf(from, last), import);
+  /// `128` of `{ default = 128 }`; `value` where there is none.
+  std::string defaultIn(size_t brace) const {
+    const int depth = list.tokens[brace].depth;
+    for (size_t at = brace + 1;
+         at < list.tokens.size() && list.tokens[at].depth > depth; ++at)
+      if (textOf(at) == "default" && type(at + 1) == TokenType::ASSIGN)
+        return textOf(at + 2, lastOfItem(at + 2));
+    return "value";
   }
 
   /// `model mine amends llama.llama {`: models are declared or given values,
@@ -410,19 +366,49 @@ private:
                    "names stand without quotation marks: ");
   }
 
-  /// `recipe llama3-pretrain`
-  bool hyphens() const {
-    if (error.rule != Grammar::RuleRecipeDeclaration ||
-        found() != TokenType::MINUS || !isName(previous()))
+  /// `recipe llama3-pretrain`, `let v1.2 = 4`, `mixin 8b {`,
+  /// `weight-decay = 0.1`, `llama.llama3.2_1b`
+  bool brokenName() const {
+    const bool isSign =
+        found() == TokenType::MINUS || found() == TokenType::DOT;
+    const bool isPath = error.rule == Grammar::RuleSetting ||
+                        error.inside == Grammar::RuleSuffix ||
+                        error.inside == Grammar::RulePath;
+    const bool isField = isAtItem() && isNumber(found()) && isName(next()) &&
+                         next(2) == TokenType::ASSIGN;
+    if ((!isSign && !isNumber(found())) ||
+        !(isPath || isField || declaresName()))
       return false;
-    size_t first = error.token - 1, last = error.token;
-    while (areAdjacent(last) &&
-           (isName(type(last + 1)) || isNumber(type(last + 1)) ||
-            type(last + 1) == TokenType::MINUS))
-      ++last;
-    std::string text(sources.text(rangeOf(first, last)));
-    return nameFix(text, rangeOf(first, last),
-                   "names are written with `_`, not with `-`: ");
+    const auto broken = brokenNameAt(sources, list, error.token, isPath);
+    if (!broken)
+      return false;
+    reword("a name has letters, digits and `_`, and begins with no digit",
+           broken->range);
+    const std::string text = "write `" + broken->own + "`";
+    report.otherwise(text); // where no declaration has this name
+    return fix(text, broken->range, broken->own, Applicability::maybe);
+  }
+  /// Whether the error is at the name of a declaration, a variable or a
+  /// parameter, or behind it.
+  bool declaresName() const {
+    switch (error.rule == Grammar::RuleName ||
+                    error.rule == Grammar::RuleParameters ||
+                    error.rule == Grammar::RuleBody
+                ? error.inside
+                : error.rule) {
+    case Grammar::RuleRecipeDeclaration:
+    case Grammar::RuleMixinDeclaration:
+    case Grammar::RuleSchemaDeclaration:
+    case Grammar::RuleModelDeclaration:
+    case Grammar::RuleLet:
+    case Grammar::RuleFunction:
+    case Grammar::RuleBlock:
+    case Grammar::RuleFixedField:
+    case Grammar::RuleParameter:
+      return true;
+    default:
+      return false;
+    }
   }
 
   /// Proposes the name with `_` in place of characters that names cannot hold.
@@ -434,25 +420,6 @@ private:
     if (text.empty() || std::isdigit(static_cast<unsigned char>(text[0])))
       return help(why + "they begin with a letter");
     return fix(why + "write `" + text + "`", range, text, Applicability::maybe);
-  }
-
-  /// `import std/models/llama`
-  bool slashes() const {
-    if (found() != TokenType::SLASH || error.token < 2)
-      return false;
-    size_t first = error.token - 1, last = error.token;
-    while (first > 0 && type(first) != TokenType::IMPORT &&
-           type(first) != TokenType::SEPARATOR)
-      --first;
-    if (type(first) != TokenType::IMPORT)
-      return false;
-    while (areAdjacent(last) && type(last + 1) != TokenType::SEPARATOR)
-      ++last;
-    std::string path(sources.text(rangeOf(first + 1, last)));
-    std::replace(path.begin(), path.end(), '/', '.');
-    return fix("the parts of a path are divided by `.`: write `import " + path +
-                   "`; a file of your own is `import \"folder/file.recipe\"`",
-               rangeOf(first + 1, last), path);
   }
 
   /// `tiny.layers = 4` or `tiny { layers = 4 }` at file level, where the file

@@ -18,54 +18,6 @@ namespace {
 constexpr std::string_view definers[] = {"def",  "fn",     "func",   "function",
                                          "proc", "lambda", "method", "sub"};
 
-/// Types of other languages, and ours.
-constexpr std::pair<std::string_view, std::string_view> types[] = {
-    {"i8", "int"},
-    {"i16", "int"},
-    {"i32", "int"},
-    {"i64", "int"},
-    {"u8", "int"},
-    {"u16", "int"},
-    {"u32", "int"},
-    {"u64", "int"},
-    {"usize", "int"},
-    {"isize", "int"},
-    {"Int", "int"},
-    {"Integer", "int"},
-    {"integer", "int"},
-    {"Natural", "int"},
-    {"long", "int"},
-    {"int32", "int"},
-    {"int64", "int"},
-    {"Int64", "int"},
-    {"f32", "float"},
-    {"f64", "float"},
-    {"Float", "float"},
-    {"double", "float"},
-    {"Double", "float"},
-    {"number", "float"},
-    {"Number", "float"},
-    {"float32", "float"},
-    {"float64", "float"},
-    {"str", "string"},
-    {"String", "string"},
-    {"Text", "string"},
-    {"boolean", "bool"},
-    {"Bool", "bool"},
-    {"Boolean", "bool"},
-    {"int", "int"},
-    {"float", "float"},
-    {"bool", "bool"},
-    {"string", "string"},
-    {"bytes", "bytes"},
-    {"steps", "steps"},
-    {"tokens", "tokens"},
-    {"epochs", "epochs"},
-    {"duration", "duration"},
-    {"Duration", "duration"},
-    {"DataSize", "bytes"},
-};
-
 class ForeignFunctions : public SyntaxView {
 public:
   using SyntaxView::SyntaxView;
@@ -411,10 +363,39 @@ private:
                "= ", Applicability::maybe);
   }
 
+  /// `block gate(x) = silu(x)`
+  bool blockValue() const {
+    if (found() != TokenType::ASSIGN || previous() != TokenType::RPAREN)
+      return false;
+    const size_t last = lastOfItem(error.token);
+    const std::string body = "{ return " + textOf(error.token + 1, last) + " }";
+    reword("the body of a block stands in braces, not behind `=`");
+    return fix("write `" + textOf(firstOfItem(), error.token - 1) + " " + body +
+                   "`",
+               rangeOf(error.token, last), body);
+  }
+
+  /// `block gate(x) -> tensor {`
+  bool blockResult() const {
+    if (found() != TokenType::ARROW || previous() != TokenType::RPAREN)
+      return false;
+    size_t brace = error.token;
+    while (!isEndOfItem(brace) && type(brace) != TokenType::OPEN)
+      ++brace;
+    reword("a block does not say the type of its result",
+           rangeOf(error.token, brace - 1));
+    return fix("write `" + textOf(firstOfItem(), error.token - 1) + " {`",
+               {list.source, list.tokens[error.token].begin,
+                list.tokens[std::min(brace, list.tokens.size() - 1)].begin},
+               "");
+  }
+
   /// `block layer(x):`, `fun f(n):` with the body on the next lines
   bool bodyColon() const {
     const bool isBlock =
         error.rule == Grammar::RuleBlock || error.inside == Grammar::RuleBlock;
+    if (isBlock && (blockValue() || blockResult()))
+      return true;
     if (!isBlock || found() != TokenType::COLON)
       return false;
     reword("the body of a block stands in braces, not behind `:`");
@@ -428,13 +409,6 @@ private:
 };
 
 } // namespace
-
-std::string_view ownTypeOf(std::string_view name) {
-  for (const auto& [foreign, own] : types)
-    if (foreign == name)
-      return own;
-  return {};
-}
 
 bool helpWithForeignFunctions(const SourceMap& sources, const TokenList& list,
                               const SyntaxError& error, diag::Builder& report) {

@@ -13,7 +13,7 @@ class ForeignMixins : public SyntaxView {
 public:
   using SyntaxView::SyntaxView;
 
-  bool run() const { return mixinAsItem(); }
+  bool run() const { return mixinBehindWord() || mixinAsItem(); }
 
 private:
   /// `wide`, `wide(2)` or `team.wide` alone, which is a mixin
@@ -37,6 +37,21 @@ private:
                "` is a mixin, and no item of braces",
            rangeOf(error.begin, last));
     return applyMixin(own, last);
+  }
+
+  /// `with wide`, `include wide` or `mixin wide(2)` in braces
+  bool mixinBehindWord() const {
+    static constexpr std::string_view words =
+        " with include mixin use extends inherit inherits import apply ";
+    if (error.rule != Grammar::RuleSetting || error.begin + 1 != error.token ||
+        !isName(found()) || !setsFields() ||
+        words.find(" " + textOf(error.begin) + " ") == words.npos ||
+        !isMixin(error.token))
+      return false;
+    const size_t last = lastOfItem(error.token);
+    reword("mixins stand in the head of a recipe, not among its items",
+           rangeOf(error.begin, last));
+    return applyMixin(textOf(error.token, last), last);
   }
 
   /// Whether the name that begins at a token is that of a mixin: one that the

@@ -138,9 +138,22 @@ private:
     beginsItem = type(at) == TokenType::OPEN;
   }
 
+  /// Whether the braces hold the cases of `match size {`.
+  bool isChoice(size_t brace) const {
+    size_t first = brace;
+    while (first > 0 && type(first - 1) != TokenType::NEWLINE &&
+           type(first - 1) != TokenType::ASSIGN &&
+           type(first - 1) != TokenType::RETURN &&
+           type(first - 1) != TokenType::OPEN)
+      --first;
+    return first + 1 < brace && isChoiceWord(textOf(first));
+  }
+
   /// What the braces that open at `brace` hold, by the item around them.
   Body bodyOf(size_t brace) const {
     if (type(brace) != TokenType::OPEN)
+      return Body::ignored;
+    if (isChoice(brace))
       return Body::ignored;
     const bool isOfFile = stack.size() == 1;
     const size_t before = brace > 0 ? type(brace - 1) : size_t(TokenType::EOF);
@@ -247,10 +260,19 @@ private:
       return std::nullopt;
     while (type(sign) == TokenType::DOT && isName(type(sign + 1)))
       sign += 2;
+    if (isFatArrow(sign))
+      return sign;
     if (type(sign) != TokenType::COLON || type(sign + 1) == TokenType::ASSIGN ||
         isTyped(sign + 1))
       return std::nullopt;
     return sign;
+  }
+
+  /// Whether a token and the next one are `=>`.
+  bool isFatArrow(size_t sign) const {
+    return type(sign) == TokenType::ASSIGN &&
+           type(sign + 1) == TokenType::GREATER &&
+           raw[sign].end == raw[sign + 1].begin;
   }
 
   /// Whether a type follows: `float`, `[int]`, or any text before an `=`.
@@ -301,7 +323,7 @@ private:
     auto sign = behindKey();
     if (!sign)
       return false;
-    const size_t value = *sign + 1;
+    const size_t value = *sign + 1 + isFatArrow(*sign);
     // An anchor of YAML and a comprehension of Python have a report of their
     // own.
     const std::string_view between =
@@ -331,11 +353,13 @@ private:
     items.push_back({{list.source, raw[at].begin, raw[*sign - 1].end},
                      raw[at].begin,
                      isList || isBlock ? 0 : endOfItem(value),
-                     messageOf(isSection)});
+                     messageOf(isSection, isFatArrow(*sign))});
     key();
     for (size_t i = at + 1; i < *sign; ++i)
       list.tokens.push_back(raw[i]);
     const Token& colon = raw[*sign];
+    if (isFatArrow(*sign))
+      edit(raw[*sign + 1].begin, raw[*sign + 1].end, "");
     const bool hasSpace = colon.begin > raw[*sign - 1].end;
     if (isSection && !isBlock)
       edit(colon.begin, colon.end,
@@ -360,7 +384,7 @@ private:
                        indent, isList, false});
     }
     word(value);
-    at = *sign;
+    at = value - 1;
     // The braces behind the name of a section hold fields.
     if (isSection && !isBlock) {
       ++at;
@@ -405,7 +429,9 @@ private:
     return end;
   }
 
-  std::string messageOf(bool isSection) const {
+  std::string messageOf(bool isSection, bool hasArrow) const {
+    if (hasArrow && type(at) != TokenType::STRING)
+      return "a value is set with `=`, not with `=>`";
     if (type(at) != TokenType::STRING)
       return isSection ? "a section is written with braces, not with `:`"
                        : "a value is set with `=`, not with `:`";

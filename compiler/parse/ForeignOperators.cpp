@@ -1,8 +1,6 @@
 // Help for operators, comments and numbers of Python, C and other languages.
 
-#include "compiler/parse/Durations.h"
 #include "compiler/parse/ForeignSyntax.h"
-#include "compiler/parse/Powers.h"
 #include "compiler/parse/SyntaxView.h"
 
 #include <algorithm>
@@ -18,9 +16,10 @@ public:
     return doubleColon() || dashComment() || arrowAssignment() || rangeForm() ||
            comparison() || negation() || slice() || twoCommas() ||
            emptyHole() || format() || merge() || ternary() || wholeDivision() ||
-           comment() || equality() || doubleSign() || percent() || power() ||
-           brokenExponent() || tuple() || fieldsInBrackets() || orSign() ||
-           prefix() || thousands() || duration() || fatArrow();
+           comment() || equality() || doubleSign() || tuple() ||
+           fieldsInBrackets() || orSign() || prefix() || fatArrow() ||
+           unequal() || wordOperator() || severalIndices() || heredoc() ||
+           callWithout();
   }
 
 private:
@@ -101,13 +100,23 @@ private:
              rangeOf(error.token - 1, error.token));
       return fix("write `" + own + "`", list.range(error.token), "");
     }
-    if (!isInCondition())
+    if (!isInCondition() && !isSecondSign())
       return false;
     reword("values are compared by `==`, not by `=`");
     return fix(
         "write `" + textOf(firstOfPath(error.token - 1), error.token - 1) +
             " == " + textOf(error.token + 1, lastOfPath(error.token + 1)) + "`",
         list.range(error.token), "==");
+  }
+  /// Whether a `let` has an `=` before the error: `let same = a = b`.
+  bool isSecondSign() const {
+    const size_t first = firstOfItem();
+    if (type(first) != TokenType::LET || !isOperand(error.token - 1))
+      return false;
+    for (size_t at = first; at < error.token; ++at)
+      if (type(at) == TokenType::ASSIGN)
+        return true;
+    return false;
   }
   /// Whether the error is in the condition of `require`, of an `if` statement
   /// or comprehension, or of `if a then b else c`.
@@ -124,41 +133,6 @@ private:
     }
     return false;
   }
-  /// The first token of the path that ends at `last`: `batch` of
-  /// `batch.global`.
-  size_t firstOfPath(size_t last) const {
-    while (last >= 2 && type(last - 1) == TokenType::DOT &&
-           isName(type(last - 2)))
-      last -= 2;
-    return last;
-  }
-  size_t lastOfPath(size_t first) const {
-    while (type(first + 1) == TokenType::DOT && isName(type(first + 2)))
-      first += 2;
-    return first;
-  }
-
-  /// `1e-1.5`
-  bool brokenExponent() const {
-    if (found() != TokenType::INTEGER || previous() != TokenType::DOT ||
-        previous(2) != TokenType::FLOAT || !areAdjacent(error.token - 1) ||
-        !areAdjacent(error.token - 2))
-      return false;
-    const std::string number = textOf(error.token - 2);
-    const size_t mark = number.find_first_of("eE");
-    if (mark == number.npos)
-      return false;
-    const std::string exponent =
-        number.substr(mark + 1) + "." + textOf(error.token);
-    const std::string power = "pow(10, " + exponent + ")";
-    const std::string factor = number.substr(0, mark);
-    const std::string own = factor == "1" ? power : factor + " * " + power;
-    const SourceRange whole = rangeOf(error.token - 2, error.token);
-    reword("the exponent of a number is whole, and this one is " + exponent,
-           whole);
-    return fix("write `" + own + "`", whole, own, Applicability::maybe);
-  }
-
   /// `parallel = [tp = 4, pp = 2]`
   bool fieldsInBrackets() const {
     if (found() != TokenType::ASSIGN || error.rule != Grammar::RuleList ||
@@ -254,8 +228,9 @@ private:
       return false;
     reword("a part of a list is taken by a range, not by `:`");
     const bool isOpenEnded = next() == TokenType::RBRACKET;
-    const std::string name =
-        error.begin > 0 ? textOf(error.begin - 1) : std::string("xs");
+    const std::string name = isName(type(error.begin - 1))
+                                 ? textOf(error.begin - 1)
+                                 : std::string("xs");
     const std::string end = isOpenEnded ? "len(" + name + ")" : "";
     return fix("write `" + name + "[" +
                    textOf(error.begin + 1, error.token - 1) + ".." +
@@ -456,59 +431,6 @@ private:
                rangeOf(error.token - 1, error.token), "=");
   }
 
-  /// `3 %`
-  bool percent() const {
-    bool isBehindNumber = previous() == TokenType::PERCENT &&
-                          isNumber(previous(2)) && error.token >= 2;
-    if (!isBehindNumber || beginsExpression(found()))
-      return false;
-    std::string text = textOf(error.token - 2) + "%";
-    reword("a percentage has no space before its `%`",
-           rangeOf(error.token - 2, error.token - 1));
-    return fix("write `" + text + "`, without the space",
-               rangeOf(error.token - 2, error.token - 1), text);
-  }
-
-  /// `10**-3`, `2**n`, with all powers of the line: its other errors are not
-  /// reported.
-  bool power() const {
-    if (found() != TokenType::STAR || previous() != TokenType::STAR ||
-        !areAdjacent(error.token - 1))
-      return false;
-    const std::vector<Power> powers = powersOfLine();
-    if (powers.empty())
-      return help("a power is written `pow(base, exponent)`");
-    reword("a power is written `pow(base, exponent)`, not with `**`",
-           rangeOf(error.token - 1, error.token));
-    std::string all;
-    for (size_t i = 0; i < powers.size(); ++i)
-      all += (i == 0                  ? "`"
-              : i + 1 < powers.size() ? ", `"
-                                      : " and `") +
-             powers[i].text + "`";
-    report.help("write " + all);
-    for (const Power& each : powers)
-      report.fixIt(each.range, each.text, Applicability::safe);
-    return true;
-  }
-  std::vector<Power> powersOfLine() const {
-    auto lineOf = [&](size_t token) {
-      return sources.lineColumn(list.source, list.tokens[token].begin).line;
-    };
-    const int line = lineOf(error.token);
-    size_t first = error.token, end = error.token;
-    while (first > 0 && lineOf(first - 1) == line)
-      --first;
-    while (end < list.tokens.size() && lineOf(end) == line)
-      ++end;
-    std::vector<Power> powers =
-        powersIn(sources, list.source, list.tokens, first, end);
-    std::erase_if(powers, [](const Power& each) {
-      return each.text.find('\n') != each.text.npos;
-    });
-    return powers;
-  }
-
   /// `a || b`
   bool orSign() const {
     return found() == TokenType::PIPE && next() == TokenType::PIPE &&
@@ -532,49 +454,72 @@ private:
                list.range(error.token - 1), "", Applicability::maybe);
   }
 
-  /// `100,000`; the parser read `100` and a comma.
-  bool thousands() const {
-    bool isGroup = found() == TokenType::INTEGER && error.token >= 2 &&
-                   textOf(error.token).size() == 3 &&
-                   isComma(error.token - 1) && areAdjacent(error.token - 1) &&
-                   areAdjacent(error.token - 2) &&
-                   previous(2) == TokenType::INTEGER;
-    if (!isGroup)
-      return false;
-    size_t last = error.token;
-    std::string number = textOf(error.token - 2) + "_" + textOf(error.token);
-    while (areAdjacent(last) && isComma(last + 1) && areAdjacent(last + 1) &&
-           type(last + 2) == TokenType::INTEGER) {
-      last += 2;
-      number += "_" + textOf(last);
-    }
-    return fix("a comma begins another item: write `" + number + "`",
-               rangeOf(error.token - 2, last), number);
-  }
-
-  /// `1h 30min`; the parser read `1h`.
-  bool duration() const {
-    if (found() != TokenType::INTEGER || error.token < 2)
-      return false;
-    size_t last = error.token - 1;
-    while (type(last + 1) == TokenType::INTEGER &&
-           type(last + 2) == TokenType::IDENTIFIER)
-      last += 2;
-    const std::string text = textOf(error.token - 2, last);
-    const auto sum = inOneUnit(text);
-    if (!sum)
-      return false;
-    const SourceRange whole = rangeOf(error.token - 2, last);
-    reword("a duration has one unit, and `" + text + "` has several", whole);
-    return fix("write `" + *sum + "`", whole, *sum);
-  }
-
   /// `hidden => vocab`
   bool fatArrow() const {
-    return found() == TokenType::GREATER && previous() == TokenType::ASSIGN &&
-           areAdjacent(error.token - 1) &&
+    return !isAtItem() && found() == TokenType::GREATER &&
+           previous() == TokenType::ASSIGN && areAdjacent(error.token - 1) &&
            fix("dimensions are mapped by `->`",
                rangeOf(error.token - 1, error.token), "->");
+  }
+
+  /// `a <> b`
+  bool unequal() const {
+    return found() == TokenType::GREATER && previous() == TokenType::LESS &&
+           areAdjacent(error.token - 1) &&
+           fix("write `!=`", rangeOf(error.token - 1, error.token), "!=");
+  }
+
+  /// `a mod b`, `a xor b`, `x as float`
+  bool wordOperator() const {
+    if (error.token == 0 || isEndOfItem(error.token + 1) ||
+        next() == TokenType::ASSIGN)
+      return false;
+    const std::string text =
+        wordOperatorHelp(textOf(firstOfPath(error.token - 1), error.token - 1),
+                         textOf(error.token),
+                         textOf(error.token + 1, lastOfPath(error.token + 1)));
+    if (text.empty())
+      return false;
+    reword("there is no operator `" + textOf(error.token) + "`");
+    return help(text);
+  }
+
+  /// `rows[0, 1]`
+  bool severalIndices() const {
+    if (!isComma(error.token) || error.rule != Grammar::RuleSuffix ||
+        type(error.begin) != TokenType::LBRACKET)
+      return false;
+    reword("an element is named by one number");
+    return fix("write `[" + textOf(error.begin + 1, error.token - 1) + "][" +
+                   textOf(error.token + 1) + "]`",
+               list.range(error.token), "][");
+  }
+
+  /// `<<EOF`
+  bool heredoc() const {
+    return found() == TokenType::LESS && next() == TokenType::LESS &&
+           areAdjacent(error.token) && isName(next(2)) &&
+           help(
+               "a text of several lines is written `\"\"\"`, the lines below "
+               "it, each indented like the last, and `\"\"\"` on a line of its "
+               "own");
+  }
+
+  /// `length 3`, a call without parentheses
+  bool callWithout() const {
+    const bool isArgument = isOperand(error.token) ||
+                            found() == TokenType::FLOAT ||
+                            found() == TokenType::STRING;
+    const size_t before =
+        error.token < 2 ? size_t(TokenType::EOF) : previous(2);
+    if (!isArgument || isUnitName(textOf(error.token)) ||
+        previous() != TokenType::IDENTIFIER || !isEndOfItem(error.token + 1) ||
+        isInterpolation() ||
+        (before != TokenType::ASSIGN && before != TokenType::RETURN))
+      return false;
+    return help("write `" + textOf(error.token - 1) + "(" +
+                textOf(error.token) +
+                ")` for a call, or put a line break between two items");
   }
 };
 
@@ -583,6 +528,33 @@ private:
 bool helpWithForeignOperators(const SourceMap& sources, const TokenList& list,
                               const SyntaxError& error, diag::Builder& report) {
   return ForeignOperators(sources, list, error, report).run();
+}
+
+std::string wordOperatorHelp(const std::string& left, std::string_view word,
+                             const std::string& right) {
+  static constexpr std::pair<std::string_view, std::string_view> signs[] = {
+      {"mod", "%"},    {"xor", "!="},        {"eq", "=="},
+      {"ne", "!="},    {"lt", "<"},          {"gt", ">"},
+      {"le", "<="},    {"ge", ">="},         {"to", ".."},
+      {"until", ".."}, {"isinstance", "is"}, {"instanceof", "is"},
+      {"plus", "+"},   {"minus", "-"},       {"times", "*"},
+  };
+  for (const auto& [foreign, own] : signs)
+    if (foreign == word)
+      return "write `" + left + (own == ".." ? "" : " ") + std::string(own) +
+             (own == ".." ? "" : " ") + right + "`";
+  if (word == "div")
+    return "write `floor(" + left + " / " + right + ")`";
+  if (word == "as")
+    return right == "int"     ? "write `int(" + left + ")`"
+           : right == "float" ? "write `float(" + left + ")`"
+                              : "write `str(" + left + ")` for a string";
+  if (word == "where")
+    return "name the value on a line before: `let " + right + " = ...`";
+  if (word == "when" || word == "unless")
+    return "write `if " + std::string(word == "when" ? "" : "not ") + right +
+           " then " + left + " else ...`";
+  return {};
 }
 
 } // namespace recipec::parse

@@ -15,10 +15,10 @@ public:
   bool run() const {
     return loopBrackets() || fieldWithoutType() || bareMessage() ||
            sectionCall() || sectionLine() || modifier() || pathBySlash() ||
-           forBefore() || bracedChoice() || requireMessage() ||
-           secondResult() || wordBefore() || letIn() || spread() ||
-           typedLet() || mutableLet() || keyword() || forgottenReturn() ||
-           assignment() || elseIf() || callAsItem() || method();
+           forBefore() || requireMessage() || wordBefore() || letIn() ||
+           spread() || typedLet() || mutableLet() || keyword() ||
+           forgottenReturn() || assignment() || elseIf() || mutation() ||
+           callAsItem() || method();
   }
 
 private:
@@ -29,11 +29,27 @@ private:
     size_t close = error.token + 1;
     while (!isEndOfItem(close) && type(close) != TokenType::RPAREN)
       ++close;
-    reword("`for` has no parentheses around its variable and list");
     const std::string inner = textOf(error.token + 1, close - 1);
+    if (type(close + 1) == TokenType::IN)
+      return loopNames(close, inner);
+    reword("`for` has no parentheses around its variable and list");
     if (inner.find(" in ") == inner.npos)
       return help("a repetition is written `for i in 0..n { ... }`");
     return fix("write `for " + inner + "`", rangeOf(error.token, close), inner);
+  }
+
+  /// `for (i, x) in xs`: two names are the index and the element of a list, or
+  /// the key and the value of a map.
+  bool loopNames(size_t close, const std::string& names) const {
+    reword("`for` has no parentheses around its names",
+           rangeOf(error.token, close));
+    const bool isZip = textOf(close + 2) == "zip";
+    if (isZip || std::count(names.begin(), names.end(), ',') > 1)
+      return help("each element is one value: write `for row in " +
+                  std::string(isZip ? "zip(...)" : "...") +
+                  "`, and `row[0]` and `row[1]` for its parts");
+    return fix("write `for " + names + " in`", rangeOf(error.token, close),
+               names);
   }
 
   /// `layers` alone between the braces of a model or schema
@@ -113,7 +129,8 @@ private:
            word == "var" || word == "local" || word == "mut" ||
            word == "public" || word == "private" || word == "export" ||
            word == "final" || word == "readonly" || word == "static" ||
-           word == "auto" || word == "val" || word == "def";
+           word == "auto" || word == "val" || word == "def" ||
+           word == "required" || word == "optional" || word == "field";
   }
 
   /// `override batch { ... }`, `set tp = 2`, `const a = 3`
@@ -121,9 +138,17 @@ private:
     if (error.rule != Grammar::RuleSetting || error.begin + 1 != error.token ||
         !isName(found()) || !isModifier(textOf(error.begin)) ||
         (next() != TokenType::ASSIGN && next() != TokenType::OPEN &&
-         next() != TokenType::DOT))
+         next() != TokenType::DOT && next() != TokenType::COLON))
       return false;
     const std::string word = textOf(error.begin);
+    if (next() == TokenType::COLON) {
+      reword("`" + word + "` has no meaning before a field",
+             list.range(error.begin));
+      return fix("remove it: a field without a default has to be set",
+                 {list.source, list.tokens[error.begin].begin,
+                  list.tokens[error.token].begin},
+                 "");
+    }
     const bool isLet = word == "const" || word == "var" || word == "local" ||
                        word == "val" || word == "mut";
     const bool declares = isLet && !isInFunction();
@@ -170,43 +195,6 @@ private:
     return fix("write `[" + own + "]`", rangeOf(error.token, close - 1), own);
   }
 
-  /// `tp = if a { 2 } else { 1 }`
-  bool bracedChoice() const {
-    const size_t brace = error.token - 1;
-    if (!isAtItem() || error.token < 3 || type(brace) != TokenType::OPEN)
-      return false;
-    const int depth = list.tokens[brace].depth;
-    size_t first = brace;
-    while (first > 0 && list.tokens[first - 1].depth >= depth &&
-           type(first) != TokenType::IF && !isEndOfItem(first))
-      --first;
-    if (type(first) != TokenType::IF || first == 0 ||
-        (type(first - 1) != TokenType::ASSIGN &&
-         type(first - 1) != TokenType::COLON &&
-         type(first - 1) != TokenType::RETURN &&
-         type(first - 1) != TokenType::LPAREN))
-      return false;
-    auto closing = [&](size_t open) {
-      size_t at = open + 1;
-      while (at < list.tokens.size() && list.tokens[at].depth > depth)
-        ++at;
-      return at;
-    };
-    reword("a conditional value has `then` and `else`, and no braces",
-           list.range(brace));
-    const std::string head = textOf(first, brace - 1) + " then ";
-    const size_t end = closing(brace);
-    if (type(end + 1) != TokenType::ELSE || type(end + 2) != TokenType::OPEN ||
-        end < brace + 2)
-      return help("write `" + head + "a else b`");
-    const size_t last = closing(end + 2);
-    if (type(last) != TokenType::CLOSE || last < end + 4)
-      return help("write `" + head + "a else b`");
-    const std::string own = head + textOf(brace + 1, end - 1) + " else " +
-                            textOf(end + 3, last - 1);
-    return fix("write `" + own + "`", rangeOf(first, last), own);
-  }
-
   /// `require x > 2, "too small"`
   bool requireMessage() const {
     if (!isAtItem() || found() != TokenType::STRING || error.token < 2 ||
@@ -214,7 +202,8 @@ private:
       return false;
     size_t first = error.token - 2;
     while (first > 0 && type(first) != TokenType::SEPARATOR &&
-           type(first) != TokenType::OPEN)
+           type(first) != TokenType::OPEN &&
+           type(first) != TokenType::BLOCK_OPEN)
       --first;
     if (type(first + (first > 0)) != TokenType::REQUIRE)
       return false;
@@ -222,25 +211,6 @@ private:
            rangeOf(error.token - 1, error.token));
     return fix("write ` : " + textOf(error.token) + "`",
                list.range(error.token - 1), " :");
-  }
-
-  /// `return x, a`
-  bool secondResult() const {
-    const size_t comma = error.begin - 1;
-    if (error.rule != Grammar::RuleSetting || !isEndOfItem(error.token) ||
-        !isComma(comma) || !isInFunction())
-      return false;
-    size_t first = comma;
-    while (first > 0 && !isEndOfItem(first - 1) &&
-           type(first - 1) != TokenType::OPEN)
-      --first;
-    if (type(first) != TokenType::RETURN)
-      return false;
-    reword("a block or function returns one value",
-           rangeOf(error.begin, error.token - 1));
-    return fix("write `" + textOf(first, comma - 1) +
-                   "`; what else is needed is returned by a block of its own",
-               rangeOf(comma, error.token - 1), "", Applicability::maybe);
   }
 
   /// `new llama { ... }`, where the parser stopped behind `new`.
@@ -409,14 +379,16 @@ private:
         {"when", "there is no `when`",
          "choose with `if condition { ... } else { ... }`, or a value with "
          "`if condition then a else b`"},
-        {"unless", "there is no `unless`", "write `if not condition { ... }`"},
+        {"unless", "there is no `unless`", "write `if not $`"},
         {"assert", "a condition is stated with `require`, not with `assert`",
-         "write `require condition : \"message\"`, beside the fields of a "
-         "model, schema or recipe"},
+         "write `require $ : \"message\"`, beside the fields of a model, "
+         "schema "
+         "or recipe"},
         {"print", "nothing is printed by a recipe",
          "leave it out; `recipec explain FILE PATH` prints a value"},
         {"echo", "nothing is printed by a recipe",
          "leave it out; `recipec explain FILE PATH` prints a value"},
+        {"super", "a block has no parent to call", "leave it out"},
         {"del", "values are not deleted", "leave it out"},
         {"try", "there is no `try`: an error ends the compilation",
          "write the statements without it"},
@@ -430,9 +402,26 @@ private:
       if (each.word == word && found() != TokenType::ASSIGN &&
           found() != TokenType::COLON && found() != TokenType::SEPARATOR) {
         reword(std::string(each.message), list.range(error.begin));
-        return help(std::string(each.help));
+        return help(withRest(each.help));
       }
     return false;
+  }
+
+  /// A help with the text behind the word of a statement in place of `$`.
+  std::string withRest(std::string_view help) const {
+    std::string text(help);
+    const size_t at = text.find('$');
+    if (at == text.npos)
+      return text;
+    size_t last = lastOfItem(error.token);
+    for (size_t brace = error.token; brace <= last; ++brace)
+      if (type(brace) == TokenType::OPEN && brace > error.token)
+        last = brace - 1;
+    const std::string rest = textOf(error.token, last);
+    return text.replace(at, 1,
+                        rest.empty() || rest.find('\n') != rest.npos
+                            ? std::string("condition")
+                            : rest);
   }
 
   /// Whether the erring item, which ends at the error, is followed by `}`.
@@ -501,6 +490,28 @@ private:
         (previous() == TokenType::IDENTIFIER &&
          textOf(error.token - 1) == "elif");
     return isWord && help("write `else if`");
+  }
+
+  /// `outs.append(y)`
+  bool mutation() const {
+    if (error.rule != Grammar::RuleSetting || found() != TokenType::LPAREN ||
+        type(error.token - 2) != TokenType::DOT)
+      return false;
+    const std::string method = textOf(error.token - 1);
+    const std::string value = textOf(error.begin, error.token - 3);
+    const size_t close = lastOfItem(error.token);
+    const std::string given = textOf(error.token + 1, close - 1);
+    const bool isElement =
+        method == "append" || method == "push" || method == "add";
+    const bool isList = method == "extend" || method == "concat";
+    if ((!isElement && !isList) || type(close) != TokenType::RPAREN ||
+        given.empty())
+      return false;
+    reword("a list does not change: a longer one is made of it",
+           rangeOf(error.begin, close));
+    const std::string own =
+        value + " = " + value + " + " + (isElement ? "[" + given + "]" : given);
+    return help("write `" + own + "`");
   }
 
   /// `ceil(x)`, `ceil(x) * 2` alone in a function: at its end it is the result.

@@ -11,9 +11,11 @@ using Family = bool (*)(const SourceMap&, const TokenList&, const SyntaxError&,
                         diag::Builder&);
 
 constexpr Family families[] = {
-    helpWithForeignOperators, helpWithForeignFunctions,
-    helpWithForeignMixins,    helpWithForeignStatements,
-    helpWithUnpacking,        helpWithForeignDeclarations,
+    helpWithForeignChoices,   helpWithForeignTypes,
+    helpWithForeignOperators, helpWithForeignNumbers,
+    helpWithForeignFunctions, helpWithForeignMixins,
+    helpWithUnpacking,        helpWithForeignStatements,
+    helpWithForeignImports,   helpWithForeignDeclarations,
     helpWithForeignData,
 };
 

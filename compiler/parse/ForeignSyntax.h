@@ -18,8 +18,10 @@ namespace recipec::parse {
   bool helpWith##Name(const SourceMap& sources, const TokenList& list,         \
                       const SyntaxError& error, diag::Builder& report);
 
-/// Operators, comments, numbers and prefixes of strings.
+/// Operators, comments and prefixes of strings.
 FOREIGN_FAMILY(ForeignOperators)
+/// Numbers, powers and durations.
+FOREIGN_FAMILY(ForeignNumbers)
 /// Definitions of functions and blocks.
 FOREIGN_FAMILY(ForeignFunctions)
 /// Mixins among the items of braces.
@@ -28,7 +30,13 @@ FOREIGN_FAMILY(ForeignMixins)
 FOREIGN_FAMILY(ForeignStatements)
 /// The unpacking of lists, arguments and results.
 FOREIGN_FAMILY(Unpacking)
-/// Imports and other declarations of a file.
+/// Types.
+FOREIGN_FAMILY(ForeignTypes)
+/// Choices among values, `match` and `switch`.
+FOREIGN_FAMILY(ForeignChoices)
+/// Imports.
+FOREIGN_FAMILY(ForeignImports)
+/// Other declarations of a file.
 FOREIGN_FAMILY(ForeignDeclarations)
 /// YAML, JSON and TOML.
 FOREIGN_FAMILY(ForeignData)
@@ -38,6 +46,14 @@ FOREIGN_FAMILY(ForeignData)
 /// Our name of a type of another language, `string` for `str`; empty for other
 /// names.
 std::string_view ownTypeOf(std::string_view name);
+/// Help for an operator that is a word in other languages, `7 mod 2`, with its
+/// operands as they are written; empty for other words.
+std::string wordOperatorHelp(const std::string& left, std::string_view word,
+                             const std::string& right);
+/// The type that begins at a token, translated to our notation; empty where it
+/// is none.
+std::string ownTypeAt(const SourceMap& sources, const TokenList& list,
+                      size_t first);
 
 } // namespace recipec::parse
 

@@ -1,5 +1,5 @@
-// Help for the unpacking of other languages: `[*xs, 1]`, `f(*xs)` and
-// `q, k = f(x)`.
+// Help for the unpacking of other languages, `[*xs, 1]`, `f(*xs)` and
+// `q, k = f(x)`, and for several values where one is due.
 
 #include "compiler/parse/ForeignSyntax.h"
 #include "compiler/parse/SyntaxView.h"
@@ -14,7 +14,8 @@ public:
   using SyntaxView::SyntaxView;
 
   bool run() const {
-    return unpackedList() || unpackedArguments() || severalNames();
+    return unpackedList() || unpackedArguments() || severalLets() ||
+           secondLet() || severalNames() || secondResult();
   }
 
 private:
@@ -94,6 +95,24 @@ private:
                 "options.a)`");
   }
 
+  /// `let a, b = 1, 2`, `let [a, b] = pair`
+  bool severalLets() const {
+    const size_t first = firstOfItem();
+    const bool isBracket = found() == TokenType::LBRACKET ||
+                           found() == TokenType::LPAREN ||
+                           found() == TokenType::OPEN;
+    if (type(first) != TokenType::LET ||
+        (!isBracket && !isComma(error.token)) || error.token > first + 2)
+      return false;
+    const std::string one =
+        textOf(isBracket ? error.token + 1 : error.token - 1);
+    const std::string other =
+        textOf(isBracket ? error.token + 3 : error.token + 1);
+    reword("a `let` names one value");
+    return help("write `let " + one + " = ...` and `let " + other +
+                " = ...`, each on a line of its own");
+  }
+
   /// `q, k, v = linear(...)`, `weights, chosen = router(...)` in a block.
   bool severalNames() const {
     const bool isList = found() == TokenType::SEPARATOR && isComma(error.token);
@@ -124,6 +143,51 @@ private:
                   first + "\")`");
     return help("write a statement for each, `" + first + " = " + callee +
                 "(...)` and `" + second + " = ...`");
+  }
+
+  /// `let a = 1, b = 2`
+  bool secondLet() const {
+    if (!isComma(error.token - 1) || !isName(found()) ||
+        next() != TokenType::ASSIGN || (!isOfFile() && !isAtItem()))
+      return false;
+    size_t first = error.token - 1;
+    while (first > 0 && !isEndOfItem(first - 1))
+      --first;
+    if (type(first) != TokenType::LET)
+      return false;
+    reword("a `let` names one value",
+           rangeOf(error.token, lastOfItem(error.token)));
+    return fix("write `let " + textOf(error.token, lastOfItem(error.token)) +
+                   "` on a line of its own",
+               {list.source, list.tokens[error.token - 1].begin,
+                list.tokens[error.token].begin},
+               "\nlet ");
+  }
+
+  /// `return x, a`
+  bool secondResult() const {
+    const bool isName = error.rule == Grammar::RuleSetting;
+    const size_t comma = (isName ? error.begin : error.token) - 1;
+    if ((!isName && !isAtItem()) || !isComma(comma) || !isInFunction())
+      return false;
+    const size_t last = lastOfLine(comma);
+    size_t first = comma;
+    while (first > 0 && !isEndOfItem(first - 1) &&
+           type(first - 1) != TokenType::OPEN)
+      --first;
+    if (type(first) != TokenType::RETURN)
+      return false;
+    reword("a block or function returns one value", rangeOf(comma + 1, last));
+    return fix("write `" + textOf(first, comma - 1) +
+                   "`; what else is needed is returned by a block of its own",
+               rangeOf(comma, last), "", Applicability::maybe);
+  }
+  /// The last token of the line of items that a token is on.
+  size_t lastOfLine(size_t token) const {
+    size_t last = lastOfItem(token + 1);
+    while (isComma(last + 1) && !isEndOfItem(last + 2))
+      last = lastOfItem(last + 2);
+    return last;
   }
 };
 

@@ -91,10 +91,12 @@ private:
     auto offset = [&](size_t place) {
       return range.begin + uint32_t(std::min(place, text.size()));
     };
-    engine.report(diag::Kind::NestingTooDeep,
-                  {range.source, offset(begin), offset(end)},
-                  "strings are interpolated more than " +
-                      std::to_string(maxInterpolationDepth) + " levels deep");
+    engine
+        .report(diag::Kind::NestingTooDeep,
+                {range.source, offset(begin), offset(end)},
+                "strings are interpolated more than " +
+                    std::to_string(maxInterpolationDepth) + " levels deep")
+        .help("give inner strings names with `let`");
   }
 
   static constexpr std::string_view marks = "\"\"\"";

@@ -110,7 +110,8 @@ bool Transformer::setting(Grammar::SettingContext* context, ast::Item& result) {
     engine
         .report(diag::Kind::InvalidItem, range(context->path()),
                 "the name of a field has no dots")
-        .help("to set a value write `=`");
+        .help("write `" + names.back().text +
+              " : ...` in a schema of its own; a value is set with `=`");
     return false;
   }
   ast::FieldDecl node;
@@ -348,7 +349,7 @@ struct Placement {
                  "`");
     if (kind == BodyKind::function)
       refuse("`" + name + "` is set, but a function names values",
-             "write `let " + name + " = value`");
+             "write `let " + name + " = " + valueOf(node) + "`");
     bool isBinding = node.path.size() == 1 && node.value != ast::ExprId::none;
     if (kind == BodyKind::block && !isBinding)
       refuse("a block binds plain names to values",
@@ -450,8 +451,26 @@ struct Placement {
       help = "a sweep makes a recipe of each value: write `sweep { " + path +
              " = " + list + " }`";
   }
+  /// The value of a body that is one `return`, on one line.
+  std::string onlyResult(ast::BodyId body) const {
+    const std::vector<ast::Item>& items = file[body].items;
+    const auto* node =
+        items.size() == 1 ? std::get_if<ast::Return>(&items[0].node) : nullptr;
+    const std::string value(node ? sources.text(file[node->value].range)
+                                 : std::string_view());
+    return value.find('\n') == value.npos ? value : std::string();
+  }
   void operator()(const ast::If& node) {
     onlyAroundStatements("if");
+    if (const std::string result = onlyResult(node.thenBody);
+        kind == BodyKind::function && !result.empty()) {
+      const std::string other =
+          node.elseBody == ast::BodyId::none ? "" : onlyResult(node.elseBody);
+      help = "write `return if " +
+             std::string(sources.text(file[node.condition].range)) + " then " +
+             result + " else " + (other.empty() ? "..." : other) + "`";
+      return;
+    }
     const auto [path, value] = onlySetting(node.thenBody);
     const auto [other, otherwise] = node.elseBody == ast::BodyId::none
                                         ? std::pair<std::string, std::string>()
@@ -473,13 +492,30 @@ struct Placement {
 
 } // namespace
 
+/// Whether the parser has reported an error of the line, of which a misplaced
+/// item would be a consequence.
+bool Transformer::hasErrorOnLine(uint32_t offset) const {
+  auto lineOf = [&](uint32_t at) {
+    return sources.lineColumn(tokens->source, at).line;
+  };
+  const int line = lineOf(offset);
+  return std::any_of(engine.all().begin(), engine.all().end(),
+                     [&](const diag::Diagnostic& each) {
+                       return each.range.source == tokens->source &&
+                              each.kind == diag::Kind::ExpectedToken &&
+                              lineOf(each.range.begin) == line;
+                     });
+}
+
 bool Transformer::checkPlacement(const ast::Item& item, BodyKind kind) {
   Placement placement{sources, file, kind};
   std::visit(placement, item.node);
   if (placement.message.empty())
     return true;
   // Misplaced brackets may move an item into the wrong body.
-  if (!tokens->doubtful.empty())
+  if (!tokens->doubtful.empty() ||
+      isBelowBrokenHead(sources, tokens->source, item.range.begin, engine) ||
+      hasErrorOnLine(item.range.begin))
     return false;
   // The head of the item identifies it, so the range leaves out its body.
   SourceRange place = item.range;

@@ -20,6 +20,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <optional>
 
 namespace recipec::parse {
 
@@ -114,7 +115,7 @@ private:
       take({type, offsets(raw->getStartIndex()),
             offsets(raw->getStopIndex() + 1)});
       if (type == TokenType::BROKEN_STRING)
-        skipLine(input);
+        skipString(input);
     }
     noteRepeated();
     uint32_t end = offsets.base + uint32_t(text.size());
@@ -136,9 +137,14 @@ private:
     return false;
   }
 
-  /// Skips the rest of the line after a broken string, which cannot be lexed.
-  static void skipLine(antlr4::ANTLRInputStream& input) {
-    while (input.LA(1) != '\n' && input.LA(1) != antlr4::IntStream::EOF)
+  /// Skips the rest of the line after a broken string, which cannot be lexed,
+  /// or the lines up to the mark that closes it.
+  void skipString(antlr4::ANTLRInputStream& input) const {
+    const uint32_t end = list.tokens.back().end;
+    auto goesOn = [&] {
+      return isClosedBelow ? offsets(input.index()) < end : input.LA(1) != '\n';
+    };
+    while (input.LA(1) != antlr4::IntStream::EOF && goesOn())
       input.consume();
   }
 
@@ -154,7 +160,12 @@ private:
         list.tokens.push_back({TokenType::AND, token.begin, token.begin + 2});
       return;
     case TokenType::BROKEN_STRING:
-      reportBrokenString(token);
+      if (const auto end = endBelow(token); (isClosedBelow = end.has_value())) {
+        token.end = *end;
+        reportLines(token);
+      } else {
+        reportBrokenString(token);
+      }
       token.type = TokenType::STRING;
       token.isBroken = true;
       break;
@@ -231,6 +242,65 @@ private:
           .help("end it with `}`; write a brace of the text as `\\{`");
     }
     markLine(token);
+  }
+
+  /// Where a string ends that goes on over several lines, as those of prose do;
+  /// nullopt where it is closed on its line or never. The lines between hold
+  /// neither a `"` nor an item.
+  std::optional<uint32_t> endBelow(const Token& token) const {
+    constexpr int mostLines = 30;
+    const std::string_view all = sources.text(list.source);
+    size_t begin = all.find('\n', token.begin);
+    if (list.isDoubtful(token.begin) ||
+        sources.text(rangeOf(token)).find('{') != all.npos ||
+        all.substr(token.end, begin - token.end).find('"') != all.npos)
+      return std::nullopt;
+    for (int i = 0; i < mostLines && begin < all.size(); ++i) {
+      const size_t end = std::min(all.find('\n', begin + 1), all.size());
+      const std::string_view line = all.substr(begin + 1, end - begin - 1);
+      const size_t quote = line.find('"');
+      if (line.substr(0, quote).find_first_of("={}#") != line.npos)
+        return std::nullopt;
+      if (quote != line.npos)
+        return isEndOfLine(line.substr(quote + 1))
+                   ? std::optional(uint32_t(begin + 2 + quote))
+                   : std::nullopt;
+      begin = end;
+    }
+    return std::nullopt;
+  }
+  static bool isEndOfLine(std::string_view rest) {
+    const size_t end = rest.find_first_not_of(" \t\r,)]}");
+    return end == rest.npos || rest[end] == '#';
+  }
+
+  /// Reports a string of several lines, with its lines as one string.
+  void reportLines(const Token& token) {
+    constexpr size_t longest = 100;
+    const std::string_view text = sources.text(rangeOf(token));
+    const bool isProse = text.find(' ') < text.find('\n');
+    std::string own;
+    for (size_t at = 0; at < text.size();) {
+      const size_t end = std::min(text.find('\n', at), text.size());
+      std::string_view line = text.substr(at, end - at);
+      const size_t first = line.find_first_not_of(" \t");
+      if (first != line.npos)
+        line = line.substr(at == 0 ? 0 : first);
+      own += (own.empty() || !isProse ? "" : "\\n") +
+             std::string(line.substr(0, line.find_last_not_of(" \t\r") + 1));
+      at = end + 1;
+    }
+    const int line = sources.lineColumn(list.source, token.end - 1).line;
+    auto report = engine.report(
+        diag::Kind::UnclosedString, rangeOf(token),
+        "a string ends on its line, and this one goes on to line " +
+            std::to_string(line));
+    list.doubtful.push_back(rangeOf(token));
+    if (own.size() > longest)
+      report.help("write `\"\"\"`, the lines below it, each indented like the "
+                  "last, and `\"\"\"` on a line of its own");
+    else
+      report.help("write `" + own + "`").fixIt(rangeOf(token), own);
   }
 
   /// Where the name begins that touches a token from the left.
@@ -344,20 +414,29 @@ private:
       strays.push_back({message, engine.all().size()});
     auto report =
         engine.report(diag::Kind::UnexpectedCharacter, range, message);
-    if (isBehindType(token)) {
-      report.help("a type that may be `none` is written `T | none`")
-          .fixIt(range, " | none", diag::Applicability::safe);
+    if (character == "?" &&
+        (helpWithType(token, report) || helpWithOptionalField(token, report))) {
+      markLine(token);
+      return;
+    }
+    if (character == ";" && isFirstOnLine(token)) {
+      report.help("comments begin with `#`")
+          .fixIt(range, "#", diag::Applicability::safe);
       markLine(token);
       return;
     }
     if (std::string help = characters.help(token, meant); !help.empty()) {
       report.help(help);
-      if (StrayCharacters::isQuote(
-              character)) // where the edit of the line does not work
-        report.otherwise(std::move(help));
+      report.otherwise(std::move(help)); // where the line has other errors
     }
     characters.correctLine(token, report);
     markLine(token);
+  }
+
+  bool isFirstOnLine(const Token& token) const {
+    const std::string_view all = sources.text(list.source);
+    const size_t before = all.find_last_not_of(" \t", token.begin - 1);
+    return token.begin == 0 || before == all.npos || all[before] == '\n';
   }
 
   /// A stray character that was reported, and the lines with more of it.
@@ -387,13 +466,62 @@ private:
                   " on");
   }
 
-  /// `name : string?`: whether a `?` ends a type behind a `:`.
-  bool isBehindType(const Token& token) const {
-    std::string_view all = sources.text(list.source);
-    if (all[token.begin] != '?' || list.tokens.size() < 2 ||
+  /// `name : string?`, `sizes : [int]?`
+  bool helpWithType(const Token& token, diag::Builder& report) const {
+    size_t first = list.tokens.size();
+    auto isPart = [](size_t type) {
+      return isName(type) || type == TokenType::DOT ||
+             type == TokenType::LBRACKET || type == TokenType::RBRACKET;
+    };
+    while (first > 0 && isPart(list.tokens[first - 1].type))
+      --first;
+    if (first == 0 || first == list.tokens.size() ||
+        list.tokens[first - 1].type != TokenType::COLON ||
         list.tokens.back().end != token.begin)
       return false;
-    return list.tokens[list.tokens.size() - 2].type == TokenType::COLON;
+    const std::string type(
+        sources.text({list.source, list.tokens[first].begin, token.begin}));
+    report
+        .help("a type that may be `none` is written with `|`: write `" + type +
+              " | none`")
+        .fixIt(rangeOf(token), " | none", diag::Applicability::safe);
+    return true;
+  }
+
+  /// `limit? : int`, a field or a parameter that may be left out
+  bool helpWithOptionalField(const Token& token, diag::Builder& report) const {
+    const std::string_view all = sources.text(list.source);
+    const size_t count = list.tokens.size();
+    const size_t colon = all.find_first_not_of(' ', token.end);
+    auto begins = [](size_t type) {
+      return type == TokenType::NEWLINE || type == TokenType::OPEN ||
+             type == TokenType::COMMA || type == TokenType::LPAREN;
+    };
+    if (count == 0 || list.tokens.back().end != token.begin ||
+        !isName(list.tokens.back().type) ||
+        (count > 1 && !begins(list.tokens[count - 2].type)) ||
+        colon == all.npos || all[colon] != ':')
+      return false;
+    const size_t end =
+        std::min(all.find_first_of("=,){}#\r\n", colon), all.size());
+    std::string type(all.substr(colon + 1, end - colon - 1));
+    type.erase(0, type.find_first_not_of(' '));
+    type.erase(type.find_last_not_of(' ') + 1);
+    if (type.empty())
+      return false;
+    const std::string name(sources.text(list.range(count - 1)));
+    const bool hasDefault = end < all.size() && all[end] == '=';
+    const std::string own =
+        " : " + type + (hasDefault ? " " : " | none = none");
+    report
+        .help(hasDefault
+                  ? "leave out the `?`: what has a default may be left out"
+                  : "what may be left out has a default: write `" + name + own +
+                        "`")
+        .fixIt({list.source, token.begin, uint32_t(end)},
+               all.substr(end, 1) == "}" ? own + " " : own,
+               diag::Applicability::safe);
+    return true;
   }
 
   static std::string nameOf(std::string_view character) {
@@ -417,6 +545,7 @@ private:
   ByteOffsets offsets;
   StrayCharacters characters;
   std::vector<Repeated> strays;
+  bool isClosedBelow = false; // the last broken string, by `endBelow`
 };
 
 } // namespace

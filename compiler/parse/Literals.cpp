@@ -3,7 +3,9 @@
 #include "compiler/parse/Transformer.h"
 
 #include "compiler/base/Utf8.h"
+#include "compiler/parse/BrokenNames.h"
 #include "compiler/parse/Durations.h"
+#include "compiler/parse/ForeignSyntax.h"
 
 #include <algorithm>
 #include <cctype>
@@ -115,8 +117,10 @@ double Transformer::real(SourceRange place, std::string text) {
   double value = 0;
   if (std::from_chars(text.data(), text.data() + text.size(), value).ec !=
       std::errc())
-    engine.report(diag::Kind::InvalidNumber, place,
-                  "the number is out of range of a double");
+    engine
+        .report(diag::Kind::InvalidNumber, place,
+                "the number is out of range of a double")
+        .help("write a number between `1e-307` and `1e308`, or `0.0`");
   return value;
 }
 
@@ -205,6 +209,8 @@ bool Transformer::checkUnit(size_t token, size_t number) {
     std::string count(sources.text(tokens->range(number)));
     report.help("`B` is the unit of bytes, a billion is `G`: write `" + count +
                 "G " + unit.text + "`");
+  } else {
+    report.help("put a comma or a line break before `" + unit.text + "`");
   }
   return false;
 }
@@ -214,6 +220,26 @@ void Transformer::reportUnit(const ast::Name& unit, size_t number) {
   SourceRange whole = cover(tokens->range(number), unit.range);
   bool isGlued = tokens->tokens[number].end == unit.range.begin;
   std::string text(sources.text(whole));
+  // `llama.llama-3.1-8b`
+  const auto& all = tokens->tokens;
+  const bool isInName = isGlued && number > 1 &&
+                        all[number - 1].type == TokenType::MINUS &&
+                        all[number - 2].end == all[number - 1].begin &&
+                        all[number - 1].end == all[number].begin;
+  if (const auto broken = isInName
+                              ? brokenNameAt(sources, *tokens, number, true)
+                              : std::nullopt;
+      broken && std::isalpha(static_cast<unsigned char>(broken->own[0]))) {
+    const std::string help = "write `" + broken->own + "`";
+    engine
+        .report(diag::Kind::ExpectedName, broken->range,
+                "a name has letters, digits and `_`, and neither `-` nor a "
+                "point before a digit")
+        .help(help)
+        .fixIt(broken->range, broken->own)
+        .otherwise(help);
+    return;
+  }
   if (!isGlued && multiplierOf(unit.text)) {
     std::string glued =
         std::string(sources.text(tokens->range(number))) + unit.text;
@@ -263,6 +289,21 @@ void Transformer::reportUnit(const ast::Name& unit, size_t number) {
               "\"`, in quotation marks, where a text is "
               "meant")
         .fixIt(whole, "\"" + text + "\"", diag::Applicability::safe);
+    return;
+  }
+  // `7 mod 2`, where the parser stopped behind the word
+  const size_t behind = number + 2;
+  const std::string operand =
+      behind < tokens->tokens.size()
+          ? std::string(sources.text(tokens->range(behind)))
+          : std::string();
+  if (const std::string help = wordOperatorHelp(
+          std::string(sources.text(tokens->range(number))), unit.text, operand);
+      !isGlued && !help.empty()) {
+    engine
+        .report(diag::Kind::UnknownUnit, unit.range,
+                "`" + unit.text + "` is no unit, and there is no such operator")
+        .help(help);
     return;
   }
   auto report = engine.report(diag::Kind::UnknownUnit, unit.range,
@@ -526,9 +567,11 @@ void Transformer::escape(std::string_view text, size_t& at, uint32_t offset,
 /// Returns `ExprId::none` when it has errors.
 ast::ExprId Transformer::interpolation(SourceRange range) {
   if (++interpolationDepth > maxInterpolationDepth) {
-    engine.report(diag::Kind::NestingTooDeep, range,
-                  "strings are interpolated more than " +
-                      std::to_string(maxInterpolationDepth) + " levels deep");
+    engine
+        .report(diag::Kind::NestingTooDeep, range,
+                "strings are interpolated more than " +
+                    std::to_string(maxInterpolationDepth) + " levels deep")
+        .help("give inner strings names with `let`");
     --interpolationDepth;
     return ast::ExprId::none;
   }

@@ -162,6 +162,24 @@ std::string StrayCharacters::ternaryHelp(const Token& token) const {
          "`";
 }
 
+/// `pow(2, n)` for `2 ^ n`; empty where an operand is no name or number.
+std::string StrayCharacters::powerAround(const Token& token) const {
+  std::string_view rest = restOfLine(token.end);
+  rest.remove_prefix(std::min(rest.find_first_not_of(' '), rest.size()));
+  const size_t end = std::min(
+      rest.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVW"
+                             "XYZ0123456789_"),
+      rest.size());
+  const bool isOperand =
+      !list.tokens.empty() && (isName(list.tokens.back().type) ||
+                               list.tokens.back().type == TokenType::INTEGER);
+  if (!isOperand || end == 0)
+    return {};
+  return "pow(" +
+         std::string(sources.text(list.range(list.tokens.size() - 1))) + ", " +
+         std::string(rest.substr(0, end)) + ")";
+}
+
 std::string StrayCharacters::help(const Token& token,
                                   const std::optional<LookAlike>& meant) const {
   std::string_view character =
@@ -185,6 +203,15 @@ std::string StrayCharacters::help(const Token& token,
     return "write `and`";
   if (character == "!")
     return "write `not`";
+  if (character == "^")
+    if (const std::string own = powerAround(token); !own.empty())
+      return "a power is written `" + own + "`";
+  if (character == "\\" &&
+      restOfLine(token.end).find_first_not_of(" \t\r") == std::string::npos)
+    return "leave it out: a value goes on below an operator, and in brackets";
+  if (character == "\\" &&
+      restOfLine(token.begin).find("->") != std::string::npos)
+    return "a function is declared with a name: `fun f(x) = ...`";
   if (character == "^")
     return "a power is written `pow(base, exponent)`, one of ten `1e-3`";
   if (character == "?")

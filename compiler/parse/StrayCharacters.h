@@ -36,6 +36,7 @@ private:
   bool isInList() const;
   bool beginsLoop(const Token& token) const;
   std::string operatorHelp(const Token& token) const;
+  std::string powerAround(const Token& token) const;
   std::string ternaryHelp(const Token& token) const;
 
   const SourceMap& sources;

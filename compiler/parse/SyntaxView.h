@@ -65,6 +65,23 @@ protected:
     return type(token) == TokenType::SEPARATOR ||
            type(token) == TokenType::CLOSE || type(token) == TokenType::EOF;
   }
+  bool isOperand(size_t token) const {
+    return isName(type(token)) || type(token) == TokenType::INTEGER;
+  }
+  /// The first token of the path that ends at `last`: `batch` of
+  /// `batch.global`.
+  size_t firstOfPath(size_t last) const {
+    while (last >= 2 && type(last - 1) == TokenType::DOT &&
+           isName(type(last - 2)))
+      last -= 2;
+    return last;
+  }
+  size_t lastOfPath(size_t first) const {
+    while (type(first + 1) == TokenType::DOT && isName(type(first + 2)))
+      first += 2;
+    return first;
+  }
+
   /// The last token of the item that `token` belongs to, at its depth.
   size_t lastOfItem(size_t token) const;
 

@@ -71,9 +71,8 @@ bool beginsIndentedLine(const SourceMap& sources, const TokenList& list,
     return sources.lineColumn(list.source, list.tokens[index].begin);
   };
   LineColumn place = placeOf(token);
-  bool isFirst = true; // a separator belongs to the line before
-  if (token > 0 && list.tokens[token - 1].type != TokenType::SEPARATOR)
-    isFirst = placeOf(token - 1).line < place.line;
+  // The separator of a line break belongs to the line before.
+  const bool isFirst = token == 0 || placeOf(token - 1).line < place.line;
   return isFirst && place.column > 1;
 }
 
@@ -202,6 +201,54 @@ const std::vector<std::string>& unitNames() {
 bool isUnitName(std::string_view text) {
   const auto& names = unitNames();
   return std::find(names.begin(), names.end(), text) != names.end();
+}
+
+bool isChoiceWord(std::string_view word) {
+  return word == "match" || word == "switch" || word == "when" ||
+         word == "case" || word == "select";
+}
+
+/// Whether a value of a line begins as `= match size {`.
+static bool beginsChoice(std::string_view line) {
+  for (std::string_view before : {"= ", "return "}) {
+    const size_t at = line.find(before);
+    if (at == line.npos)
+      continue;
+    const std::string_view value = line.substr(at + before.size());
+    if (isChoiceWord(value.substr(0, value.find_first_of(" ("))))
+      return true;
+  }
+  return false;
+}
+
+bool isBelowBrokenHead(const SourceMap& sources, SourceId source,
+                       uint32_t offset, const diag::Engine& engine) {
+  auto indentOf = [](std::string_view line) {
+    return std::min(line.find_first_not_of(" \t\r"), line.size());
+  };
+  int line = sources.lineColumn(source, offset).line;
+  const size_t indent = indentOf(sources.lineText(source, line));
+  std::string_view head;
+  do {
+    head = --line > 0 ? sources.lineText(source, line) : "";
+  } while (line > 0 &&
+           (indentOf(head) == head.size() || indentOf(head) >= indent));
+  const size_t last = head.find_last_not_of(" \t\r");
+  if (line == 0 || last == head.npos)
+    return false;
+  const bool isChoice = head[last] == '{' && beginsChoice(head);
+  if (!isChoice && head[last] != ':')
+    return false;
+  // The error of a choice is in one of its cases.
+  const int end = isChoice ? sources.lineColumn(source, offset).line : line + 1;
+  return std::any_of(engine.all().begin(), engine.all().end(),
+                     [&](const diag::Diagnostic& each) {
+                       if (each.range.source != source)
+                         return false;
+                       const int at =
+                           sources.lineColumn(source, each.range.begin).line;
+                       return at >= line && at < end;
+                     });
 }
 
 } // namespace recipec::parse

@@ -101,6 +101,10 @@ std::string typeName(size_t type);
 /// Whether the token is the first on its line and the line is indented.
 bool beginsIndentedLine(const SourceMap& sources, const TokenList& list,
                         size_t token);
+/// Whether a line belongs to a body as Python writes it, below a line that ends
+/// in `:` and has a reported error, or to the cases of a `match`.
+bool isBelowBrokenHead(const SourceMap& sources, SourceId source,
+                       uint32_t offset, const diag::Engine& engine);
 /// Whether the token is a keyword that cannot be a name.
 bool isReservedWord(size_t type);
 /// Whether the token is an identifier, or a keyword only in declarations.
@@ -108,6 +112,9 @@ bool isName(size_t type);
 /// Whether an expression may begin with this token.
 bool beginsExpression(size_t type);
 bool isBinaryOperator(size_t type);
+
+/// Whether a word begins a choice among values in other languages: `match`.
+bool isChoiceWord(std::string_view word);
 
 /// The units of the language, `B` to `tokens`; sema gives them their meaning.
 const std::vector<std::string>& unitNames();

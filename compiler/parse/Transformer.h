@@ -75,6 +75,7 @@ private:
   ast::BodyId makeBody(ast::Body body, int depth);
   std::optional<ast::Item> item(Grammar::ItemContext* context, BodyKind kind);
   bool setting(Grammar::SettingContext* context, ast::Item& result);
+  bool hasErrorOnLine(uint32_t offset) const;
   bool checkPlacement(const ast::Item& item, BodyKind kind);
   ast::FieldDecl fixedField(Grammar::FixedFieldContext* context);
   ast::Require require(Grammar::RequireContext* context);
@@ -90,6 +91,7 @@ private:
 
   // ---- types ----
   ast::TypeId type(Grammar::TypeContext* context);
+  void reportTypeArguments(Grammar::TypeTermContext* context);
   ast::TypeId typeTerm(Grammar::TypeTermContext* context);
   ast::IntType intType(Grammar::TypeTermContext* context);
   ast::FunctionType functionType(Grammar::FunctionTypeContext* context);
@@ -102,6 +104,7 @@ private:
   ast::ExprId typeTest(ast::ExprId operand, OperandList& list);
   void reportChain(size_t first, size_t second);
   /// `range(0, 10, 2)` of `0..10..2`; empty where the operands are not plain.
+  std::string joinedComparisons(size_t first, size_t second) const;
   std::string steppedRange(size_t first, size_t second) const;
   ast::ExprId prefixed(OperandList& operands);
   ast::ExprId prefixOperation(OperandList& operands, size_t token);
