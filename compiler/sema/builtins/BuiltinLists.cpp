@@ -89,10 +89,7 @@ Value runLen(BuiltinCall& call) {
     return {range->count(), call.origin()};
   if (Object* const* object = value.get<Object*>())
     return {int64_t((*object)->slots.size()), call.origin()};
-  call.evaluator.messages.report(
-      diag::Kind::WrongType, call.places[0],
-      "`len` takes a string, a list, a range or a map, and this is of type `" +
-          fullTypeNameOf(call.evaluator.sources, value) + "`");
+  call.reportType(0, "a string, a list, a range or a map");
   return {};
 }
 
@@ -176,7 +173,10 @@ Value runZip(BuiltinCall& call) {
     if (call.list(i).size() != length) {
       call.reportValue(i, "`zip` takes lists of one length: this has " +
                               std::to_string(call.list(i).size()) +
-                              " elements, the first " + std::to_string(length));
+                              " elements, the first " + std::to_string(length))
+          .help("give both as many elements: the first of a longer one are "
+                "`xs[0.." +
+                std::to_string(std::min(length, call.list(i).size())) + "]`");
       return {};
     }
   std::vector<Value> rows;
@@ -211,7 +211,8 @@ Value runAll(BuiltinCall& call) {
 Value runRange(BuiltinCall& call) {
   int64_t step = call.count() > 2 ? call.integer(2) : 1;
   if (step == 0) {
-    call.reportValue(2, "a range of step 0 does not end");
+    call.reportValue(2, "a range of step 0 does not end")
+        .help("write another step, or leave it out for 1");
     return {};
   }
   int64_t end = call.integer(1);

@@ -16,8 +16,10 @@ namespace recipec::sema {
 namespace {
 
 Value reportOverflow(const BuiltinCall& call) {
-  call.evaluator.messages.report(diag::Kind::InvalidValue, call.range,
-                                 "the result does not fit an `int` of 64 bits");
+  call.evaluator.messages
+      .report(diag::Kind::InvalidValue, call.range,
+              "the result does not fit an `int` of 64 bits")
+      .help("write a smaller number, or a `float` such as `1e20`");
   return {};
 }
 
@@ -62,7 +64,9 @@ Value extreme(BuiltinCall& call, ast::BinaryOp better) {
   if (!values)
     return {};
   if (values->empty()) {
-    call.reportValue(0, "there is no " + call.name() + " of an empty list");
+    call.reportValue(0, "there is no " + call.name() + " of an empty list")
+        .help("add an element to the list, as in `" +
+              std::string(call.function.name) + "(xs + [0])`");
     return {};
   }
   Value best = values->front();
@@ -134,15 +138,14 @@ template <class Number> std::optional<Number> parsed(const std::string& text) {
 }
 
 Value reportUnread(BuiltinCall& call, const char* what) {
-  call.reportValue(0, recipe::formatString(call.text(0)) + " is not " + what);
+  call.reportValue(0, recipe::formatString(call.text(0)) + " is not " + what)
+      .help("write the digits alone, as in `" +
+            std::string(call.function.name) + "(\"128\")`");
   return {};
 }
 
 Value reportUnconverted(BuiltinCall& call, const char* takes) {
-  call.evaluator.messages.report(
-      diag::Kind::WrongType, call.places[0],
-      call.name() + " takes " + takes + ", and this is of type `" +
-          fullTypeNameOf(call.evaluator.sources, call.arguments[0]) + "`");
+  call.reportType(0, takes);
   return {};
 }
 
@@ -188,7 +191,8 @@ Value runRound(BuiltinCall& call) {
 Value runSqrt(BuiltinCall& call) {
   if (call.real(0) >= 0)
     return {std::sqrt(call.real(0)), call.origin()};
-  call.reportValue(0, "a negative number has no square root");
+  call.reportValue(0, "a negative number has no square root")
+      .help("write a number of 0 or more, or `abs(...)` around it");
   return {};
 }
 
@@ -200,7 +204,8 @@ Value runLog(BuiltinCall& call) {
   for (size_t i = 0; i < call.count(); ++i)
     if (call.real(i) <= 0) {
       call.reportValue(i, "`log` takes numbers above 0, and this is " +
-                              describe(call.evaluator, call.arguments[i]));
+                              describe(call.evaluator, call.arguments[i]))
+          .help("write a number above 0");
       return {};
     }
   double value = call.real(0);
@@ -208,7 +213,8 @@ Value runLog(BuiltinCall& call) {
     return {std::log(value), call.origin()};
   double base = call.real(1);
   if (base == 1) {
-    call.reportValue(1, "there is no logarithm to the base 1");
+    call.reportValue(1, "there is no logarithm to the base 1")
+        .help("write another base, `2` or `10`, say");
     return {};
   }
   // log2 and log10 are exact for powers of their base.
@@ -232,12 +238,14 @@ Value runPow(BuiltinCall& call) {
     return result ? Value{*result, call.origin()} : reportOverflow(call);
   }
   if (base == 0 && exponent < 0) {
-    call.reportValue(1, "0 has no negative powers");
+    call.reportValue(1, "0 has no negative powers")
+        .help("write an exponent of 0 or more");
     return {};
   }
   if (base < 0 && std::floor(exponent) != exponent) {
     call.reportValue(0, "a negative number has no power of " +
-                            recipe::formatReal(exponent));
+                            recipe::formatReal(exponent))
+        .help("write a base of 0 or more, or a whole exponent");
     return {};
   }
   return call.evaluator.makeReal(std::pow(base, exponent), call.range);

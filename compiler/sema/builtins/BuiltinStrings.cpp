@@ -37,7 +37,8 @@ bool reportEmpty(BuiltinCall& call, size_t index, const char* what) {
   if (!call.text(index).empty())
     return false;
   call.reportValue(index, std::string("the ") + what + " of " + call.name() +
-                              " is empty");
+                              " is empty")
+      .help("write one character or more, as in `\",\"`");
   return true;
 }
 

@@ -10,6 +10,7 @@
 #include "compiler/sema/types/Mismatch.h"
 
 #include <algorithm>
+#include <cctype>
 #include <cstdint>
 
 namespace recipec::sema {
@@ -382,8 +383,31 @@ private:
                     " is of type `" + std::string(typeNameOf(parameter.takes)) +
                     "`, and this is of type `" +
                     fullTypeNameOf(call.evaluator.sources, value) + "`")
-        .help(callHelp());
+        .help(areSwapped()
+                  ? "write `" + std::string(function.name) + "(" + textOf(1) +
+                        ", " + textOf(0) + ")`: the other way round"
+                  : callHelp());
     return false;
+  }
+  std::string textOf(size_t argument) const {
+    return std::string(
+        call.evaluator.sources.text(placeOf(node.arguments[argument])));
+  }
+  /// `join(",", list)`: the arguments the other way round.
+  bool areSwapped() const {
+    if (function.parameters.size() != 2 || node.arguments.size() != 2 ||
+        node.arguments[0].name || node.arguments[1].name)
+      return false;
+    auto takes = [&](size_t argument, Takes due) {
+      const Value value =
+          call.evaluator.evaluate(node.arguments[argument].value, env);
+      const bool isList = value.is<const ListValue*>() || value.is<Range>();
+      return due == Takes::list ? isList
+                                : due == Takes::text && value.is<std::string>();
+    };
+    const Takes first = function.parameters[0].takes;
+    const Takes second = function.parameters[1].takes;
+    return first != second && takes(0, second) && takes(1, first);
   }
   bool reportUnknown(const ast::Name& name) {
     std::vector<std::string> names;
@@ -469,11 +493,28 @@ void BuiltinCall::reportElement(size_t list, size_t index,
   SourceRange whole = places[list];
   bool isInside = place.source == whole.source && place.begin >= whole.begin &&
                   place.end <= whole.end;
-  evaluator.messages.report(
-      diag::Kind::WrongType, isInside ? place : whole,
-      "element " + std::to_string(index) + " of the list of " + name() +
-          " is " + std::string(due) + ", and this is of type `" +
-          fullTypeNameOf(evaluator.sources, element) + "`");
+  evaluator.messages
+      .report(diag::Kind::WrongType, isInside ? place : whole,
+              "element " + std::to_string(index) + " of the list of " + name() +
+                  " is " + std::string(due) + ", and this is of type `" +
+                  fullTypeNameOf(evaluator.sources, element) + "`")
+      .help("it is called `" + formOf(function) + "`: " + summary());
+}
+
+void BuiltinCall::reportType(size_t index, std::string_view due) const {
+  evaluator.messages
+      .report(diag::Kind::WrongType, places[index],
+              name() + " takes " + std::string(due) +
+                  ", and this is of type `" +
+                  fullTypeNameOf(evaluator.sources, arguments[index]) + "`")
+      .help("it is called `" + formOf(function) + "`: " + summary());
+}
+
+std::string BuiltinCall::summary() const {
+  std::string text(function.summary);
+  text[0] = char(std::tolower(static_cast<unsigned char>(text[0])));
+  text.resize(text.find_last_not_of('.') + 1);
+  return text;
 }
 
 diag::Builder BuiltinCall::reportValue(size_t index,

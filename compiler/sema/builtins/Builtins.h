@@ -42,6 +42,10 @@ struct BuiltinCall {
   diag::Builder reportValue(size_t index, std::string message) const;
   /// Reports a list element of the wrong type; `due` names the right one.
   void reportElement(size_t list, size_t index, std::string_view due) const;
+  /// Reports an argument of the wrong type; `due` names the right ones.
+  void reportType(size_t index, std::string_view due) const;
+  /// What the function does, as the end of a help.
+  std::string summary() const;
   std::string name() const;
 };
 

@@ -171,8 +171,10 @@ private:
         "`" + callee + "` takes its operand `" + operand +
             "` in the same call, before `" +
             parameters[parameter + 1].declaration->name.text + "`");
-    if (const std::string call = withOperand(); !call.empty())
-      builder.help("write `" + call + "`");
+    const std::string call = withOperand();
+    builder.help(
+        "write `" +
+        (call.empty() ? callee + "(" + operandText() + ", ...)" : call) + "`");
     return true;
   }
 
@@ -202,27 +204,26 @@ private:
   /// Reports the name of an op's parameters without `name =` before it:
   /// `rmsnorm(x, "norm")`.
   bool isUnnamedName(size_t argument, size_t parameter) {
-    if (!scope || !isPositional(argument) ||
-        !values[argument].is<std::string>())
+    if (!scope || !isPositional(argument) || !isWrittenText(argument))
       return false;
-    if (parameter < parameters.size()) {
-      const Type& type = typeOf(parameters[parameter]);
-      if (takesTensor(type) || fits(argument, type))
-        return false;
-    }
+    const std::string& text = *values[argument].get<std::string>();
+    const bool isMeant = parameter < parameters.size();
+    if (isMeant &&
+        (mayMeanText(evaluator, typeOf(parameters[parameter]), text) ||
+         fits(argument, typeOf(parameters[parameter]))))
+      return false;
     isGood = false;
     hasUnknown = true;
-    const SourceRange place = placeOf(node.arguments[argument]);
-    evaluator.messages
-        .report(diag::Kind::WrongType, place,
-                "the name of a call is given as `name = ...`, and this "
-                "argument of `" +
-                    callee + "` stands for another one")
-        .help("write `name = " + std::string(evaluator.sources.text(place)) +
-              "`")
-        .fixIt({place.source, place.begin, place.begin},
-               "name = ", diag::Applicability::safe);
+    reportText(evaluator, callee, text, placeOf(node.arguments[argument]),
+               isMeant ? parameters[parameter].declaration->name.text : "");
     return true;
+  }
+
+  /// Whether an argument is a string in the text, and not only by its value.
+  bool isWrittenText(size_t argument) const {
+    return values[argument].is<std::string>() &&
+           std::holds_alternative<ast::StringLiteral>(
+               (*env.file)[node.arguments[argument].value].node);
   }
 
   /// Reports dimensions where an op takes a tensor of them, as other tools do:
@@ -251,7 +252,10 @@ private:
                         ? "an op has its sizes from its operand: write `"
                         : "write `") +
                    call + "`");
-    else if (parameter == 0)
+    else if (parameter > 0)
+      builder.help("a tensor of them is `parameter([" + textOf(first, end) +
+                   "], name = \"...\")`");
+    else
       builder.help("the tensor comes first: `" + callee + "(" + operandText() +
                    ", ...)`");
     return true;
@@ -427,8 +431,14 @@ private:
       target.value.emplace();
       return;
     }
+    const int errors = evaluator.messages.errors();
     target.value = expect(evaluator, values[given], type, place,
                           "`" + name + "` of `" + callee + "`");
+    // `layer(x, pattern[i])`: the wrong word stands in the list.
+    if (scope && values[given].is<std::string>() && !isWrittenText(given) &&
+        evaluator.messages.errors() > errors)
+      evaluator.messages.labelLast(values[given].origin.range,
+                                   "its value is written here");
     isGood = isGood && !target.value->isPoison();
   }
 
@@ -459,6 +469,13 @@ private:
   void reportUnknown(const ast::Argument& argument) {
     isGood = false;
     hasUnknown = true;
+    if (parameters.empty() && !scope) {
+      evaluator.messages
+          .report(diag::Kind::UnknownArgument, placeOf(argument),
+                  "`" + callee + "` takes no arguments")
+          .help("write `" + callee + "()`");
+      return;
+    }
     if (!argument.name) {
       size_t count = parameters.size();
       auto builder = evaluator.messages.report(
@@ -483,16 +500,11 @@ private:
     auto builder = evaluator.messages.report(
         diag::Kind::UnknownArgument, argument.name->range,
         "`" + callee + "` has no argument `" + argument.name->text + "`");
-    if ((scope &&
-         helpWithOpArgument(evaluator, builder, callee, *argument.name)) ||
-        builder.suggest(argument.name->range, argument.name->text, names) ||
-        names.empty())
-      return;
-    std::string list;
-    for (const std::string& name : names)
-      list += (list.empty() ? "`" : ", `") + name + "`";
-    builder.help(
-        (names.size() == 1 ? "its argument is " : "its arguments are ") + list);
+    if (!scope ||
+        !helpWithOpArgument(evaluator, builder, callee, *argument.name))
+      builder.suggestOrList(argument.name->range, argument.name->text, names,
+                            names.size() == 1 ? "its argument is "
+                                              : "its arguments are ");
   }
 
   void bindDefault(size_t index) {

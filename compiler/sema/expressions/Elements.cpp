@@ -102,6 +102,8 @@ Value Elements::elementAt(const Value& base, int64_t position,
     else if (count > 0)
       builder.help("elements count from 0, so that the last is " +
                    std::to_string(count - 1));
+    else
+      builder.help("it is empty: name another, or add an element");
     return poison();
   }
   if (const ListValue* const* list = base.get<const ListValue*>())
@@ -123,9 +125,24 @@ Value Elements::sliceOf(const Value& base, Range bounds, SourceRange range,
         "there is no slice " + std::to_string(bounds.begin) + ".." +
             std::to_string(bounds.end) + " in a " + std::string(kindOf(base)) +
             " of " + std::to_string(count));
+    const std::string text(evaluator.sources.text(range));
+    const size_t bracket = text.rfind('[');
+    const std::string name =
+        bracket == text.npos || text.find('\n') != text.npos
+            ? std::string("x")
+            : text.substr(0, bracket);
     if (bounds.begin < 0 || bounds.end < 0)
-      builder.help("elements count from 0; the last two of `x` are "
-                   "`x[len(x) - 2..len(x)]`");
+      builder.help("elements count from 0; the last two of `" + name +
+                   "` are `" + name + "[len(" + name + ") - 2..len(" + name +
+                   ")]`");
+    else if (bounds.begin > bounds.end)
+      builder.help("the first number is the smaller: write `" + name + "[" +
+                   std::to_string(bounds.end) + ".." +
+                   std::to_string(bounds.begin) + "]`");
+    else
+      builder.help("a slice ends at " + std::to_string(count) +
+                   " or before: all of `" + name + "` is `" + name +
+                   "[0..len(" + name + ")]`");
     return poison();
   }
   if (const Range* numbers = base.get<Range>())

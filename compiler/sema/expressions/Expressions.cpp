@@ -2,6 +2,7 @@
 
 #include "compiler/recipe/Units.h"
 #include "compiler/sema/Evaluator.h"
+#include "compiler/sema/expressions/OperandHelp.h"
 #include "compiler/sema/models/Trace.h"
 #include "compiler/sema/names/ShellVariables.h"
 #include "compiler/sema/types/Convert.h"
@@ -54,7 +55,8 @@ struct Evaluator::NodeEvaluator {
     auto builder =
         self.messages.report(diag::Kind::UnknownUnit, node.unit.range,
                              "there is no unit `" + node.unit.text + "`");
-    builder.suggest(node.unit.range, node.unit.text, names);
+    builder.suggestOrList(node.unit.range, node.unit.text, names,
+                          "the units are ");
     return poison();
   }
   Value operator()(const ast::StringLiteral& node) const {
@@ -103,7 +105,10 @@ struct Evaluator::NodeEvaluator {
           self.messages.report(diag::Kind::WrongType, place,
                                "braces amend a record, and this is of type `" +
                                    typeNameOf(base) + "`");
-      helpWithImport(self, builder, base, place);
+      if (base.is<Module*>())
+        helpWithImport(self, builder, base, place);
+      else
+        builder.help(instead(base, place));
       return poison();
     }
     bool isScope = schema || (*object)->schema;
@@ -113,6 +118,19 @@ struct Evaluator::NodeEvaluator {
     return {schema ? self.objects.make(*schema, {layer}, range)
                    : self.objects.amended(**object, layer, range),
             origin()};
+  }
+  /// What to write for braces behind a value that is no record.
+  std::string instead(const Value& base, SourceRange place) const {
+    const std::string written(self.sources.text(place));
+    if (base.is<const Mixin*>())
+      return "the arguments of a mixin stand in parentheses, and a recipe "
+             "names "
+             "it behind `with`: write `with " +
+             written + "(...)`";
+    if (base.is<const Function*>() || base.is<Builtin>() ||
+        base.is<const Block*>())
+      return "arguments stand in parentheses: write `" + written + "(...)`";
+    return "leave the braces out, or name a record before them";
   }
   Value operator()(const ast::ListExpr& node) const {
     std::vector<Value> elements;
@@ -210,6 +228,27 @@ Value Evaluator::evaluate(ast::ExprId id, const Env& env) {
   return value;
 }
 
+/// How a value that is no condition becomes one.
+static std::string comparisonFor(const Value& value, std::string_view written) {
+  if (value.is<Tensor>())
+    return std::string(noTensorCondition);
+  const std::string own(written.find('\n') == written.npos ? written : "x");
+  const bool isAmount = value.isNumber();
+  const bool isText = value.is<std::string>();
+  const bool isList = value.is<const ListValue*>() || value.is<Range>();
+  const bool isUnset = value.is<recipe::None>() || value.is<recipe::Auto>();
+  if (!isAmount && !isText && !isList && !isUnset)
+    return "a condition compares values, as in `x > 0`; `and`, `or` and `not` "
+           "join conditions";
+  return "compare it: write `" +
+         (isAmount                   ? own + " > 0"
+          : isText                   ? own + " != \"\""
+          : isList                   ? "len(" + own + ") > 0"
+          : value.is<recipe::None>() ? "x != none"
+                                     : "x != auto") +
+         "`, say; `and`, `or` and `not` join conditions";
+}
+
 std::optional<bool> Evaluator::condition(ast::ExprId id, const Env& env,
                                          std::string_view what) {
   return condition(evaluate(id, env), (*env.file)[id].range, what);
@@ -225,9 +264,7 @@ std::optional<bool> Evaluator::condition(const Value& value, SourceRange range,
       .report(diag::Kind::WrongType, range,
               std::string(what) + " is of type `bool`, and this is of type `" +
                   typeNameOf(value) + "`")
-      .help(std::string("compare it, `x ") +
-            (value.is<recipe::None>() ? "!= none" : "> 0") +
-            "` say; `and`, `or` and `not` join conditions");
+      .help(comparisonFor(value, sources.text(range)));
   return std::nullopt;
 }
 

@@ -46,12 +46,17 @@ public:
   std::optional<DimRef> report() {
     if (reportField())
       return field;
+    if (reportHidden())
+      return std::nullopt;
     auto builder = evaluator.messages.report(
         diag::Kind::WrongType, file[id].range,
         "`->` maps named dimensions, and this is of type `" +
             typeNameOf(value) + "`");
-    if (!helpWithProduct(builder) && !helpWithName(builder) &&
-        !helpWithSize(builder))
+    if (value.is<Object*>() || value.is<Module*>())
+      builder.help("a member is named with a dot: write `" +
+                   textOf(file[id].range) + ".name`");
+    else if (!helpWithProduct(builder) && !helpWithName(builder) &&
+             !helpWithSize(builder))
       builder.help("declare a field of type `dim` in the model");
     return std::nullopt;
   }
@@ -76,6 +81,38 @@ private:
     field =
         DimRef{binding.env->object, binding.slot->name, *value.get<int64_t>()};
     return true;
+  }
+
+  /// `hidden = layer(x)` in a block of a model with the dimension `hidden`: the
+  /// variable hides it.
+  bool reportHidden() {
+    auto* name = std::get_if<ast::NameRef>(&file[id].node);
+    const Binding binding =
+        name ? evaluator.lookup.findBinding(name->name.text, env) : Binding{};
+    if (!binding.local || !isFieldOutside(*binding.env, name->name.text))
+      return false;
+    const std::string& text = name->name.text;
+    auto builder = evaluator.messages.report(
+        diag::Kind::WrongType, file[id].range,
+        "`" + text + "` is a variable here, of type `" + typeNameOf(value) +
+            "`, and hides the dimension `" + text + "` of the model");
+    if (value.origin.range.isValid())
+      builder.label(value.origin.range, "its value is made here");
+    builder.help("give the variable another name, say `" + freeVariable() +
+                 "`, in each statement that means it");
+    return true;
+  }
+  static bool isFieldOutside(const Env& inside, std::string_view name) {
+    for (const Env* at = inside.outer; at; at = at->outer)
+      if (Slot* slot = at->object ? at->object->find(name) : nullptr)
+        return slot->value.is<DimRef>();
+    return false;
+  }
+  std::string freeVariable() const {
+    for (const char* name : {"x", "y", "h"})
+      if (!evaluator.lookup.findBinding(name, env))
+        return name;
+    return "state";
   }
 
   /// `heads * head_dim -> hidden`

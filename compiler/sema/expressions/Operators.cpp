@@ -11,6 +11,7 @@
 #include "compiler/recipe/Units.h"
 #include "compiler/sema/Evaluator.h"
 #include "compiler/sema/expressions/Comparisons.h"
+#include "compiler/sema/expressions/OperandHelp.h"
 #include "compiler/sema/models/Trace.h"
 #include "compiler/sema/values/Arithmetic.h"
 
@@ -84,9 +85,10 @@ template <class T> bool ordered(ast::BinaryOp op, const T& a, const T& b) {
 Value repeated(Evaluator& evaluator, const ListValue& list, int64_t times,
                SourceRange range) {
   if (times < 0) {
-    evaluator.messages.report(diag::Kind::InvalidValue, range,
-                              "a list cannot be repeated " +
-                                  std::to_string(times) + " times");
+    evaluator.messages
+        .report(diag::Kind::InvalidValue, range,
+                "a list cannot be repeated " + std::to_string(times) + " times")
+        .help("write 0 or more, or leave the list out");
     return poison();
   }
   // Check the size before allocating: the count may overflow 64 bits.
@@ -113,79 +115,7 @@ bool comparesTensor(const Value& left, const Value& right) {
          !isUnset(right);
 }
 
-/// The help for a quantity and a plain number, which lacks its unit.
-void helpWithNumber(diag::Builder& builder, const Value& left,
-                    const Value& right) {
-  const auto* quantity = left.get<recipe::Quantity>();
-  const Value& number = quantity ? right : left;
-  if (!quantity)
-    quantity = right.get<recipe::Quantity>();
-  const int64_t* count = number.get<int64_t>();
-  const bool isCount = quantity && quantity->unit != recipe::Unit::bytes &&
-                       quantity->unit != recipe::Unit::seconds;
-  if (isCount && count)
-    builder.help("give the number its unit: `" + std::to_string(*count) + " " +
-                 std::string(recipe::unitTypeName(quantity->unit)) + "`");
-  else
-    builder.help("give both a unit, or divide by one: `80GiB / 1GiB` is 80");
-}
-
-bool isNamePath(std::string_view text) {
-  return !text.empty() &&
-         !std::isdigit(static_cast<unsigned char>(text.front())) &&
-         std::all_of(text.begin(), text.end(), [](unsigned char c) {
-           return std::isalnum(c) || c == '_' || c == '.';
-         });
-}
-
-bool isPlainString(std::string_view text) {
-  return text.size() >= 2 && text.front() == '"' &&
-         text.find_first_of("\"\n", 1) == text.size() - 1;
-}
-
-/// `"runs/" + size` is `"runs/{size}"`.
-void helpWithJoin(diag::Builder& builder, std::string_view written) {
-  const size_t plus = written.find(" + ");
-  if (plus != written.npos && written.find('+', plus + 2) == written.npos) {
-    const std::string_view left = written.substr(0, plus);
-    const std::string_view right = written.substr(plus + 3);
-    std::string joined;
-    if (isPlainString(left) && isNamePath(right))
-      joined = std::string(left.substr(0, left.size() - 1)) + "{" +
-               std::string(right) + "}\"";
-    if (isNamePath(left) && isPlainString(right))
-      joined = "\"{" + std::string(left) + "}" + std::string(right.substr(1));
-    if (!joined.empty()) {
-      builder.help("`+` joins two strings: write `" + joined + "`");
-      return;
-    }
-  }
-  builder.help("a value stands in a text between braces: `\"runs/{name}\"`");
-}
-
 } // namespace
-
-/// `8 * h100` for eight ranks with that device.
-static void helpWithDevices(Evaluator& evaluator, diag::Builder& builder,
-                            const Value& left, const Value& right,
-                            std::string_view written) {
-  const Value& device = left.is<Object*>() ? left : right;
-  const Value& count = left.is<Object*>() ? right : left;
-  Object* const* record = device.get<Object*>();
-  const int64_t* ranks = count.get<int64_t>();
-  if (!record || !(*record)->schema || (*record)->schema->name != "hardware" ||
-      !evaluator.isLibrary((*record)->schema->range) || !ranks)
-    return;
-  const size_t sign = written.find('*');
-  if (sign == written.npos || written.find('\n') != written.npos)
-    return;
-  std::string_view name =
-      left.is<Object*>() ? written.substr(0, sign) : written.substr(sign + 1);
-  name.remove_prefix(std::min(name.find_first_not_of(' '), name.size()));
-  name = name.substr(0, name.find_last_not_of(' ') + 1);
-  builder.help("`ranks` is their number: write `hardware = " +
-               std::string(name) + ", ranks = " + std::to_string(*ranks) + "`");
-}
 
 Value Operators::reportOperands(std::string_view what, const Value& left,
                                 const Value& right, SourceRange range) {
@@ -195,33 +125,7 @@ Value Operators::reportOperands(std::string_view what, const Value& left,
       "`" + std::string(what) + "` does not take `" +
           fullTypeNameOf(evaluator.sources, left) + "` and `" +
           fullTypeNameOf(evaluator.sources, right) + "`");
-  if (isMixed && (left.isNumber() || right.isNumber()))
-    helpWithNumber(builder, left, right);
-  if (what == "*")
-    helpWithDevices(evaluator, builder, left, right,
-                    evaluator.sources.text(range));
-  // `1e-4..1e-3`
-  const std::string_view written = evaluator.sources.text(range);
-  if (const size_t dots = written.find("..");
-      what == ".." && left.isNumber() && right.isNumber() &&
-      dots != written.npos && !evaluator.isLibrary(range)) {
-    const std::string list = "[" + std::string(written.substr(0, dots)) + ", " +
-                             std::string(written.substr(dots + 2)) + "]";
-    builder
-        .help("a range is of whole numbers: list the values, as in `" + list +
-              "`")
-        .fixIt(range, list);
-  }
-  if ((left.is<Tensor>() || right.is<Tensor>()) &&
-      (what == "<" || what == ">" || what == "<=" || what == ">=" ||
-       what == "==" || what == "!="))
-    builder.help(
-        "the elements of a tensor are not known when the model is "
-        "built, so no condition depends on them: multiply by a gate, as in "
-        "`sigmoid(g) * x`");
-  if ((what == "+" && (left.is<std::string>() || right.is<std::string>())) ||
-      (what == "%" && left.is<std::string>()))
-    helpWithJoin(builder, written);
+  helpWithOperands(evaluator, builder, what, left, right, range);
   return poison();
 }
 

@@ -61,8 +61,10 @@ double realArithmetic(ast::BinaryOp op, double left, double right) {
 Value Evaluator::makeReal(double value, SourceRange range) {
   if (std::isfinite(value))
     return {value, writtenAt(range)};
-  messages.report(diag::Kind::InvalidValue, range,
-                  "the result does not fit a `float`");
+  messages
+      .report(diag::Kind::InvalidValue, range,
+              "the result does not fit a `float`")
+      .help("a `float` is at most 1.8e308: compute with smaller numbers");
   return poison();
 }
 
@@ -70,10 +72,12 @@ Value Evaluator::makeQuantity(recipe::Quantity quantity, SourceRange range) {
   quantity.amount = cleaned(quantity.amount, quantity.unit);
   if (std::abs(quantity.amount) < maxAmount)
     return {quantity, writtenAt(range)};
-  messages.report(diag::Kind::InvalidValue, range,
-                  "this is more " +
-                      std::string(recipe::unitTypeName(quantity.unit)) +
-                      " than 64 bits count");
+  messages
+      .report(diag::Kind::InvalidValue, range,
+              "this is more " +
+                  std::string(recipe::unitTypeName(quantity.unit)) +
+                  " than 64 bits count")
+      .help("the most is 9.2e18: write a smaller number");
   return poison();
 }
 

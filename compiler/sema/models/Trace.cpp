@@ -412,9 +412,13 @@ std::optional<recipe::DimId> Tracer::dimOf(const DimRef& dim,
     return found->second;
   if (isBroken) // a field without the type `dim`
     return std::nullopt;
-  evaluator.messages.report(diag::Kind::InvalidValue, range,
-                            "`" + std::string(dim.name) +
-                                "` is not a dimension of this model");
+  evaluator.messages
+      .report(diag::Kind::InvalidValue, range,
+              "`" + std::string(dim.name) +
+                  "` is not a dimension of this model")
+      .help("declare it between the braces of this model: `" +
+            std::string(dim.name) + " : dim = " + std::to_string(dim.size) +
+            "`");
   failed = true;
   return std::nullopt;
 }

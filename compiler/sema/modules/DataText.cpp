@@ -6,6 +6,7 @@
 
 #include <charconv>
 #include <cmath>
+#include <string>
 
 namespace recipec::sema {
 namespace {
@@ -43,6 +44,37 @@ std::optional<recipe::Quantity> quantityOf(std::string_view text) {
   if (!unit)
     return std::nullopt;
   return recipe::Quantity{number * unit->scale, unit->unit};
+}
+
+/// Whether a comma or blank stands before three digits: `100,000`.
+static bool dividesGroups(std::string_view text, size_t at) {
+  if (text[at] != ',' && text[at] != ' ')
+    return false;
+  size_t end = at + 1;
+  while (end < text.size() && text[end] >= '0' && text[end] <= '9')
+    ++end;
+  return end == at + 4;
+}
+
+std::optional<std::string> numberIn(std::string_view text) {
+  std::string digits;
+  for (size_t i = 0; i < text.size(); ++i)
+    if (text[i] != '_' && !dividesGroups(text, i))
+      digits += text[i];
+  double factor = 1;
+  for (const Multiplier& multiplier : multipliers)
+    if (digits.ends_with(multiplier.name)) {
+      factor = multiplier.factor;
+      digits.resize(digits.size() - multiplier.name.size());
+      break;
+    }
+  int64_t number = 0;
+  const char* end = digits.data() + digits.size();
+  const auto [stop, error] = std::from_chars(digits.data(), end, number);
+  if (error != std::errc() || stop != end || digits == text ||
+      double(number) * factor >= 0x1p53)
+    return std::nullopt;
+  return std::to_string(number * int64_t(factor));
 }
 
 } // namespace recipec::sema

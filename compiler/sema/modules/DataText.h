@@ -7,6 +7,7 @@
 #include "compiler/recipe/Recipe.h"
 
 #include <optional>
+#include <string>
 #include <string_view>
 
 namespace recipec::sema {
@@ -14,6 +15,10 @@ namespace recipec::sema {
 /// Parses `80GiB`, `30min`, `500 steps` or `8Ki tokens`, as a recipe would
 /// write it; nullopt for any other text.
 std::optional<recipe::Quantity> quantityOf(std::string_view text);
+
+/// The number that a text of a data file writes as a recipe or a table does,
+/// `1_000`, `100,000` or `64Ki`, in digits alone; nullopt for other texts.
+std::optional<std::string> numberIn(std::string_view text);
 
 } // namespace recipec::sema
 

@@ -18,6 +18,8 @@ namespace {
 
 constexpr const char* libraryPrefix = "std/";
 constexpr const char* extension = ".recipe";
+/// A help lists at most so many files.
+constexpr size_t mostListed = 20;
 
 /// The paths where an import may be, best first. `a.b` is `a/b.recipe`, or the
 /// file in the folder `a/b` that has the folder's name.
@@ -171,7 +173,17 @@ void Modules::reportImportNotFound(Module& module, const ast::Import& import,
     if (auto near = diag::didYouMean(written, names)) {
       builder.suggest(import.targetRange, written, names);
       module.missing.push_back(near->substr(near->rfind('.') + 1));
+      return;
     }
+    module.missing.push_back(import.path.back().text);
+    const std::string folder = written.substr(0, written.rfind('.') + 1);
+    std::erase_if(names, [&](const std::string& name) {
+      return !name.starts_with(folder);
+    });
+    builder.help(names.empty()
+                     ? "`recipec doc std` lists the files of the library"
+                     : "the library has " +
+                           diag::quotedList(names, mostListed) + " there");
     return;
   }
   builder.note("looked for `" + tried.front() + "`");
@@ -224,6 +236,11 @@ const Value& Modules::importTarget(Module& module, const ast::Import& import) {
   if (known == importTargets.end())
     known = importTargets.emplace(&import, findImport(module, import)).first;
   return known->second;
+}
+
+const Value* Modules::targetOf(const ast::Import& import) const {
+  auto known = importTargets.find(&import);
+  return known == importTargets.end() ? nullptr : &known->second;
 }
 
 /// Reports an import of a file that is neither a recipe nor data.

@@ -165,7 +165,18 @@ const Value& Modules::entryValue(Module& module, ModuleEntry& entry) {
       links.push_back(
           {std::string(evaluator.sources.text(at->second->nameRange)),
            at->second->nameRange});
-    evaluator.messages.reportRecursion(links);
+    const bool isRecipe =
+        std::holds_alternative<ast::RecipeDecl>(entry.declaration->node);
+    const std::string& name = links.front().name;
+    evaluator.messages.reportRecursion(links).help(
+        isRecipe
+            ? "a recipe amends another: leave `amends` out, or give one of "
+              "the two another name"
+        : links.size() == 1
+            ? "compute `" + name + "` without `" + name +
+                  "`; another value needs another name"
+            : "give `" + name + "` or `" + links[1].name +
+                  "` a value that is computed without the other");
     entry.value = poison();
     return entry.value;
   }

@@ -49,6 +49,8 @@ public:
   bool isEvaluating() const { return !running.empty(); }
   /// Labels the last `most` names that are under evaluation.
   void labelChain(diag::Builder& builder, size_t most) const;
+  /// What an import that has been loaded refers to; null for others.
+  const Value* targetOf(const ast::Import& import) const;
 
 private:
   /// A file whose imports are being loaded, and the current import.

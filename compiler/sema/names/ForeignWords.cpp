@@ -134,6 +134,13 @@ constexpr ForeignWord foreignFunctions[] = {
      "fields of the same recipe are named by their paths: leave `args.` "
      "out"},
     {"builtins", "built-in functions have no prefix: leave `builtins.` out"},
+    {"import", "files are imported at the top of a file: `import "
+               "\"FILE.recipe\" { name }`"},
+    {"clamp", "of numbers write `max(low, min(x, high))`"},
+    {"clip", "of numbers write `max(low, min(x, high))`"},
+    {"log2", "write `log(x, 2)`"},
+    {"log10", "write `log(x, 10)`"},
+    {"contains", "write `x in xs`"},
     {"getenv", "a recipe sees no environment: pass a value with `--set "
                "PATH=VALUE`"},
     {"isinstance", "a type is tested with `x is int`"},
@@ -158,82 +165,6 @@ bool helpWithForeignWord(diag::Builder& builder, const ast::Name& name) {
       return true;
     }
   return false;
-}
-
-namespace {
-
-/// A method of other languages, and what is written instead; `$` is the value.
-constexpr ForeignWord methods[] = {
-    {"len", "len($)"},
-    {"length", "len($)"},
-    {"size", "len($)"},
-    {"count", "len($)"},
-    {"append", "$ + [x]"},
-    {"push", "$ + [x]"},
-    {"add", "$ + [x]"},
-    {"extend", "$ + xs"},
-    {"concat", "$ + xs"},
-    {"first", "$[0]"},
-    {"last", "$[len($) - 1]"},
-    {"upper", "upper($)"},
-    {"toUpperCase", "upper($)"},
-    {"lower", "lower($)"},
-    {"toLowerCase", "lower($)"},
-    {"strip", "trim($)"},
-    {"trim", "trim($)"},
-    {"split", "split($, \",\")"},
-    {"join", "join(xs, \",\")"},
-    {"replace", "replace($, \"a\", \"b\")"},
-    {"startswith", "starts_with($, \"a\")"},
-    {"startsWith", "starts_with($, \"a\")"},
-    {"starts_with", "starts_with($, \"a\")"},
-    {"endswith", "ends_with($, \"a\")"},
-    {"endsWith", "ends_with($, \"a\")"},
-    {"ends_with", "ends_with($, \"a\")"},
-    {"contains", "x in $"},
-    {"includes", "x in $"},
-    {"sort", "sorted($)"},
-    {"sorted", "sorted($)"},
-    {"reverse", "reversed($)"},
-    {"reversed", "reversed($)"},
-    {"unique", "unique($)"},
-    {"flatten", "flatten($)"},
-    {"sum", "sum($)"},
-    {"min", "min($)"},
-    {"max", "max($)"},
-    {"map", "[f(x) for x in $]"},
-    {"filter", "[x for x in $ if condition]"},
-    {"keys", "keys($)"},
-    {"values", "values($)"},
-    {"to_string", "str($)"},
-    {"toString", "str($)"},
-    {"zfill", "pad($, 3)"},
-    {"round", "round($)"},
-    {"floor", "floor($)"},
-    {"abs", "abs($)"},
-};
-
-} // namespace
-
-void helpWithMethod(diag::Builder& builder, std::string_view method,
-                    std::string_view written) {
-  const size_t dot = written.rfind('.');
-  const std::string value(
-      written.substr(0, dot == written.npos ? written.size() : dot));
-  for (const ForeignWord& each : methods) {
-    if (each.foreign != method || value.find('\n') != value.npos)
-      continue;
-    std::string own;
-    for (char letter : each.own)
-      own += letter == '$' ? value : std::string(1, letter);
-    builder.help("values have no methods: write `" + own + "`");
-    return;
-  }
-  if (method == "format")
-    builder.help("a value stands in a text between braces: `\"{name}\"`");
-  else
-    builder.help("values have no methods: functions take them as arguments, as "
-                 "in `len(xs)`");
 }
 
 } // namespace recipec::sema

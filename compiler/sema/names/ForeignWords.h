@@ -8,11 +8,6 @@
 
 namespace recipec::sema {
 
-/// Help for a method of other languages on a value, `xs.len`, whose text is
-/// `written`: what has no methods is given to a function.
-void helpWithMethod(diag::Builder& builder, std::string_view method,
-                    std::string_view written);
-
 /// Says what to write instead of `True`, `softmax` and other words that the
 /// language and its library lack; false where `name` is none of them.
 bool helpWithForeignWord(diag::Builder& builder, const ast::Name& name);

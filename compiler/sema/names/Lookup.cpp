@@ -6,6 +6,7 @@
 #include "compiler/sema/builtins/Builtins.h"
 #include "compiler/sema/names/ForeignWords.h"
 #include "compiler/sema/names/Interpolation.h"
+#include "compiler/sema/names/Methods.h"
 #include "compiler/sema/names/NameCheck.h"
 #include "compiler/sema/names/OtherNames.h"
 #include "compiler/sema/names/OwnFields.h"
@@ -521,15 +522,16 @@ Value Lookup::memberOf(const Value& base, const ast::Name& member,
                        : "ops are called with their tensors, as in `gelu(x)`; "
                          "`recipec doc std.ops` lists them");
     else if (!base.is<Tensor>())
-      helpWithMethod(builder, member.text, evaluator.sources.text(range));
+      helpWithMember(evaluator, builder, base, member, range);
     return poison();
   }
-  reportUnknownMember(base, member.text, member.range, false);
+  reportUnknownMember(base, member.text, member.range, false, range);
   return poison();
 }
 
 void Lookup::reportUnknownMember(const Value& base, const std::string& member,
-                                 SourceRange range, bool isIndex) {
+                                 SourceRange range, bool isIndex,
+                                 SourceRange whole) {
   Module* const* module = base.get<Module*>();
   Object* const* object = base.get<Object*>();
   std::vector<std::string> names;
@@ -541,7 +543,8 @@ void Lookup::reportUnknownMember(const Value& base, const std::string& member,
     for (const Slot& slot : (*object)->slots)
       names.emplace_back(slot.name);
   bool isMap = object && !(*object)->schema;
-  if (!isIndex && reportHyphenatedKey(names, isMap, range))
+  if (!isIndex && (reportHyphenatedKey(names, isMap, range) ||
+                   (object && !isMap && reportBareFile(evaluator, range))))
     return;
   std::string owner = module ? (*module)->path : typeNameOf(base);
   std::string message = isMap ? "this map has no key `" + member + "`"
@@ -549,8 +552,14 @@ void Lookup::reportUnknownMember(const Value& base, const std::string& member,
                                     (module ? "`" : "field `") + member + "`";
   auto builder = evaluator.messages.report(diag::Kind::UnknownName, range,
                                            std::move(message));
-  if (helpWithBlockOfModel(builder, base, member))
+  if (helpWithBlockOfModel(builder, base, member) ||
+      (object && whole.isValid() && isCalled(evaluator.sources, whole) &&
+       helpWithMethod(evaluator.sources, builder, member, whole)))
     return;
+  if (object && names.empty()) {
+    builder.help("it is empty: add `" + member + " = ...` between its braces");
+    return;
+  }
   if (object && !isMap && !isIndex) {
     auto known = fieldKnownAs(evaluator, *(*object)->schema, member);
     if (known) {

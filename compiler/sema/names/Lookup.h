@@ -30,7 +30,8 @@ public:
   std::vector<std::string> visibleNames(const Env& env);
   Value memberOf(const Value& base, const ast::Name& member, SourceRange range);
   void reportUnknownMember(const Value& base, const std::string& member,
-                           SourceRange range, bool isIndex);
+                           SourceRange range, bool isIndex,
+                           SourceRange whole = {});
   Value letValue(const ast::Let& let, const Env& env);
 
 private:

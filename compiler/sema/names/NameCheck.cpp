@@ -7,6 +7,7 @@
 #include "compiler/sema/names/ForeignWords.h"
 #include "compiler/sema/names/Interpolation.h"
 #include "compiler/sema/names/OpNames.h"
+#include "compiler/sema/types/OpArguments.h"
 
 #include <algorithm>
 
@@ -95,10 +96,19 @@ void NameCheck::name(const ast::Name& name, bool isCalled) {
       builder.suggest(name.range, name.text, candidates) ||
       helpWithInterpolation(evaluator.sources, builder, name))
     return;
-  if (isCalled && isInBlock)
-    builder.help("`recipec doc std.ops` lists the ops");
-  if (isCalled || !isInBlock || locals.empty())
+  if (!isInBlock)
+    return helpInFunction(builder, name, isCalled);
+  if (isCalled) {
+    builder.help(!argumentForms.empty()
+                     ? argumentForms
+                     : "`recipec doc std.ops` lists the ops");
     return;
+  }
+  if (locals.empty()) {
+    builder.help("a dimension is declared between the braces of the model: `" +
+                 name.text + " : dim`");
+    return;
+  }
   Env block = scope;
   block.inBlock = true;
   if (helpOutsideModel(builder, block, name))
@@ -112,6 +122,22 @@ void NameCheck::name(const ast::Name& name, bool isCalled) {
   builder.help("the block has " + known +
                "; a dimension is declared between the braces of the model: `" +
                name.text + " : dim`");
+}
+
+/// Helps with an unknown name in a function: an op, or what is not declared.
+void NameCheck::helpInFunction(diag::Builder& builder, const ast::Name& name,
+                               bool isCalled) const {
+  if (namesInBlock.contains(name.text))
+    builder.help("`" + name.text +
+                 "` is an op, which blocks call alone: declare a `block` in "
+                 "place of the `fun`");
+  else if (isCalled)
+    builder.help("declare it, `fun " + name.text +
+                 "(x: int): int = ...`, or import the file that does");
+  else
+    builder.help("declare it, `let " + name.text +
+                 " = ...`, or give the function a parameter `" + name.text +
+                 "`");
 }
 
 /// Reports a call of a member of an unknown name, `F.silu(x)`, in a block.
@@ -150,8 +176,14 @@ struct NameCheck::Walk {
       self.name(callee->name, true);
     else if (!self.qualified(self.file[node.callee]))
       self.check(node.callee);
-    for (const ast::Argument& argument : node.arguments)
-      self.check(argument.value);
+    for (size_t i = 0; i < node.arguments.size(); ++i) {
+      if (std::holds_alternative<ast::Call>(
+              self.file[node.arguments[i].value].node))
+        self.argumentForms =
+            recordsOfArgument(self.evaluator, self.file, node, i);
+      self.check(node.arguments[i].value);
+      self.argumentForms.clear();
+    }
   }
   void operator()(const ast::Amend& node) const { self.check(node.base); }
   void operator()(const ast::ListExpr& node) const {

@@ -43,6 +43,8 @@ private:
   void entry(const ast::Item& item);
   void loop(const ast::For& node, void (NameCheck::*inner)(ast::BodyId));
   void name(const ast::Name& name, bool isCalled);
+  void helpInFunction(diag::Builder& builder, const ast::Name& name,
+                      bool isCalled) const;
   bool qualified(const ast::Expr& callee);
   bool isKnown(std::string_view name) const;
 
@@ -52,6 +54,8 @@ private:
   Names names;
   Names namesInBlock;
   std::vector<std::string_view> locals;
+  /// What an op takes as the argument under check, where it takes records.
+  std::string argumentForms;
   bool isInBlock = false;
 };
 

@@ -55,11 +55,43 @@ const Env* definitionOf(std::string_view name, const Env& env) {
 
 } // namespace
 
+bool reportBareFile(Evaluator& evaluator, SourceRange name) {
+  constexpr std::string_view endings =
+      " json jsonl txt md yaml yml csv bin npy safetensors parquet gguf model "
+      "recipe ";
+  const std::string_view text = evaluator.sources.text(name.source);
+  auto isPart = [&](size_t at) {
+    return at < text.size() &&
+           (std::isalnum(static_cast<unsigned char>(text[at])) ||
+            text[at] == '_' || text[at] == '.' || text[at] == '/' ||
+            text[at] == '-');
+  };
+  SourceRange range = name;
+  while (range.begin > 0 && isPart(range.begin - 1))
+    --range.begin;
+  while (isPart(range.end))
+    ++range.end;
+  const std::string path(evaluator.sources.text(range));
+  const size_t dot = path.rfind('.');
+  if (dot == path.npos ||
+      endings.find(" " + path.substr(dot + 1) + " ") == endings.npos)
+    return false;
+  evaluator.messages
+      .report(diag::Kind::UnknownName, range,
+              "the path of a file is a string, and `" + path + "` is none")
+      .help("write `\"" + path + "\"`, in quotation marks")
+      .fixIt(range, "\"" + path + "\"", diag::Applicability::safe)
+      .otherwise("write `\"" + path + "\"`, in quotation marks");
+  return true;
+}
+
 bool reportOwnField(Evaluator& evaluator, const ast::Name& name,
                     const Env& env) {
   const Env* level = definitionOf(name.text, env);
   if (!level)
     return false;
+  if (reportBareFile(evaluator, name.range))
+    return true;
   auto builder = evaluator.messages.report(
       diag::Kind::UnknownName, name.range,
       "`" + name.text + "` on the right of `" + name.text +

@@ -15,6 +15,10 @@ class Evaluator;
 bool reportOwnField(Evaluator& evaluator, const ast::Name& name,
                     const Env& env);
 
+/// Reports the path of a file without quotation marks, `train.jsonl`, around a
+/// name that is none. Returns false for other names.
+bool reportBareFile(Evaluator& evaluator, SourceRange name);
+
 } // namespace recipec::sema
 
 #endif // RECIPEC_SEMA_NAMES_OWNFIELDS_H

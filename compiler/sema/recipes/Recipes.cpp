@@ -52,6 +52,73 @@ static void helpWithFile(diag::Builder& builder, const std::string& path,
     builder.fixIt({place.source, 0, 0}, import + "\n").fixIt(place, name);
 }
 
+/// Helps with the declarations that may stand at a place, of one kind.
+static void helpWithNames(diag::Builder& builder,
+                          const std::vector<std::string>& names,
+                          const std::string& kind, SourceRange place) {
+  constexpr size_t most = 8;
+  if (names.size() == 1)
+    builder.help("write `" + names.front() + "`")
+        .fixIt(place, names.front())
+        .otherwise("the only " + kind + " here is `" + names.front() + "`");
+  else if (!names.empty())
+    builder.help("the " + kind + "s here are " + diag::quotedList(names, most));
+  else
+    builder.help("there is no " + kind +
+                 " here: declare one, or import it, "
+                 "`import \"FILE.recipe\" { name }`");
+}
+
+/// Whether a name of a file is, or is imported as, a declaration of one sort.
+template <class Declaration>
+static bool declares(const Evaluator& evaluator, const ModuleEntry& entry) {
+  if (std::holds_alternative<Declaration>(entry.declaration->node))
+    return true;
+  auto* import = std::get_if<ast::Import>(&entry.declaration->node);
+  if (!import || !entry.selected)
+    return false;
+  const Value* target = evaluator.modules.targetOf(*import);
+  Module* const* file = target ? target->get<Module*>() : nullptr;
+  const ModuleEntry* own =
+      file ? (*file)->find(entry.selected->name.text) : nullptr;
+  return own && std::holds_alternative<Declaration>(own->declaration->node);
+}
+
+template <class Declaration>
+static std::vector<std::string> namesOf(const Evaluator& evaluator,
+                                        const Module& module,
+                                        const std::string& prefix) {
+  std::vector<std::string> names;
+  for (const auto& [name, entry] : module.entries)
+    if (declares<Declaration>(evaluator, entry))
+      names.push_back(prefix + std::string(name));
+  return names;
+}
+
+std::vector<std::string> Recipes::recipesOf(const Module& module,
+                                            const std::string& prefix) const {
+  return namesOf<ast::RecipeDecl>(evaluator, module, prefix);
+}
+
+/// Helps with a value behind `amends` that is no recipe: a model is set in the
+/// braces of one.
+void Recipes::helpWithParents(diag::Builder& builder, const Module& module,
+                              const ast::RecipeDecl& recipe,
+                              const Value& parent, SourceRange place) {
+  std::vector<std::string> names = recipesOf(module, "");
+  std::erase(names, recipe.name.text);
+  Object* const* object = parent.get<Object*>();
+  const bool isModel =
+      object && (*object)->schema && (*object)->schema->isModel;
+  if (!isModel)
+    return helpWithNames(builder, names, "recipe", place);
+  const std::string head = "recipe " + recipe.name.text +
+                           (names.size() == 1 ? " amends " + names[0] : "");
+  builder.help("a model is a setting of a recipe: write `" + head +
+               " { model = " + std::string(evaluator.sources.text(place)) +
+               " ... }`");
+}
+
 const Object* Recipes::parentOf(Module& module, const ast::RecipeDecl& recipe) {
   Value parent = evaluator.evaluate(recipe.parent, module.env);
   if (parent.isPoison())
@@ -78,8 +145,10 @@ const Object* Recipes::parentOf(Module& module, const ast::RecipeDecl& recipe) {
                  "parent");
   else if (isFile)
     helpWithFile(builder, *path, names, place);
+  else if (Module* const* file = parent.get<Module*>())
+    helpWithNames(builder, recipesOf(**file, written + "."), "recipe", place);
   else
-    builder.help("write the name of a recipe behind `amends`");
+    helpWithParents(builder, module, recipe, parent, place);
   return nullptr;
 }
 
@@ -113,14 +182,12 @@ Value Recipes::valueOf(Module& module, const ast::RecipeDecl& recipe) {
 /// `with generation`, where the name is that of the file with the mixin.
 void Recipes::reportFileAsMixin(const Module& file, SourceRange range) {
   const std::string name(evaluator.sources.text(range));
-  std::vector<std::string> mixins;
-  for (const auto& [own, entry] : file.entries)
-    if (std::holds_alternative<ast::MixinDecl>(entry.declaration->node))
-      mixins.push_back(name + "." + std::string(own));
   auto builder =
       evaluator.messages.report(diag::Kind::WrongType, range,
                                 "`with` takes mixins, and `" + name +
                                     "` is the file `" + file.path + "`");
+  const std::vector<std::string> mixins =
+      namesOf<ast::MixinDecl>(evaluator, file, name + ".");
   if (mixins.empty())
     builder.help("the file has no mixins");
   else if (mixins.size() == 1)
@@ -128,6 +195,43 @@ void Recipes::reportFileAsMixin(const Module& file, SourceRange range) {
         .fixIt(range, mixins[0], diag::Applicability::safe);
   else
     builder.help("its mixins are " + diag::quotedList(mixins, mixins.size()));
+}
+
+/// The mixins that a list or an operation joins, `[a, b]` or `a + b`, as they
+/// are written; empty for other expressions.
+static std::string joinedMixins(const SourceMap& sources, const ast::File& file,
+                                ast::ExprId id) {
+  if (auto* list = std::get_if<ast::ListExpr>(&file[id].node)) {
+    std::string names;
+    for (ast::ExprId element : list->elements)
+      names += (names.empty() ? "" : ", ") +
+               std::string(sources.text(file[element].range));
+    return names;
+  }
+  auto* pair = std::get_if<ast::Binary>(&file[id].node);
+  if (!pair ||
+      (pair->op != ast::BinaryOp::add && pair->op != ast::BinaryOp::logicalAnd))
+    return {};
+  auto side = [&](ast::ExprId each) {
+    const std::string inner = joinedMixins(sources, file, each);
+    return inner.empty() ? std::string(sources.text(file[each].range)) : inner;
+  };
+  return side(pair->left) + ", " + side(pair->right);
+}
+
+/// `with [a, b]`, `with a + b`
+bool Recipes::reportJoinedMixins(const Module& module, ast::ExprId id) {
+  const std::string names = joinedMixins(evaluator.sources, *module.file, id);
+  const SourceRange range = (*module.file)[id].range;
+  if (names.empty() || names.find('\n') != names.npos)
+    return false;
+  evaluator.messages
+      .report(diag::Kind::WrongType, range,
+              "mixins behind `with` are divided by commas")
+      .help("write `with " + names + "`")
+      .fixIt(range, names)
+      .otherwise("write `with " + names + "`");
+  return true;
 }
 
 /// The declaration that a name behind `with` refers to, where it is one of the
@@ -183,6 +287,8 @@ void Recipes::reportRecipeAsMixin(Module& module, const ast::RecipeDecl& recipe,
 
 const Layer* Recipes::mixinLayer(Module& module, const ast::RecipeDecl& recipe,
                                  ast::ExprId id) {
+  if (reportJoinedMixins(module, id))
+    return nullptr;
   Value value = evaluator.evaluate(id, module.env);
   SourceRange range = (*module.file)[id].range;
   if (value.isPoison())
@@ -198,12 +304,15 @@ const Layer* Recipes::mixinLayer(Module& module, const ast::RecipeDecl& recipe,
     return nullptr;
   }
   if (!mixin) {
-    evaluator.messages
-        .report(diag::Kind::WrongType, range,
-                "`with` takes mixins, and this is of type `" +
-                    typeNameOf(value) + "`")
-        .help("write the name of a mixin behind `with`; settings stand in the "
-              "braces");
+    auto builder = evaluator.messages.report(
+        diag::Kind::WrongType, range,
+        "`with` takes mixins, and this is of type `" + typeNameOf(value) + "`");
+    if (object)
+      builder.help("settings stand in the braces of the recipe, or in a mixin: "
+                   "`mixin name { ... }`");
+    else
+      helpWithNames(builder, namesOf<ast::MixinDecl>(evaluator, module, ""),
+                    "mixin", range);
     return nullptr;
   }
   if (!(*mixin)->arguments) { // named without parentheses
@@ -217,9 +326,12 @@ Value Recipes::callMixin(const Mixin& mixin, const ast::Call& node,
                          SourceRange range, const Env& env) {
   const ast::MixinDecl& declaration = *mixin.declaration;
   if (mixin.arguments) {
-    evaluator.messages.report(diag::Kind::WrongType, range,
-                              "`" + declaration.name.text +
-                                  "` has its arguments already");
+    const std::string_view callee =
+        evaluator.sources.text((*env.file)[node.callee].range);
+    evaluator.messages
+        .report(diag::Kind::WrongType, range,
+                "`" + declaration.name.text + "` has its arguments already")
+        .help("write `" + std::string(callee) + "`, without parentheses");
     return poison();
   }
   Type any = Type::plain(Type::Kind::any);

@@ -49,7 +49,14 @@ private:
   std::vector<std::string> recipesIn(const Module& module,
                                      const std::string& path);
   const Object* parentOf(Module& module, const ast::RecipeDecl& recipe);
+  /// The recipes that a file declares or imports by name, with a prefix.
+  std::vector<std::string> recipesOf(const Module& module,
+                                     const std::string& prefix) const;
+  void helpWithParents(diag::Builder& builder, const Module& module,
+                       const ast::RecipeDecl& recipe, const Value& parent,
+                       SourceRange place);
   void reportFileAsMixin(const Module& file, SourceRange range);
+  bool reportJoinedMixins(const Module& module, ast::ExprId id);
   void reportRecipeAsMixin(Module& module, const ast::RecipeDecl& recipe,
                            SourceRange range);
   const Layer* mixinLayer(Module& module, const ast::RecipeDecl& recipe,

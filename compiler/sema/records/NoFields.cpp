@@ -373,4 +373,52 @@ void reportNoFields(Evaluator& evaluator, Object& object, const Slot& slot,
   NoFields(evaluator, object, slot, base).report(list);
 }
 
+/// Whether all keys between braces are fields of the library's `llama`.
+static bool areFieldsOfLlama(Evaluator& evaluator, const ast::File& file,
+                             ast::BodyId body) {
+  Module* module = evaluator.modules.load("std/models/llama.recipe");
+  ModuleEntry* entry = module ? module->find("llama") : nullptr;
+  const Value model =
+      entry ? evaluator.modules.entryValue(*module, *entry) : Value{};
+  const Schema* const* schema = model.get<const Schema*>();
+  const std::vector<ast::Item>& items = file[body].items;
+  return schema && !items.empty() &&
+         std::all_of(items.begin(), items.end(), [&](const ast::Item& item) {
+           auto* node = std::get_if<ast::Assignment>(&item.node);
+           return node && (*schema)->find(node->path.front().text);
+         });
+}
+
+bool reportBracesOfNoModel(Evaluator& evaluator, const Slot& slot) {
+  if (slot.chain.empty())
+    return false;
+  const Definition& definition = slot.chain.back();
+  const Member& member = *definition.member;
+  const Env& env = *definition.layer->env;
+  const std::string name(slot.name);
+  auto builder = evaluator.messages.report(
+      diag::Kind::MissingField, member.path.front().range,
+      "the fields of `" + name + "` are set here, and no model is");
+  const auto known = evaluator.library.find("llama", *env.module, true);
+  const std::string model = known ? known->text : std::string("llama.llama");
+  const std::string import =
+      known && known->import.empty() ? "" : " with `import std.models.llama`";
+  const std::string form = "name the model before the braces, as in `" + name +
+                           " = " + model + " { ... }`" + import;
+  const bool hasBody = member.body != ast::BodyId::none;
+  const std::string body(
+      hasBody ? evaluator.sources.text((*env.file)[member.body].range) : "");
+  if (body.empty() || body.find('\n') != body.npos ||
+      !areFieldsOfLlama(evaluator, *env.file, member.body)) {
+    builder.help(form);
+    return true;
+  }
+  const std::string own = name + " = " + model + " " + body;
+  builder.help("write `" + own + "`" + import).fixIt(member.range, own);
+  if (known && known->added)
+    builder.fixIt(known->added->range, known->added->replacement);
+  builder.otherwise(form);
+  return true;
+}
+
 } // namespace recipec::sema

@@ -16,6 +16,10 @@ struct Suggestion;
 void reportNoFields(Evaluator& evaluator, Object& object, const Slot& slot,
                     const Value& base, const Suggestion* list);
 
+/// Reports braces of a model in a recipe that sets none. Returns false where
+/// there are no braces.
+bool reportBracesOfNoModel(Evaluator& evaluator, const Slot& slot);
+
 } // namespace recipec::sema
 
 #endif // RECIPEC_SEMA_RECORDS_NOFIELDS_H

@@ -419,6 +419,8 @@ void Objects::reportMissing(Object& object, Slot& slot) {
   std::string path = evaluator.pathOf(object, slot.name);
   const Type* type = evaluator.types.resolve(*object.schema->layer.env,
                                              slot.field->declaration->type);
+  if (type->kind == Type::Kind::model && reportBracesOfNoModel(evaluator, slot))
+    return;
   auto builder = evaluator.messages.report(
       diag::Kind::MissingField, object.range,
       "`" + path + "` is not set, and it has no default");

@@ -50,6 +50,20 @@ bool isInside(SourceRange inner, SourceRange outer) {
          inner.end <= outer.end;
 }
 
+/// `1_000`, `100,000`, `64Ki` or `10k` in a data file, where a number has
+/// digits alone.
+bool helpWithDigits(const Evaluator& evaluator, diag::Builder& builder,
+                    const Value& value) {
+  const auto number = numberIn(*value.get<std::string>());
+  if (!number)
+    return false;
+  const std::string_view file =
+      evaluator.sources.name(value.origin.range.source);
+  builder.help(std::string(file.ends_with(".json") ? "JSON" : "YAML") +
+               " has numbers of digits alone: write `" + *number + "`");
+  return true;
+}
+
 /// One value that does not fit.
 class Mismatch {
 public:
@@ -128,6 +142,7 @@ bool Mismatch::reportUnit() {
         diag::Kind::WrongUnit, range,
         start + "is of type `" +
             std::string(recipe::unitTypeName(given->unit)) + "`");
+    builder.otherwise("write a value of type `" + nameOf(type) + "`");
     bool isCount = given->unit != recipe::Unit::bytes &&
                    given->unit != recipe::Unit::seconds;
     if (!quantity && isCount) {
@@ -227,6 +242,9 @@ bool Mismatch::reportLiteral() {
     return true;
   bool isSuggested = text && builder.suggest(range, *text, texts, "\"");
   const std::string otherwise = "write " + joinAlternatives(names);
+  if (names.size() > listedAlternatives)
+    builder.otherwise("write one of " +
+                      diag::quotedList(names, listedAlternatives));
   if (!isSuggested && names.size() <= listedAlternatives &&
       !proposeChoices(evaluator, builder, names, type, otherwise))
     builder.help(otherwise);
@@ -300,13 +318,13 @@ bool Mismatch::reportText() {
   if (auto other = quantityOf(*value.get<std::string>()))
     return Mismatch(evaluator, {*other, value.origin}, type, range, what)
         .reportUnit();
-  evaluator.messages
-      .report(diag::Kind::WrongUnit, range,
-              what + " is of type `" + nameOf(type) + "`, and `" +
-                  describe(evaluator, value) +
-                  "` is no number with a unit of it")
-      .help("write it as in a recipe, `" + exampleOf(evaluator, *quantity) +
-            "`");
+  auto builder = evaluator.messages.report(
+      diag::Kind::WrongUnit, range,
+      what + " is of type `" + nameOf(type) + "`, and `" +
+          describe(evaluator, value) + "` is no number with a unit of it");
+  if (!helpWithDigits(evaluator, builder, value))
+    builder.help("write it as in a recipe, `" +
+                 exampleOf(evaluator, *quantity) + "`");
   return true;
 }
 
@@ -390,10 +408,14 @@ void Mismatch::report() {
       diag::Kind::WrongType, range,
       what + due + name + "`, and this is of type `" +
           fullTypeNameOf(evaluator.sources, value) + "`");
+  builder.otherwise("write a value of type `" + name + "`");
   // `validate_every = "epoch"`: the length is counted in steps.
   const std::string* text = value.get<std::string>();
   if (correction)
     offer(builder, *correction, range);
+  else if (isDataText(evaluator, value) &&
+           helpWithDigits(evaluator, builder, value))
+    return;
   else if (text && text->starts_with("epoch") &&
            helpWithSteps(builder, {1, recipe::Unit::epochs}))
     return;

@@ -3,6 +3,7 @@
 #include "compiler/sema/types/OpArguments.h"
 
 #include "compiler/sema/Evaluator.h"
+#include "compiler/sema/types/Examples.h"
 #include "compiler/sema/values/Comments.h"
 
 #include <algorithm>
@@ -126,6 +127,86 @@ std::string onlyTensor(const Env& env, const std::string& otherwise) {
   return only.empty() ? otherwise : only;
 }
 
+bool mayMeanText(const Evaluator& evaluator, const Type& type,
+                 const std::string& text) {
+  const std::vector<const Type*> members = alternativesOf(type);
+  const bool hasChoices = std::ranges::any_of(members, [](const Type* each) {
+    return each->kind == Type::Kind::literal;
+  });
+  return hasChoices || type.kind == Type::Kind::tensor ||
+         (takesTensor(type) && evaluator.parameterMade(text).isValid());
+}
+
+void reportText(Evaluator& evaluator, const std::string& callee,
+                const std::string& text, SourceRange place,
+                const std::string& parameter) {
+  if (!parameter.empty() && text.find("->") != text.npos) {
+    evaluator.messages
+        .report(diag::Kind::WrongType, place,
+                "`" + parameter + "` of `" + callee +
+                    "` is a mapping of dimensions, and this is a string")
+        .help("write `" + text + "`, without the quotation marks")
+        .fixIt(place, text)
+        .otherwise("a mapping is written `hidden -> ffn`, of dimensions of the "
+                   "model and without quotation marks");
+    return;
+  }
+  evaluator.messages
+      .report(diag::Kind::WrongType, place,
+              "the name of a call is given as `name = ...`, and this argument "
+              "of `" +
+                  callee + "` stands for another one")
+      .help("write `name = " + std::string(evaluator.sources.text(place)) + "`")
+      .fixIt({place.source, place.begin, place.begin},
+             "name = ", diag::Applicability::safe);
+}
+
+std::string recordsOfArgument(Evaluator& evaluator, const ast::File& file,
+                              const ast::Call& call, size_t argument) {
+  const auto* callee = std::get_if<ast::NameRef>(&file[call.callee].node);
+  const Module* ops = evaluator.modules.ops();
+  const ModuleEntry* entry =
+      callee && ops ? ops->find(callee->name.text) : nullptr;
+  const auto* op =
+      entry ? std::get_if<ast::BlockDecl>(&entry->declaration->node) : nullptr;
+  if (!op)
+    return {};
+  const ast::Argument& given = call.arguments[argument];
+  for (size_t i = 0; i < op->parameters.size(); ++i) {
+    const ast::Parameter& parameter = op->parameters[i];
+    const bool isMeant =
+        given.name ? given.name->text == parameter.name.text : i == argument;
+    if (!isMeant || parameter.type == ast::TypeId::none)
+      continue;
+    const Type& type = *evaluator.types.resolve(ops->env, parameter.type);
+    std::vector<std::string> forms;
+    for (const Schema* schema : schemasOf(type))
+      forms.push_back(
+          exampleOf(evaluator, *schema, std::string(schema->shownName())));
+    if (forms.empty())
+      return {};
+    return "`" + parameter.name.text + "` of `" + callee->name.text +
+           "` takes " + joinAlternatives(forms);
+  }
+  return {};
+}
+
+/// Arguments of other tools that no op has, and why.
+static std::string_view whyNoOpTakes(std::string_view name) {
+  if (name == "dtype" || name == "params_dtype")
+    return "leave it out: `precision` of the recipe says the types";
+  if (name == "device")
+    return "leave it out: `cluster` of the recipe says the devices";
+  if (name == "inplace" || name == "out")
+    return "leave it out: where results are written is planned";
+  if (name == "training" || name == "train" || name == "deterministic")
+    return "leave it out: an op knows whether the model is in training";
+  if (name == "requires_grad")
+    return "leave it out: an `adapter` trains its own parameters alone, a "
+           "recipe without one all";
+  return {};
+}
+
 bool helpWithOpArgument(Evaluator& evaluator, diag::Builder& builder,
                         const std::string& op, const ast::Name& name) {
   const ModuleEntry* entry =
@@ -138,9 +219,12 @@ bool helpWithOpArgument(Evaluator& evaluator, diag::Builder& builder,
     return true;
   }
   const std::string why = whyAbsent(comments, name.text);
+  const std::string_view general = whyNoOpTakes(name.text);
   if (!why.empty())
     builder.help(why + ": leave it out");
-  return !why.empty();
+  else if (!general.empty())
+    builder.help(std::string(general));
+  return !why.empty() || !general.empty();
 }
 
 recipe::WrittenOperand writtenOperand(const Evaluator& evaluator,

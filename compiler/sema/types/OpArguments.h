@@ -36,6 +36,23 @@ bool reportUntyped(Evaluator& evaluator, const std::string& callee,
 /// several or none.
 std::string onlyTensor(const Env& env, const std::string& otherwise);
 
+/// Whether a string may be meant as an argument of a type: one of its choices,
+/// or a parameter for the tensor that it names.
+bool mayMeanText(const Evaluator& evaluator, const Type& type,
+                 const std::string& text);
+
+/// Reports a string in the place of `parameter`, which is empty behind the last
+/// one: a mapping in quotation marks, `linear(x, "hidden -> ffn")`, or the name
+/// of the call without `name =`.
+void reportText(Evaluator& evaluator, const std::string& callee,
+                const std::string& text, SourceRange place,
+                const std::string& parameter);
+
+/// "`init` of `linear` takes `normal(...)` or `zeros {}`" for an argument of a
+/// call of an op that takes records; empty for others.
+std::string recordsOfArgument(Evaluator& evaluator, const ast::File& file,
+                              const ast::Call& call, size_t argument);
+
 /// Helps with an argument of an op that other tools call `name`, by the comment
 /// of the op; false where the comment does not have the name.
 bool helpWithOpArgument(Evaluator& evaluator, diag::Builder& builder,

@@ -3,6 +3,7 @@
 #include "compiler/sema/types/TypeHelp.h"
 
 #include "compiler/sema/Evaluator.h"
+#include "compiler/sema/types/Convert.h"
 #include "compiler/sema/types/Examples.h"
 #include "compiler/sema/types/Intent.h"
 #include "compiler/sema/types/OpArguments.h"
@@ -37,6 +38,25 @@ void helpWithImport(const Evaluator& evaluator, diag::Builder& builder,
   else if (!example.empty())
     builder.help("name one of its models, say `" + written + "." + example +
                  "`");
+}
+
+/// `pattern = "M-M*"` for the list of its letters.
+static bool helpWithLetters(Evaluator& evaluator, diag::Builder& builder,
+                            const Value& value, const Type& type,
+                            SourceRange range) {
+  const std::string* text = value.get<std::string>();
+  if (!text || text->empty() || type.kind != Type::Kind::list ||
+      type.element->kind == Type::Kind::string)
+    return false;
+  std::string own;
+  for (char letter : *text) {
+    const std::string one(1, letter);
+    if (letter < ' ' || !convert(evaluator, {one, {}}, *type.element))
+      return false;
+    own += (own.empty() ? "[\"" : ", \"") + one + "\"";
+  }
+  builder.help("write `" + own + "]`").fixIt(range, own + "]");
+  return true;
 }
 
 void helpWithType(Evaluator& evaluator, diag::Builder& builder,
@@ -76,7 +96,7 @@ void helpWithType(Evaluator& evaluator, diag::Builder& builder,
       builder.help("`" + std::string(slot->name) + "` is of type `" +
                    nameOf(type) + "`: " + summary +
                    (own.empty() || own.find('\n') != own.npos
-                        ? ""
+                        ? "; write a value"
                         : "; leave it out for its default, `" + own + "`"));
       return;
     }
@@ -94,6 +114,11 @@ void helpWithType(Evaluator& evaluator, diag::Builder& builder,
   }
   if (helpWithTensor(evaluator, builder, value, type, range))
     return;
+  if (value.is<Tensor>()) {
+    builder.help("no tensor is taken here: ops take tensors, and `recipec doc "
+                 "std.ops` lists them");
+    return;
+  }
   // `bias = 0`: the example `true` would say the contrary.
   const int64_t* bit = value.get<int64_t>();
   const bool isSwitch = findAlternative(
@@ -108,6 +133,8 @@ void helpWithType(Evaluator& evaluator, diag::Builder& builder,
       helpWithSeveralFiles(evaluator, builder, value, type, range) ||
       helpWithSeveral(evaluator, builder, value, type, range) ||
       helpWithSweep(evaluator, builder, value, type, range))
+    return;
+  if (helpWithLetters(evaluator, builder, value, type, range))
     return;
   if (helpWithOtherRecord(evaluator, builder, value, type, range) ||
       helpWithDocumented(evaluator, builder, value, type))

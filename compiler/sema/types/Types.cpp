@@ -51,11 +51,25 @@ static std::string_view ownTypeOf(std::string_view name) {
       {"Text", "string"},       {"Path", "string"},    {"path", "string"},
       {"boolean", "bool"},      {"Boolean", "bool"},   {"Bool", "bool"},
       {"None", "none"},         {"null", "none"},      {"Any", "any"},
-      {"Duration", "duration"}, {"DataSize", "bytes"},
+      {"Duration", "duration"}, {"DataSize", "bytes"}, {"Tensor", "tensor"},
   };
   for (const auto& [foreign, own] : types)
     if (foreign == name)
       return own;
+  return {};
+}
+
+/// How a list or map of other languages is written, `dict`; empty for other
+/// types.
+static std::string_view collectionForm(std::string_view name) {
+  for (std::string_view word : {"list", "List", "array", "Array", "tuple",
+                                "Tuple", "set", "Set", "Sequence", "vector"})
+    if (word == name)
+      return "a list is written with the type of its elements: `[int]`";
+  for (std::string_view word :
+       {"dict", "Dict", "map", "Map", "object", "Object", "Mapping"})
+    if (word == name)
+      return "a map is written with the type of its values: `map[string, int]`";
   return {};
 }
 
@@ -87,6 +101,9 @@ const Type* Types::resolveNamed(const Env& env, const ast::NamedType& node,
     if (!own.empty())
       builder.help("write `" + std::string(own) + "`")
           .fixIt(first.range, std::string(own), diag::Applicability::safe);
+    else if (const std::string_view form = collectionForm(first.text);
+             !form.empty())
+      builder.help(std::string(form));
     else if (!builder.suggest(first.range, first.text, names))
       builder.help("types are `dim`, `int`, `float`, `bool`, `string`, `[T]`, "
                    "units such as `bytes`, and names of schemas");

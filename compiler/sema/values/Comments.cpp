@@ -101,11 +101,20 @@ std::string whyAbsent(const ast::Comments& comments, std::string_view name) {
   std::string list = sentenceOf(comments, absentBeginning);
   if (list.empty())
     list = sentenceOf(comments, absentArgument);
-  size_t reason = list.find(" (");
-  if (reason == list.npos ||
-      list.substr(0, reason).find("`" + std::string(name) + "`") == list.npos)
-    return {};
-  return list.substr(reason + 2, list.rfind(')') - reason - 2);
+  const std::string quoted = "`" + std::string(name) + "`";
+  // Each list of names has a reason of its own.
+  for (size_t first = 0; first < list.size();) {
+    const size_t open = list.find(" (", first);
+    if (open == list.npos)
+      return {};
+    size_t end = open + 2;
+    for (int depth = 1; end < list.size() && depth > 0; ++end)
+      depth += list[end] == '(' ? 1 : list[end] == ')' ? -1 : 0;
+    if (list.substr(first, open - first).find(quoted) != list.npos)
+      return list.substr(open + 2, end - open - 3);
+    first = end;
+  }
+  return {};
 }
 
 /// What "`written` is `ours`" says in the sentence behind `start`.

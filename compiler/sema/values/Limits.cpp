@@ -65,9 +65,12 @@ bool Limits::fitsString(size_t count, SourceRange range) {
     return false;
   if (count <= maxString)
     return true;
-  evaluator.messages.report(diag::Kind::TooLarge, range,
-                            "this string is longer than " +
-                                std::to_string(maxString) + " bytes");
+  evaluator.messages
+      .report(diag::Kind::TooLarge, range,
+              "this string is longer than " + std::to_string(maxString) +
+                  " bytes")
+      .help("make it shorter: a text of samples belongs in a file that "
+            "`data.train` names");
   return false;
 }
 
@@ -76,9 +79,11 @@ bool Limits::fitsElements(size_t count, SourceRange range) {
     return false;
   if (count <= maxElements)
     return true;
-  evaluator.messages.report(diag::Kind::TooLarge, range,
-                            "this has more than " +
-                                std::to_string(maxElements) + " elements");
+  evaluator.messages
+      .report(diag::Kind::TooLarge, range,
+              "this has more than " + std::to_string(maxElements) + " elements")
+      .help("make it shorter: look for a range or a repetition that is larger "
+            "than was meant");
   return false;
 }
 

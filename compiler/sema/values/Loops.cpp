@@ -76,6 +76,11 @@ std::optional<Turns> Turns::of(Evaluator& evaluator,
     if (value.is<int64_t>() || value.is<DimRef>())
       builder.help("write `0.." + std::string(evaluator.sources.text(range)) +
                    "`");
+    else if (value.is<std::string>())
+      builder.help("the parts of a string are `split(" +
+                   std::string(evaluator.sources.text(range)) + ", \" \")`");
+    else
+      builder.help("write a list, `[1, 2]`, a range, `0..4`, or a map");
     return std::nullopt;
   }
   if (value.is<Object*>() && variables.size() == 1) {
