@@ -3,6 +3,7 @@
 
 #include "compiler/files/Heads.h"
 
+#include "runtime/data/Conversion.h"
 #include "runtime/data/Encoding.h"
 #include "runtime/data/FileHead.h"
 #include "runtime/data/Jsonl.h"
@@ -11,9 +12,7 @@
 #include "runtime/data/Utf8.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <optional>
-#include <utility>
 
 namespace recipec::files {
 namespace {
@@ -113,42 +112,6 @@ Fault lookIntoText(const std::vector<std::string>& files, IdCheck ids) {
   return {};
 }
 
-/// How to make lines of JSON of a file in another format; empty for formats
-/// that hold no rows.
-std::string conversionOf(const std::string& path, std::string_view format) {
-  // DIR/NAME of DIR/NAME.parquet, or of DIR/NAME.jsonl.gz
-  std::filesystem::path name(path);
-  if (name.has_extension())
-    name.replace_extension();
-  std::filesystem::path lines = name;
-  if (lines.extension() != ".jsonl")
-    lines += ".jsonl";
-  if (lines == path)
-    lines = name.string() + "-lines.jsonl";
-  const std::string made = lines.string();
-  if ((path + made).find_first_of("'\"\\$` \n") != std::string::npos)
-    return {};
-  const std::string naming = "`, and name `" + made + "`";
-  constexpr std::pair<std::string_view, std::string_view> readers[] = {
-      {"Parquet", "read_parquet"}, {"Arrow", "read_feather"}};
-  for (const auto& [each, reader] : readers)
-    if (each == format)
-      return "write its rows as lines of JSON: `python3 -c 'import pandas; "
-             "pandas." +
-             std::string(reader) + "(\"" + path + "\").to_json(\"" + made +
-             "\", orient=\"records\", lines=True, force_ascii=False)'" + naming;
-  constexpr std::pair<std::string_view, std::string_view> unpackers[] = {
-      {"gzip", "gzip -dc"},
-      {"Zstandard", "zstd -dc"},
-      {"xz", "xz -dc"},
-      {"bzip2", "bzip2 -dc"}};
-  for (const auto& [each, unpacker] : unpackers)
-    if (each == format)
-      return "unpack it: `" + std::string(unpacker) + " " + path + " > " +
-             made + naming;
-  return {};
-}
-
 Fault lookIntoLines(plan::DataSource source, const plan::Data& settings,
                     const std::string& path, IdCheck ids) {
   auto head = data::readHead(path, 16);
@@ -158,7 +121,7 @@ Fault lookIntoLines(plan::DataSource source, const plan::Data& settings,
   if (!other.empty())
     return {"`" + path + "` is a file of " + std::string(other) +
                 ", not lines of JSON",
-            conversionOf(path, other)};
+            data::linesOfFormat(path, other)};
   source.path = path;
   auto reader = data::JsonlReader::open(source, settings.chat);
   if (!reader)

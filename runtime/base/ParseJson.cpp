@@ -13,6 +13,7 @@
 #include <cctype>
 #include <new>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace reciperun {
@@ -88,7 +89,7 @@ public:
                   std::to_string(maxOrderedMembers) + " members");
     auto [place, isNew] = members.emplace(name, nullptr);
     if (!isNew)
-      return fail("an object holds `" + name + "` twice");
+      return fail("an object holds `" + name + "` twice; remove one");
     value = &place->second;
     return true;
   }
@@ -155,14 +156,17 @@ struct Foreign {
   const char* what;
 };
 constexpr Foreign foreign[] = {
-    {"NaN", "JSON has no `NaN`"},
-    {"Infinity", "JSON has no `Infinity`"},
+    {"NaN", "JSON has no `NaN`; write `null`, or leave the field out"},
+    {"Infinity", "JSON has no `Infinity`; write a number"},
     {"True", "JSON writes `true`, not `True`"},
     {"False", "JSON writes `false`, not `False`"},
     {"None", "JSON writes `null`, not `None`"},
     {"'", "a text stands between `\"`, not `'`"},
-    {"/", "JSON has no comments"},
-    {"#", "JSON has no comments"},
+    {"//", "JSON has no comments; remove it"},
+    {"/*", "JSON has no comments; remove it"},
+    {"#", "JSON has no comments; remove it"},
+    {";", "a comma stands between values, not `;`"},
+    {"=", "a colon stands behind a name, not `=`"},
 };
 
 bool isSpace(char c) {
@@ -233,7 +237,7 @@ std::string describeBytes(std::string_view text, size_t at) {
     if (rest.starts_with(each.spelling))
       return each.what;
   if ((rest[0] == '}' || rest[0] == ']') && byteBefore(text, at) == ',')
-    return "a comma stands before `" + std::string(1, rest[0]) + "`";
+    return "a comma stands before `" + std::string(1, rest[0]) + "`; remove it";
   const bool isPrinted = rest[0] > 0x20 && rest[0] < 0x7f;
   if (isPrinted && at > 0 && text[at - 1] == '\\' && isInString(text, at))
     return "JSON has no escape `\\" + std::string(1, rest[0]) +
@@ -244,6 +248,88 @@ std::string describeBytes(std::string_view text, size_t at) {
     return "a text holds a control character, such as a line break; JSON "
            "writes `\\n`";
   return "";
+}
+
+/// A text in quotation marks: the bytes of the marks.
+struct Quoted {
+  size_t begin, end;
+};
+
+/// The last two texts that end at or before the byte at `at`, the later one
+/// first. Those that there are not begin at npos.
+std::pair<Quoted, Quoted> textsBefore(std::string_view text, size_t at) {
+  Quoted last{text.npos, 0}, before{text.npos, 0};
+  size_t begin = text.npos;
+  for (size_t i = 0; i <= at && i < text.size(); ++i)
+    if (text[i] == '\\' && begin != text.npos)
+      ++i;
+    else if (text[i] == '"' && begin == text.npos)
+      begin = i;
+    else if (text[i] == '"')
+      before = std::exchange(last, {std::exchange(begin, text.npos), i});
+  return {last, before};
+}
+
+constexpr const char* escapesQuote = "`\"` inside a text is written `\\\"`";
+
+/// A fault and the byte where it is.
+struct PlacedFault {
+  size_t at;
+  std::string what; // empty where there is none
+};
+
+/// A text as a message shows it.
+std::string shownText(std::string_view text, const Quoted& quoted) {
+  const size_t size = quoted.end + 1 - quoted.begin;
+  return size > longestWord ? "a text"
+                            : std::string(text.substr(quoted.begin, size));
+}
+
+bool isOnlySpace(std::string_view text, size_t from, size_t to) {
+  return std::all_of(text.begin() + long(from), text.begin() + long(to),
+                     isSpace);
+}
+
+/// What is missing between two texts.
+PlacedFault faultBetween(std::string_view text, const Quoted& first,
+                         const Quoted& second) {
+  if (byteBefore(text, first.begin) == '{')
+    return {second.begin,
+            "a colon is missing behind " + shownText(text, first)};
+  if (second.begin == first.end + 1)
+    return {first.end, escapesQuote};
+  const size_t next = text.find_first_not_of(" \t\r\n", second.end + 1);
+  const bool isName = next != text.npos && text[next] == ':';
+  return {second.begin, std::string(isName ? "a comma" : "a comma or a colon") +
+                            " is missing before " + shownText(text, second)};
+}
+
+/// What is wrong behind the end of a text, where parsing stopped at `at`: a
+/// quotation mark inside the text has ended it, or a mark is missing.
+PlacedFault faultBehindText(std::string_view text, size_t at) {
+  const auto [last, before] = textsBefore(text, at);
+  // Parsing stops at the end of a second text.
+  if (before.begin != text.npos && last.end == at &&
+      isOnlySpace(text, before.end + 1, last.begin))
+    return faultBetween(text, before, last);
+  size_t word = at;
+  while (word > 0 && isWordByte(text[word - 1]))
+    --word;
+  constexpr std::string_view marks = ",:]};=/#";
+  const bool isBehind = last.begin != text.npos && last.end < word &&
+                        isOnlySpace(text, last.end + 1, word) &&
+                        marks.find(text[word]) == marks.npos;
+  if (!isBehind)
+    return {at, ""};
+  constexpr std::string_view starts = "{[-0123456789";
+  const bool isValue =
+      word > last.end + 1 && starts.find(text[word]) != starts.npos;
+  if (byteBefore(text, last.begin) == '{')
+    return {word, "a colon is missing behind " + shownText(text, last)};
+  if (isValue)
+    return {word,
+            "a comma or a colon is missing behind " + shownText(text, last)};
+  return {last.end, escapesQuote};
 }
 
 /// The position of a byte as text. Lines and columns count from 1, columns in
@@ -296,10 +382,16 @@ std::string describe(std::string_view text, size_t at, const Fault& fault,
              "`, and a line holds a whole value: `jq -c " +
              (lone == "[" ? "'.[]'" : ".") + " FILE` writes the file so";
   if (at >= text.size())
-    return subject + " ends inside a value";
+    return subject + " ends inside a value" +
+           (noun == "line"
+                ? "; a line holds a whole value, and a line break in "
+                  "a text is `\\n`"
+                : "");
   std::string what = describeBytes(text, at);
   return what.empty() && fault.isBehindValue
-             ? subject + " goes on behind its value"
+             ? subject + " goes on behind its value" +
+                   (noun == "line" ? "; write each value in a line of its own"
+                                   : "")
          : what.empty() ? "no JSON from here on"
                         : what;
 }
@@ -352,6 +444,10 @@ Expected<Json> parse(std::string_view text, const JsonRules& rules) {
       isOwn || at >= text.size() ? std::string_view() : bareWord(text, at);
   if (!word.empty() && describeBytes(text, at).empty())
     return failure(size_t(word.data() - text.data()), describeWord(text, word));
+  if (!isOwn && at < text.size() && !builder.fault.isBehindValue)
+    if (const PlacedFault behind = faultBehindText(text, at);
+        !behind.what.empty())
+      return failure(behind.at, behind.what);
   return failure(std::min(at, text.size()),
                  describe(text, at, builder.fault, rules.noun));
 }

@@ -34,6 +34,10 @@ public:
   Status withContext(const std::string& context) const {
     return isOk() ? *this : error(context + ": " + text);
   }
+  /// The same failure with what to do about it: "message; remedy".
+  Status withRemedy(const std::string& remedy) const {
+    return isOk() ? *this : error(text + "; " + remedy);
+  }
 
 private:
   std::string text;

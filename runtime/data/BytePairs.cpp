@@ -44,7 +44,9 @@ bool isOneCharacter(std::string_view token) {
 
 Status absent(const std::string& token, size_t merge) {
   return Status::error("merge " + std::to_string(merge + 1) + " names `" +
-                       token + "`, which `model.vocab` lacks");
+                       token +
+                       "`, which `model.vocab` lacks; the file is damaged: "
+                       "download or copy it again");
 }
 
 } // namespace

@@ -18,14 +18,6 @@ constexpr std::string_view roleKeys[] = {"role", "from", "speaker", "author",
 constexpr std::string_view contentKeys[] = {"content", "value", "text",
                                             "message", "body"};
 
-/// Whether `jq` accepts a name without quotation marks.
-bool isPlainName(std::string_view name) {
-  return !name.empty() && !std::isdigit(static_cast<unsigned char>(name[0])) &&
-         std::all_of(name.begin(), name.end(), [](unsigned char c) {
-           return std::isalnum(c) || c == '_';
-         });
-}
-
 /// The first of `keys` that holds a string in the message.
 template <size_t N>
 std::string keyIn(const Json& message, const std::string_view (&keys)[N]) {
@@ -38,6 +30,13 @@ std::string keyIn(const Json& message, const std::string_view (&keys)[N]) {
 }
 
 } // namespace
+
+bool isPlainName(std::string_view name) {
+  return !name.empty() && !std::isdigit(static_cast<unsigned char>(name[0])) &&
+         std::all_of(name.begin(), name.end(), [](unsigned char c) {
+           return std::isalnum(c) || c == '_';
+         });
+}
 
 std::string roleMeant(std::string role) {
   static constexpr std::pair<std::string_view, std::string_view> others[] = {
@@ -78,8 +77,7 @@ std::string messagesFilter(const Json& sample, const std::string& field) {
   const Json& first = sample[list].front();
   const std::string roleKey = keyIn(first, roleKeys);
   const std::string contentKey = keyIn(first, contentKeys);
-  if (roleKey.empty() || contentKey.empty() ||
-      (roleKey == "role" && contentKey == "content"))
+  if (roleKey.empty() || contentKey.empty())
     return {};
   std::map<std::string, std::string> roles;
   for (const Json& message : sample[list]) {
@@ -90,6 +88,8 @@ std::string messagesFilter(const Json& sample, const std::string& field) {
     if (isPlainName(role) && roleMeant(role) != role)
       roles[role] = roleMeant(role);
   }
+  if (roles.empty() && roleKey == "role" && contentKey == "content")
+    return {};
   std::string renamed;
   for (const auto& [role, meant] : roles)
     renamed += (renamed.empty() ? "" : ", ") + role + ": \"" + meant + "\"";

@@ -11,6 +11,9 @@
 
 namespace reciperun::data {
 
+/// Whether `jq` accepts a name without quotation marks.
+bool isPlainName(std::string_view name);
+
 /// Maps a role in another spelling, or of another program, to our name.
 std::string roleMeant(std::string role);
 

@@ -66,7 +66,9 @@ public:
                            std::to_string(samples) +
                            " have a completion longer than `data.sequence` = " +
                            std::to_string(data.sequence) + ", in " +
-                           std::to_string(empty) + " nothing counts");
+                           std::to_string(empty) +
+                           " nothing counts; raise `data.sequence`, or shorten "
+                           "the completions");
     note(shortened, "were cut on the left of the prompt to fit `data.sequence` "
                     "= " +
                         std::to_string(data.sequence));

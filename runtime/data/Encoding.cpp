@@ -2,6 +2,8 @@
 
 #include "runtime/data/Encoding.h"
 
+#include "runtime/data/Conversion.h"
+
 #include <filesystem>
 
 namespace reciperun::data {
@@ -34,17 +36,6 @@ std::string conversionToUtf8(const std::string& path, std::string_view head) {
   return std::string("if its encoding is ") + (isWide ? "UTF-16" : "Latin-1") +
          ", convert it by `iconv -f " + from + " -t utf-8 " + shellWord(path) +
          " > " + shellWord(made) + "`, and name the new file";
-}
-
-std::string shellWord(const std::string& path) {
-  static constexpr std::string_view plain =
-      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./+=:,@";
-  if (path.find_first_not_of(plain) == std::string::npos)
-    return path;
-  std::string word = "'";
-  for (const char c : path)
-    word += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return word + "'";
 }
 
 } // namespace reciperun::data

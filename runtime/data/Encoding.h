@@ -16,9 +16,6 @@ std::string hexadecimal(char byte);
 /// has the byte order mark of that, else from Latin-1.
 std::string conversionToUtf8(const std::string& path, std::string_view head);
 
-/// Quotes a path for a shell command.
-std::string shellWord(const std::string& path);
-
 } // namespace reciperun::data
 
 #endif // RECIPERUN_DATA_ENCODING_H

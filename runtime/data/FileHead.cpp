@@ -40,6 +40,8 @@ constexpr Format formats[] = {
     {"\x89HDF\r\n", "HDF5"},
     {"SQLite format 3", "SQLite"},
     {"%PDF-", "PDF"},
+    {"GGUF", "GGUF"},
+    {"\x93NUMPY", "NumPy"},
 };
 
 } // namespace
@@ -57,6 +59,8 @@ std::string whyNoFile(const std::string& path) {
 std::string whyNoFolder(const std::string& path) {
   const int descriptor =
       ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_DIRECTORY);
+  if (descriptor < 0 && errno == ENOTDIR && InputFile::open(path))
+    return "it is a file, not a folder";
   if (descriptor < 0)
     return std::strerror(errno);
   close(descriptor);

@@ -5,13 +5,14 @@
 
 #include "runtime/base/ParseJson.h"
 #include "runtime/data/ChatNames.h"
+#include "runtime/data/Conversion.h"
 #include "runtime/data/Encoding.h"
+#include "runtime/data/SampleRemedies.h"
 #include "runtime/data/Utf8.h"
 
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <filesystem>
 #include <utility>
 
 namespace reciperun::data {
@@ -158,19 +159,27 @@ bool isBlank(std::string_view line) {
   return trimmed(line).empty();
 }
 
-/// The command that writes a JSONL file next to the original, under a name that
-/// is free.
-std::string conversion(const std::string& command, const std::string& path) {
-  const bool isLines = path.ends_with(".jsonl");
-  const size_t dot =
-      isLines || path.ends_with(".json") ? path.rfind('.') : path.size();
-  const std::string stem = path.substr(0, dot);
-  std::string made = stem + (isLines ? ".lines.jsonl" : ".jsonl");
-  std::error_code code;
-  for (int i = 1; std::filesystem::exists(made, code); ++i)
-    made = stem + ".lines" + (i > 1 ? std::to_string(i) : "") + ".jsonl";
-  return "`" + command + " " + shellWord(path) + " > " + shellWord(made) +
-         "`, and name the new file";
+/// The format of a table by its name or its first line, the names of its
+/// columns; empty where it is none.
+std::string tableOf(const std::string& path, std::string_view header,
+                    const std::string& column) {
+  const bool isNamed = path.ends_with(".csv") || path.ends_with(".tsv");
+  const bool hasColumn = !column.empty() && header.find(column) != header.npos;
+  const size_t mark = header.find_first_of(",;\t");
+  if (!isNamed && (!hasColumn || mark == header.npos))
+    return {};
+  const char separator = mark == header.npos ? ',' : header[mark];
+  return separator == '\t'  ? "TSV"
+         : separator == ';' ? "CSV with semicolons"
+                            : "CSV";
+}
+
+/// The first characters of a line.
+std::string beginningOf(std::string_view line) {
+  constexpr size_t most = 24; // bytes
+  line = line.substr(0, most);
+  line.remove_suffix(cutOffBytes(line));
+  return std::string(line);
 }
 
 } // namespace
@@ -232,27 +241,48 @@ bool JsonlReader::next(Sample& sample) {
   return false;
 }
 
-/// Whether the first line shows that the file is a list of samples or has
-/// multi-line objects. The fault is then reported once instead of for each
-/// line.
+/// Whether the first line shows that the file has another form than an object a
+/// line. The fault is then reported once instead of for each line.
 bool JsonlReader::noteForm(std::string_view line) {
   line = trimmed(line);
-  if (line == "{") {
+  if (line == "{")
     form = {"an object of the data set `" + source.path +
                 "` goes over several lines, and each line has to be one object",
-            "convert it by " + conversion("jq -c .", source.path)};
-    return true;
-  }
-  if (!line.starts_with('['))
-    return false;
-  // A line that is a list of other values is a faulty line.
+            "convert it by " + linesBy("jq -c .", source.path)};
+  else if (line.starts_with("{'"))
+    form = {"the data set `" + source.path +
+                "` has dicts of Python, and each line has to be one object of "
+                "JSON",
+            linesOfFormat(source.path, "Python")};
+  else if (line.starts_with('['))
+    noteList(line);
+  else if (!line.starts_with('{') && firstIllFormed(line) == line.npos &&
+           !parseJson(line, {.noun = "line"}))
+    noteNoJson(line);
+  return form.has_value();
+}
+
+/// A line that is a list of other values than objects is a faulty line.
+void JsonlReader::noteList(std::string_view line) {
   const Expected<Json> value = parseJson(line, {.noun = "line"});
   if (value && (value->empty() || !value->front().is_object()))
-    return false;
+    return;
   form = {"the data set `" + source.path +
               "` is one JSON list, and each line has to be one object",
-          "convert it by " + conversion("jq -c '.[]'", source.path)};
-  return true;
+          "convert it by " + linesBy("jq -c '.[]'", source.path)};
+}
+
+/// Notes a table, which names its columns in the first line, or any other text.
+void JsonlReader::noteNoJson(std::string_view line) {
+  const std::string format = tableOf(source.path, line, source.prompt);
+  const std::string due = ", and each line has to be one object of JSON";
+  if (!format.empty())
+    form = {"the data set `" + source.path + "` is a table of " + format + due,
+            linesOfFormat(source.path, format)};
+  else
+    form = {"the data set `" + source.path + "` begins with `" +
+                beginningOf(line) + "`" + due,
+            "write `" + exampleSample(source) + "` in each line"};
 }
 
 /// Reports a fault once, with the number of lines that have it.
@@ -278,42 +308,39 @@ bool JsonlReader::nextLine(std::string& line) {
 Status JsonlReader::parseLine(std::string_view line, Sample& sample) {
   const size_t bad = firstIllFormed(line);
   if (bad != std::string_view::npos) {
-    encodingHelp = conversionToUtf8(source.path, line);
+    noteRemedy({conversionToUtf8(source.path, line)});
     return atColumn(columnOf(line, bad), "the line is not UTF-8 here, byte " +
                                              hexadecimal(line[bad]));
   }
   const Expected<Json> object = parseObject(line);
+  if (!object)
+    noteRemedy(remedyForText(line));
   RECIPERUN_TRY(object);
   const Status taken =
       source.messages.empty()
           ? takeFields(*object, source, sample)
           : takeMessages(*object, source.messages, chat, sample);
-  if (!taken.isOk()) {
-    noteAbsentField(*object);
-    noteOtherNames(*object);
-  }
+  if (!taken.isOk())
+    noteRemedy(remedyFor(*object, source));
   return taken;
 }
 
-void JsonlReader::noteAbsentField(const Json& object) {
-  for (const std::string* field :
-       {&source.messages, &source.prompt, &source.completion})
-    if (absentField.empty() && !field->empty() && !object.contains(*field))
-      absentField = *field;
+/// The remedy for a line that is no object.
+SampleRemedy JsonlReader::remedyForText(std::string_view line) const {
+  if (hasComma(line))
+    return {"remove the commas by " +
+            linesBy("sed 's/,[[:space:]]*$//'", source.path)};
+  if (parseJson(line))
+    return {"write `" + exampleSample(source) + "` in its place"};
+  if (trimmed(line).starts_with("{'"))
+    return {linesOfFormat(source.path, "Python")};
+  return {};
 }
 
-/// Detects chat messages with the field names of another program.
-void JsonlReader::noteOtherNames(const Json& object) {
-  if (source.messages.empty() || !otherNames.empty())
-    return;
-  const std::string filter = messagesFilter(object, source.messages);
-  const std::string field = messagesField(object, source.messages);
-  if (!filter.empty())
-    otherNames = "of a sample, `messages` names the list alone; its messages "
-                 "have the fields `role` and `content`: convert the file by " +
-                 conversion("jq -c '" + filter + "'", source.path);
-  else if (!field.empty() && field != source.messages)
-    otherNames = "write `messages = \"" + field + "\"`";
+/// Keeps the remedy of the first faulty line that has one.
+void JsonlReader::noteRemedy(SampleRemedy found) {
+  if (remedy.help.empty())
+    remedy = std::move(found);
 }
 
 Status JsonlReader::finish() const {
@@ -330,7 +357,8 @@ std::optional<JsonlReader::Failure> JsonlReader::failure() const {
   if (form)
     return form;
   if (faults.empty() && samples == 0)
-    return Failure{"the data set `" + source.path + "` has no samples", {}};
+    return Failure{"the data set `" + source.path + "` has no samples",
+                   "write one into each line, `" + exampleSample(source) + "`"};
   if (faults.empty())
     return std::nullopt;
   std::string text = "the data set `" + source.path + "` cannot be used";
@@ -342,16 +370,17 @@ std::optional<JsonlReader::Failure> JsonlReader::failure() const {
       text += " and " + std::to_string(fault.lines - 1) + " more";
     text += ": " + fault.what;
   }
-  const bool hasCommas =
-      std::any_of(faults.begin(), faults.end(),
-                  [](const Fault& fault) { return fault.what == commaFault; });
-  return Failure{text,
-                 hasCommas
-                     ? "remove the commas by " +
-                           conversion("sed 's/,[[:space:]]*$//'", source.path)
-                 : !encodingHelp.empty() ? encodingHelp
-                                         : otherNames,
-                 absentField};
+  if (!remedy.missingField.empty() && samples > 0)
+    return Failure{text, helpWithGap()};
+  return Failure{text, remedy.help, remedy.missingField};
+}
+
+/// The remedy for a field that other lines of the file have.
+std::string JsonlReader::helpWithGap() const {
+  const bool isOne = faultyLines == 1;
+  return "other lines have `" + remedy.missingField + "`: add it to " +
+         (isOne ? "this one" : "these") + ", or remove " +
+         (isOne ? "the line" : "the lines");
 }
 
 } // namespace reciperun::data

@@ -10,9 +10,8 @@
 
 #include "runtime/base/Status.h"
 #include "runtime/data/LineReader.h"
+#include "runtime/data/SampleRemedies.h"
 #include "runtime/plan/Plan.h"
-
-#include <nlohmann/json_fwd.hpp>
 
 #include <cstdint>
 #include <optional>
@@ -77,8 +76,11 @@ private:
   Status parseLine(std::string_view line, Sample& sample);
   void note(const std::string& fault);
   bool noteForm(std::string_view line);
-  void noteAbsentField(const nlohmann::json& object);
-  void noteOtherNames(const nlohmann::json& object);
+  void noteList(std::string_view line);
+  void noteNoJson(std::string_view line);
+  void noteRemedy(SampleRemedy found);
+  SampleRemedy remedyForText(std::string_view line) const;
+  std::string helpWithGap() const;
 
   plan::DataSource source;
   plan::ChatTemplate chat;
@@ -88,10 +90,8 @@ private:
   int64_t samples = 0;
   std::vector<Fault> faults;
   size_t faultyLines = 0;
-  std::string absentField;     // of `source`, in the first line without it
-  std::string otherNames;      // remedy for chats with other names
-  std::string encodingHelp;    // remedy for lines that are not UTF-8
-  std::optional<Failure> form; // JSON, but not one object per line
+  SampleRemedy remedy;         // of the first faulty line that has one
+  std::optional<Failure> form; // the whole file is not one object per line
 };
 
 } // namespace reciperun::data

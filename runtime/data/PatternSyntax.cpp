@@ -196,7 +196,9 @@ private:
   Status refused(const std::string& what) const {
     return Status::error("the regular expression `" + std::string(source) +
                          "` has " + what + " at byte " +
-                         std::to_string(at + 1) + ", which is not supported");
+                         std::to_string(at + 1) +
+                         ", which is not supported; name the tokenizer of "
+                         "another model");
   }
 
   std::string_view source;

@@ -100,7 +100,9 @@ Status noFile(const std::string& path) {
   struct stat facts = {};
   if (stat(path.c_str(), &facts) != 0)
     return unreadable(path, std::strerror(errno));
-  return Status::error("the folder `" + path + "` has no files");
+  return Status::error("the folder `" + path +
+                       "` has no files; write text or token ids into it, or "
+                       "name another");
 }
 
 } // namespace

@@ -21,10 +21,12 @@ StreamRows::make(std::unique_ptr<TokenStream> stream, const plan::Data& data,
   if (stream->tokens() < 2)
     return Status::error(stream->name() + " has " +
                          std::to_string(stream->tokens()) +
-                         " tokens; a row takes at least 2");
+                         " tokens; a row takes at least 2: write more text "
+                         "into it");
   if (data.pack && data.eosToken < 0)
     return Status::error("`data.pack` keeps documents apart by the model's "
-                         "`eos_token`, and it has none");
+                         "`eos_token`, and it has none; set the model's "
+                         "`eos_token`, or leave `pack` out");
   return std::unique_ptr<Rows>(new StreamRows(std::move(stream), data, set));
 }
 

@@ -80,7 +80,8 @@ Status checkUtf8(const std::string& path, std::string_view text) {
     return {};
   return Status::error("the text `" + path + "` is not UTF-8 at byte " +
                        std::to_string(bad) + " (" + hexadecimal(text[bad]) +
-                       "), in line " + std::to_string(lineOf(text, bad)));
+                       "), in line " + std::to_string(lineOf(text, bad)) +
+                       "; " + conversionToUtf8(path, text));
 }
 
 Status TextStream::add(const std::string& path) {
@@ -162,7 +163,8 @@ Expected<std::unique_ptr<TokenStream>> openText(const plan::DataSource& source,
   for (const std::string& file : *files)
     RECIPERUN_TRY(stream->add(file));
   if (stream->tokens() == 0)
-    return Status::error(stream->name() + " is empty");
+    return Status::error(stream->name() +
+                         " is empty; write text into it, in UTF-8");
   return std::unique_ptr<TokenStream>(std::move(stream));
 }
 

@@ -16,6 +16,9 @@
 
 #include "runtime/base/InputFile.h"
 
+#include <string>
+#include <vector>
+
 namespace reciperun::data {
 
 class TokenFile {
@@ -34,6 +37,13 @@ public:
   Status read(int64_t first, std::span<int32_t> ids) const;
   /// Checks that the first `most` ids are below `vocab`.
   Status checkHead(int64_t most) const;
+  /// Bytes of an id as they are read.
+  int64_t bytesOfId() const { return width; }
+  /// Bytes of an id of a file without a header, as its zeros tell: 8 of `int64`
+  /// read as narrower ids, of which all but every fourth or second one are 0.
+  int64_t bytesByZeros() const;
+  /// What to do about ids of so many bytes.
+  std::string helpWithBytes(int64_t bytes) const;
 
 private:
   TokenFile(InputFile file, int64_t vocab)
@@ -45,6 +55,9 @@ private:
   Status checkRaw() const;
   Status checkType(const std::string& wanted) const;
   Status checkSize() const;
+  std::vector<std::byte> readHead(int64_t bytes) const;
+  double shareBelow(int64_t bytes) const;
+  std::string helpWithLargeId() const;
 
   InputFile file;
   int64_t vocab;

@@ -8,6 +8,7 @@
 #include "runtime/data/TokenizerJson.h"
 
 #include "runtime/base/ParseJson.h"
+#include "runtime/data/FileHead.h"
 #include "runtime/data/Utf8.h"
 
 #include <nlohmann/json.hpp>
@@ -33,11 +34,17 @@ Status unsupported(const std::string& member, const std::string& type) {
                        "`; supported are byte-level BPE tokenizers, as of "
                        "GPT-2, Llama 3 and Qwen, and those of SentencePiece "
                        "with `byte_fallback`, as of Llama 2, Mistral and "
-                       "Gemma");
+                       "Gemma; name the `tokenizer.json` of such a model");
 }
 
+constexpr const char* isDamaged =
+    "; the file is damaged: download or copy it again";
+constexpr const char* isWrittenBy =
+    "; transformers writes one, `AutoTokenizer.from_pretrained(MODEL)."
+    "save_pretrained(DIR)`";
+
 Status illTyped(const std::string& member, const std::string& expected) {
-  return Status::error("`" + member + "` is not " + expected);
+  return Status::error("`" + member + "` is not " + expected + isDamaged);
 }
 
 /// The value of a member, or null when it is absent.
@@ -87,7 +94,8 @@ private:
   Status readModel(const Json& model) {
     if (!model.is_object())
       return Status::error("there is no `model`, so that this is no "
-                           "tokenizer.json of Hugging Face");
+                           "tokenizer.json of Hugging Face" +
+                           std::string(isWrittenBy));
     // Old files have no type; a model with merges is BPE.
     const std::string type = typeOf(model);
     if (type != "BPE" && !(type.empty() && model.contains("merges")))
@@ -150,7 +158,7 @@ private:
     const auto found = parts.rules.vocabulary.find(token);
     if (found == parts.rules.vocabulary.end())
       return Status::error("`model.unk_token` is `" + token +
-                           "`, which `model.vocab` lacks");
+                           "`, which `model.vocab` lacks" + isDamaged);
     parts.rules.unknown = found->second;
     return {};
   }
@@ -172,10 +180,10 @@ private:
       token.id = *id;
       const auto known = parts.rules.vocabulary.find(token.content);
       if (known != parts.rules.vocabulary.end() && known->second != *id)
-        return Status::error("`" + where + "` gives `" + token.content +
-                             "` the id " + std::to_string(*id) +
-                             ", `model.vocab` the id " +
-                             std::to_string(known->second));
+        return Status::error(
+            "`" + where + "` gives `" + token.content + "` the id " +
+            std::to_string(*id) + ", `model.vocab` the id " +
+            std::to_string(known->second) + "; give the token one id in both");
       token.special = flag(entry, "special", false);
       token.normalized = flag(entry, "normalized", !token.special);
       token.singleWord = flag(entry, "single_word", false);
@@ -378,7 +386,7 @@ private:
     const Json& token = known.is_object() ? member(known, name.c_str()) : known;
     if (!token.is_object() || !member(token, "ids").is_array())
       return Status::error("`post_processor.special_tokens` lacks `" + name +
-                           "`");
+                           "`" + isDamaged);
     for (const Json& value : member(token, "ids")) {
       const Expected<int32_t> id = idOf(value, where);
       RECIPERUN_TRY(id);
@@ -446,13 +454,18 @@ private:
 } // namespace
 
 Expected<TokenizerParts> readTokenizerJson(std::string_view text) {
+  if (const std::string_view other = otherFormat(text); !other.empty())
+    return Status::error("it is a file of " + std::string(other) +
+                         ", and no tokenizer.json" + isWrittenBy);
   if (firstIllFormed(text) != std::string_view::npos)
     return Status::error("the file is not UTF-8 at byte " +
-                         std::to_string(firstIllFormed(text) + 1));
+                         std::to_string(firstIllFormed(text) + 1) + isDamaged);
   const Expected<Json> root = parseJson(text);
-  RECIPERUN_TRY(root);
+  if (!root)
+    return Status::error(root.message() + isDamaged);
   if (!root->is_object())
-    return Status::error("the file is not a JSON object");
+    return Status::error("the file is not a JSON object" +
+                         std::string(isWrittenBy));
   return Reader(*root).run();
 }
 

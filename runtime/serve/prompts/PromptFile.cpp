@@ -4,7 +4,7 @@
 
 #include "runtime/base/ParseJson.h"
 #include "runtime/cli/Spelling.h"
-#include "runtime/data/Encoding.h"
+#include "runtime/data/Conversion.h"
 #include "runtime/data/Utf8.h"
 #include "runtime/serve/prompts/SamplingFields.h"
 
@@ -56,7 +56,9 @@ Status checkUtf8(std::string_view text) {
   return at == std::string_view::npos
              ? Status::ok()
              : Status::error("the prompt is not UTF-8 at its byte " +
-                             std::to_string(at + 1));
+                             std::to_string(at + 1) +
+                             "; write it in UTF-8, or convert its file by "
+                             "`iconv`");
 }
 
 constexpr const char* contentFields[] = {"prompt", "messages", "input_ids"};
@@ -76,10 +78,17 @@ std::string fieldsOf(const OrderedJson& row) {
 
 /// The error for an object without a prompt.
 Status noPrompt(const OrderedJson& row) {
+  std::vector<std::string> texts;
+  for (const auto& [name, value] : row.items())
+    if (value.is_string())
+      texts.push_back(name);
+  const bool isOne = texts.size() == 1;
   return Status::error(
       "none of the fields `prompt`, `messages` and `input_ids` is there; " +
       fieldsOf(row) +
-      (row.size() == 1 && row.front().is_string() ? ": call it `prompt`" : ""));
+      (isOne && row.size() == 1 ? ": call it `prompt`"
+       : isOne                  ? ": call `" + texts[0] + "` `prompt`"
+                                : ": call the text to answer `prompt`"));
 }
 
 Expected<PromptContent> idsOf(const OrderedJson& value) {
@@ -88,11 +97,13 @@ Expected<PromptContent> idsOf(const OrderedJson& value) {
     if (!id.is_number_unsigned() || id.get<uint64_t>() > INT32_MAX)
       return Status::error("the field `input_ids[" +
                            std::to_string(ids.size()) + "]` is `" + id.dump() +
-                           "` where a token id is due");
+                           "` where a token id is due; a text is called "
+                           "`prompt`");
     ids.push_back(id.get<int32_t>());
   }
   if (!value.is_array() || ids.empty())
-    return Status::error("the field `input_ids` is no list of token ids");
+    return Status::error("the field `input_ids` is no list of token ids; "
+                         "write one, `[1, 2, 3]`, or a text as `prompt`");
   return PromptContent(std::move(ids));
 }
 
@@ -121,7 +132,7 @@ Expected<PromptContent> contentOf(const OrderedJson& row) {
                          std::string(value.type_name()) + ", and not a text" +
                          (value.is_array()
                               ? "; a list of token ids is called `input_ids`"
-                              : ""));
+                              : "; write a text in quotation marks"));
   return PromptContent(value.get<std::string>());
 }
 
@@ -203,7 +214,8 @@ public:
 
   Status finish() const {
     if (errors.empty() && prompts.size() == before)
-      return Status::error(file + " has no prompt");
+      return Status::error(file + " has no prompt; write one a line" +
+                           (isJson ? ", `{\"prompt\": \"...\"}`" : ""));
     std::string text;
     for (const std::string& error : errors)
       text += (text.empty() ? "" : "\n  ") + error;
@@ -235,17 +247,12 @@ Status checkLines(const std::string& path, std::string_view text) {
   if (!whole)
     return {};
   const bool isFile = path != "-";
-  const std::string stem = isNamedJson ? path.substr(0, path.size() - 5) : path;
-  std::error_code ignored;
-  const bool isFree = !std::filesystem::exists(stem + ".jsonl", ignored);
-  const std::string made = stem + (isFree ? ".jsonl" : ".lines.jsonl");
   const std::string command = whole->is_array() ? "jq -c '.[]'" : "jq -c .";
   return Status::error(
       (isFile ? "`" + path + "`" : std::string("standard input")) +
       " is a JSON " + (whole->is_array() ? "array" : "object") +
       ", and a prompt is a line; write one object or text a line" +
-      (isFile ? ": `" + command + " " + data::shellWord(path) + " > " +
-                    data::shellWord(made) + "`, and name the new file"
+      (isFile ? ": " + data::linesBy(command, path)
               : ", by `" + command + "`"));
 }
 

@@ -58,11 +58,11 @@ TEST(ParseJson, EndsAtTheSize) {
 
 TEST(ParseJson, RefusesAKeyTwice) {
   EXPECT_EQ(refusal("{\"a\": 1,\n \"a\": 2}"),
-            "line 2, column 4: an object holds `a` twice");
+            "line 2, column 4: an object holds `a` twice; remove one");
   EXPECT_EQ(refusal(R"({"a": {"a": 1}, "b": {"a": 1}})").substr(0, 8),
             "accepted");
   EXPECT_EQ(parseOrderedJson(R"({"a": 1, "\u0061": 2})").message(),
-            "line 1, column 17: an object holds `a` twice");
+            "line 1, column 17: an object holds `a` twice; remove one");
 }
 
 /// An object that keeps its order looks members up by linear search.
@@ -86,13 +86,26 @@ TEST(ParseJson, SaysWhatStandsThere) {
       {"{\"a\": [1, 2", "line 1, column 12: the file ends inside a value"},
       {"\"abc", "line 1, column 5: the file ends inside a value"},
       {"nul", "line 1, column 4: the file ends inside a value"},
-      {"[1, NaN]", "line 1, column 5: JSON has no `NaN`"},
-      {"[-Infinity]", "line 1, column 3: JSON has no `Infinity`"},
+      {"[1, NaN]", "line 1, column 5: JSON has no `NaN`; write `null`, or "
+                   "leave the field out"},
+      {"[-Infinity]",
+       "line 1, column 3: JSON has no `Infinity`; write a number"},
       {"{\"a\": True}", "line 1, column 7: JSON writes `true`, not `True`"},
       {"{\"a\":\n  None}", "line 2, column 3: JSON writes `null`, not `None`"},
       {"{'a': 1}", "line 1, column 2: a text stands between `\"`, not `'`"},
-      {"[1] // one", "line 1, column 5: JSON has no comments"},
-      {"[1, 2, ]", "line 1, column 8: a comma stands before `]`"},
+      {"[1] // one", "line 1, column 5: JSON has no comments; remove it"},
+      {"[1, 2, ]", "line 1, column 8: a comma stands before `]`; remove it"},
+      {"{\"a\": \"says \"it\" now\"}",
+       "line 1, column 13: `\"` inside a text is written `\\\"`"},
+      {"{\"a\": \"says \"\"it\"\" now\"}",
+       "line 1, column 13: `\"` inside a text is written `\\\"`"},
+      {"{\"a\": \"x\" \"b\": \"y\"}",
+       "line 1, column 11: a comma is missing before \"b\""},
+      {"{\"a\" \"b\"}", "line 1, column 6: a colon is missing behind \"a\""},
+      {"{\"a\": \"x\"; \"b\": 1}",
+       "line 1, column 10: a comma stands between values, not `;`"},
+      {"{\"a\" = 1}",
+       "line 1, column 6: a colon stands behind a name, not `=`"},
       {"{} {}", "line 1, column 4: the file goes on behind its value"},
       {"[1e999]", "line 1, column 6: the number `1e999` is out of range"},
       {"[\"\xC3\xA9\xFF\"]", "line 1, column 4: the bytes here are not UTF-8"},
@@ -121,7 +134,7 @@ TEST(ParseJson, SaysWhatStandsThere) {
   for (const auto& [text, message] : cases)
     EXPECT_EQ(refusal(text), message) << text;
   EXPECT_EQ(refusal("{\"a\" 1}", {.noun = "line"}),
-            "column 6: no JSON from here on");
+            "column 6: a colon is missing behind \"a\"");
   EXPECT_EQ(refusal("[\r", {.noun = "line"}),
             "column 3: the line has nothing but `[`, and a line holds a whole "
             "value: `jq -c '.[]' FILE` writes the file so");
@@ -134,7 +147,8 @@ TEST(ParseJson, TakesInfinityWhereAskedTo) {
               rules),
       R"(accepted: {"a":[0.0,null],"b":"-Infinity\"","c":null})");
   EXPECT_EQ(refusal("[Infinity, NaN]", rules),
-            "line 1, column 12: JSON has no `NaN`");
+            "line 1, column 12: JSON has no `NaN`; write `null`, or leave the "
+            "field out");
 }
 
 /// The reader survives any text, and no message contains the library's wording.
@@ -147,7 +161,7 @@ TEST(ParseJson, SurvivesEveryFlippedByteAndTruncation) {
       std::string damaged = whole;
       damaged[at] = char(byte);
       auto value = parseJson(damaged);
-      bool isTwice = value.message().ends_with("twice");
+      bool isTwice = value.message().ends_with("twice; remove one");
       EXPECT_EQ(value || isTwice, nlohmann::json::accept(damaged)) << damaged;
       EXPECT_EQ(value.message().find("exception"), std::string::npos);
     }

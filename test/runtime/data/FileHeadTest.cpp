@@ -20,7 +20,7 @@ TEST(FileHead, saysWhyAPathLeadsToNoFile) {
   EXPECT_EQ(whyNoFile(file.path() + "/below"), "Not a directory");
   EXPECT_EQ(whyNoFile("/tmp"), "it is a folder, not a regular file");
   EXPECT_EQ(whyNoFolder("/tmp"), "");
-  EXPECT_EQ(whyNoFolder(file.path()), "Not a directory");
+  EXPECT_EQ(whyNoFolder(file.path()), "it is a file, not a folder");
   EXPECT_EQ(whyNoFolder("no/such/folder"), "No such file or directory");
 }
 

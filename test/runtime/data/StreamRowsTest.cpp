@@ -184,12 +184,15 @@ TEST_F(StreamRowsTest, failText) {
   EXPECT_EQ(failure(), "`data.train`: no file matches `no/such*.txt`");
   const ScratchFile empty("\n");
   use({empty.path()});
-  EXPECT_EQ(failure(),
-            "`data.train`: the text `" + empty.path() + "` is empty");
+  EXPECT_EQ(failure(), "`data.train`: the text `" + empty.path() +
+                           "` is empty; write text into it, in UTF-8");
   const ScratchFile bad("a\nb\xFF");
   use({bad.path()});
-  EXPECT_EQ(failure(), "`data.train`: the text `" + bad.path() +
-                           "` is not UTF-8 at byte 3 (0xFF), in line 2");
+  EXPECT_TRUE(failure().starts_with(
+      "`data.train`: the text `" + bad.path() +
+      "` is not UTF-8 at byte 3 (0xFF), in line 2; if its encoding is Latin-1, "
+      "convert it by `iconv "))
+      << failure();
   const ScratchFile greeting("hello");
   use({greeting.path()});
   data.vocab = 259;
@@ -209,7 +212,8 @@ TEST_F(StreamRowsTest, failDocumentsWithoutAnEnd) {
   data.pack = true;
   data.eosToken = -1;
   EXPECT_EQ(failure(), "`data.train`: `data.pack` keeps documents apart by the "
-                       "model's `eos_token`, and it has none");
+                       "model's `eos_token`, and it has none; set the model's "
+                       "`eos_token`, or leave `pack` out");
 }
 
 } // namespace

@@ -46,11 +46,14 @@ TEST(TokenFileTest, failWhatHoldsNoIds) {
   EXPECT_EQ(TokenFile::open(text.path(), "uint16", 1 << 20).message(),
             "`" + text.path() +
                 "` holds no token ids: it begins with text, `It was a dark "
-                "and stormy`; have it tokenized, by `text(...)` or "
-                "`jsonl(...)`");
+                "and stormy`; have it tokenized, by `text(\"" +
+                text.path() + "\")`");
   const ScratchFile packed("\x1f\x8b\x08\x01 and so on");
   EXPECT_EQ(TokenFile::open(packed.path(), "", 1 << 20).message(),
-            "`" + packed.path() + "` holds no token ids: it is a file of gzip");
+            "`" + packed.path() +
+                "` holds no token ids: it is a file of gzip; write the "
+                "ids alone, as NumPy's `tofile` does, or name the file that "
+                "has them");
   // Files of small ids contain bytes that text never has. Files below 16 bytes
   // are too short to tell.
   const ScratchFile small(bytesOf<uint16_t>(std::vector<uint16_t>(64, 0x41)));
@@ -124,43 +127,88 @@ TEST(TokenFileTest, failNumPy) {
                               : message.replace(at, file.path().size(), "F");
   };
   EXPECT_EQ(failure("\1\2\3\4\5\6\7\1\2\3\4\5"),
-            "`F` does not begin as a NumPy file");
+            "`F` does not begin as a NumPy file; a file of ids alone is called "
+            "`.bin`");
   EXPECT_EQ(failure(npy("{'descr': '<f4', 'shape': (3,), }")),
-            "`F` is of NumPy's type `<f4`; ids are of type `<u2`, `<u4` or "
-            "`<i4`");
-  EXPECT_EQ(failure(npy("{'descr': '<u2', 'shape': (3, 4), }")),
-            "`F` has not one dimension, but the shape (3, 4)");
+            "`F` is of NumPy's type `<f4`, and ids are of type `<u2`, `<u4` or "
+            "`<i4`; token ids are whole numbers: write those of a tokenizer");
+  const std::string wide = failure(npy("{'descr': '<i8', 'shape': (3,), }"));
+  EXPECT_TRUE(wide.starts_with(
+      "`F` is of NumPy's type `<i8`, and ids are of type `<u2`, `<u4` or "
+      "`<i4`; convert it by `python3 -c 'import numpy, sys; "
+      "numpy.save(sys.argv[2], numpy.load(sys.argv[1]).reshape(-1).astype("
+      "\"uint16\"))' "))
+      << wide;
+  EXPECT_TRUE(failure(npy("{'descr': '<u2', 'shape': (3, 4), }"))
+                  .starts_with("`F` has not one dimension, but the shape (3, "
+                               "4); convert it by `python3 "));
   EXPECT_EQ(failure(npy("{'descr': '<u4', 'shape': (9223372036854775807,), }")),
             "the token file `F` has 61 bytes, and NumPy's header speaks of "
-            "9223372036854775807 ids");
+            "9223372036854775807 ids; copy or write the file again");
   EXPECT_EQ(failure(npy("{'descr': '<u2', 'shape': (3,), }") + "ab"),
             "the token file `F` has 45 bytes, and 49 are due for the 3 ids of "
-            "NumPy's header");
+            "NumPy's header; copy or write the file again");
 }
 
 TEST(TokenFileTest, failSizesAndTypes) {
   const ScratchFile empty("");
   EXPECT_EQ(TokenFile::open(empty.path(), "", 100).message(),
-            "the token file `" + empty.path() + "` is empty");
+            "the token file `" + empty.path() +
+                "` is empty; write token ids into it");
   const ScratchFile odd("abc");
   EXPECT_EQ(TokenFile::open(odd.path(), "", 100).message(),
             "the token file `" + odd.path() +
                 "` has 3 bytes, which is no whole number of ids of type "
-                "uint16");
+                "uint16; copy or write the file again");
   const ScratchFile cut(llmcHeader(20240520, 1, 3) + "ab");
   EXPECT_EQ(TokenFile::open(cut.path(), "", 100).message(),
             "the token file `" + cut.path() +
                 "` has 1026 bytes, and 1030 are due for the 3 ids of llm.c's "
-                "header");
+                "header; copy or write the file again");
   const ScratchFile negative(llmcHeader(20240520, 1, -1));
-  EXPECT_EQ(TokenFile::open(negative.path(), "", 100).message(),
-            "the token file `" + negative.path() +
-                "` has 1024 bytes, and llm.c's header speaks of -1 ids");
+  EXPECT_EQ(
+      TokenFile::open(negative.path(), "", 100).message(),
+      "the token file `" + negative.path() +
+          "` has 1024 bytes, and llm.c's header speaks of -1 ids; copy or "
+          "write the file again");
   const ScratchFile other(llmcHeader(20240520, 1, 1) + "ab");
   EXPECT_EQ(TokenFile::open(other.path(), "uint32", 100).message(),
             "`" + other.path() +
                 "` has ids of 2 bytes, as llm.c's header says, and `type` is "
                 "\"uint32\"; leave `type` out");
+}
+
+/// Ids read in another width than they have: those of the file are all below
+/// the vocabulary.
+TEST(TokenFileTest, failIdsOfAnotherType) {
+  std::vector<uint16_t> narrowIds(64);
+  for (size_t i = 0; i < narrowIds.size(); ++i)
+    narrowIds[i] = uint16_t(i + 1);
+  const ScratchFile file(bytesOf(narrowIds));
+  const Expected<TokenFile> opened =
+      TokenFile::open(file.path(), "uint32", 640);
+  ASSERT_TRUE(opened);
+  EXPECT_EQ(opened->checkHead(1).message(),
+            "token 0 of `" + file.path() +
+                "` is 131073, but the model's `vocab` is 640; its ids are of "
+                "type `uint16`: leave `type` out");
+}
+
+/// The zeros of wider ids.
+TEST(TokenFileTest, tellsWiderIdsByTheirZeros) {
+  std::vector<int64_t> ids(64);
+  for (size_t i = 0; i < ids.size(); ++i)
+    ids[i] = int64_t(i + 1);
+  const ScratchFile eight(bytesOf(ids));
+  EXPECT_EQ(TokenFile::open(eight.path(), "", 640)->bytesByZeros(), 8);
+  EXPECT_EQ(TokenFile::open(eight.path(), "uint32", 640)->bytesByZeros(), 8);
+  const ScratchFile four(bytesOf(std::vector<uint32_t>(64, 5)));
+  EXPECT_EQ(TokenFile::open(four.path(), "", 640)->bytesByZeros(), 4);
+  EXPECT_EQ(TokenFile::open(four.path(), "uint32", 640)->bytesByZeros(), 4);
+  const ScratchFile two(bytesOf(std::vector<uint16_t>(64, 5)));
+  EXPECT_EQ(TokenFile::open(two.path(), "", 640)->bytesByZeros(), 2);
+  const ScratchFile zeros(bytesOf(std::vector<uint16_t>(64, 0)));
+  EXPECT_EQ(TokenFile::open(zeros.path(), "", 640)->bytesByZeros(), 2);
 }
 
 TEST(TokenFileTest, failIdsBeyondTheVocabulary) {

@@ -18,7 +18,11 @@ std::string refusal(const nlohmann::json& file) {
 const std::string supported =
     "supported are byte-level BPE tokenizers, as of GPT-2, Llama 3 and Qwen, "
     "and those of SentencePiece with `byte_fallback`, as of Llama 2, Mistral "
-    "and Gemma";
+    "and Gemma; name the `tokenizer.json` of such a model";
+const std::string damaged = "; the file is damaged: download or copy it again";
+const std::string written =
+    "; transformers writes one, `AutoTokenizer.from_pretrained(MODEL)."
+    "save_pretrained(DIR)`";
 
 TEST(TokenizerFile, failOtherModels) {
   for (const char* type : {"WordPiece", "Unigram", "WordLevel"}) {
@@ -58,19 +62,23 @@ TEST(TokenizerFile, failInconsistentFiles) {
   nlohmann::json file = smallTokenizer();
   file["model"]["merges"].push_back({"x", "y"});
   EXPECT_EQ(refusal(file),
-            "`f.json`: merge 8 names `xy`, which `model.vocab` lacks");
+            "`f.json`: merge 8 names `xy`, which `model.vocab` lacks" +
+                damaged);
   file = smallTokenizer();
   file["model"]["merges"].push_back("alone");
   EXPECT_EQ(refusal(file), "`f.json`: `model.merges[7]` is not a pair of "
-                           "tokens");
+                           "tokens" +
+                               damaged);
   file = smallTokenizer();
   file["model"]["vocab"]["h"] = -4;
   EXPECT_EQ(refusal(file),
-            "`f.json`: `model.vocab.h` is not an id from 0 to 16777215");
+            "`f.json`: `model.vocab.h` is not an id from 0 to 16777215" +
+                damaged);
   file = smallTokenizer();
   file["model"]["vocab"]["<s>"] = 12;
   EXPECT_EQ(refusal(file), "`f.json`: `added_tokens[0]` gives `<s>` the id "
-                           "300, `model.vocab` the id 12");
+                           "300, `model.vocab` the id 12; give the token one "
+                           "id in both");
 }
 
 TEST(TokenizerFile, failFilesThatAreNone) {
@@ -78,14 +86,17 @@ TEST(TokenizerFile, failFilesThatAreNone) {
             "cannot read `nowhere/tokenizer.json`: No such file or directory");
   EXPECT_FALSE(Tokenizer::read("/"));
   EXPECT_EQ(Tokenizer::parse("{", "f").message(),
-            "`f`: line 1, column 2: the file ends inside a value");
+            "`f`: line 1, column 2: the file ends inside a value" + damaged);
   EXPECT_EQ(Tokenizer::parse("[1]", "f").message(),
-            "`f`: the file is not a JSON object");
+            "`f`: the file is not a JSON object" + written);
   EXPECT_EQ(Tokenizer::parse("{\"a\":\"\xFF\"}", "f").message(),
-            "`f`: the file is not UTF-8 at byte 7");
+            "`f`: the file is not UTF-8 at byte 7" + damaged);
+  EXPECT_EQ(Tokenizer::parse("GGUF\3", "f").message(),
+            "`f`: it is a file of GGUF, and no tokenizer.json" + written);
   EXPECT_EQ(Tokenizer::parse("{}", "f").message(),
             "`f`: there is no `model`, so that this is no tokenizer.json of "
-            "Hugging Face");
+            "Hugging Face" +
+                written);
 }
 
 TEST(TokenizerFile, survivesMembersOfOtherTypes) {
