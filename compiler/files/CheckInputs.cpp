@@ -118,7 +118,7 @@ void Inputs::reportAddress(const Place& where) {
       .report(diag::Kind::FileNotReadable, where.range,
               "`" + where.setting + "` names `" + where.written +
                   "`, and nothing is downloaded")
-      .help("download it, and write the path here");
+      .help(helpWithAddress(where));
 }
 
 void Inputs::reportBeside() {
@@ -198,9 +198,8 @@ bool Inputs::reportCompanion(const Place& where) {
                   "tokenizer")
       .help(beside ? "write `tokenizer = \"" + own.string() +
                          "\"`, the file beside it"
-                   : "there is no such file beside it that can be used: "
-                     "transformers writes one, `AutoTokenizer."
-                     "from_pretrained(FOLDER).save_pretrained(FOLDER)`");
+                   : "there is no such file beside it that can be used: " +
+                         writesTokenizer(written.parent_path().string()));
   return true;
 }
 
@@ -223,10 +222,8 @@ void Inputs::reportNoTokenizer(const Place& where) {
                   "` holds no `tokenizer.json`, and the recipe names no "
                   "`tokenizer`")
       .help(hasSentencePiece
-                ? "its `tokenizer.model` is a model of SentencePiece, and "
-                  "transformers makes a `tokenizer.json` of it: "
-                  "`AutoTokenizer.from_pretrained(FOLDER)."
-                  "save_pretrained(FOLDER)`"
+                ? "its `tokenizer.model` is a model of SentencePiece: " +
+                      writesTokenizer(written)
                 : "copy the `tokenizer.json` of the model there, or write "
                   "`tokenizer = \"DIR/tokenizer.json\"`");
 }
@@ -247,8 +244,7 @@ bool Inputs::reportSentencePiece(const Place& where) {
                   "` is a model of SentencePiece, and no `tokenizer.json`")
       .help(isBeside ? "write `tokenizer = \"" + own.string() +
                            "\"`, the file beside it"
-                     : "transformers writes one: `AutoTokenizer."
-                       "from_pretrained(FOLDER).save_pretrained(FOLDER)`");
+                     : writesTokenizer(own.parent_path().string()));
   return true;
 }
 
@@ -288,6 +284,8 @@ void Inputs::reportEmpty(const Place& where, const std::string& kind) {
     builder.help("write samples into it, one JSON object a line");
   else if (kind == "text")
     builder.help("write text into it, in UTF-8");
+  else
+    builder.help("write token ids into it");
 }
 
 /// Reports a pattern given to `jsonl`, which takes one file.
@@ -408,13 +406,16 @@ void Inputs::doubt(const std::string& setting, const plan::DataSource& source,
   const bool isLength = doubt.kind == Doubt::Kind::length;
   if (isLength && std::exchange(isLengthTold, true))
     return;
-  auto builder =
-      (doubt.isFatal ? found.faults : found.doubts)
-          .report(doubt.isFatal ? diag::Kind::InvalidData
-                                : diag::Kind::UnlikelySetting,
-                  isLength ? recipe.at("data.sequence").origin.range
-                           : rangeOf(recipe, setting, source.separator),
-                  "`" + setting + "`: " + doubt.what);
+  const std::string& written = doubt.kind == Doubt::Kind::separator
+                                   ? source.separator
+                               : source.paths.empty() ? source.path
+                                                      : source.paths[0];
+  auto builder = (doubt.isFatal ? found.faults : found.doubts)
+                     .report(doubt.isFatal ? diag::Kind::InvalidData
+                                           : diag::Kind::UnlikelySetting,
+                             isLength ? recipe.at("data.sequence").origin.range
+                                      : rangeOf(recipe, setting, written),
+                             "`" + setting + "`: " + doubt.what);
   if (isLength)
     builder.help(longerSequence(doubt.longest));
   else if (!doubt.help.empty())

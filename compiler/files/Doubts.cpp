@@ -3,11 +3,17 @@
 #include "compiler/files/Heads.h"
 
 #include "compiler/recipe/Format.h"
+#include "runtime/base/ParseJson.h"
+#include "runtime/data/Conversion.h"
 #include "runtime/data/FileHead.h"
 #include "runtime/data/Jsonl.h"
 #include "runtime/data/TextEncoder.h"
+#include "runtime/data/TokenFile.h"
+
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <filesystem>
 #include <optional>
 
 namespace recipec::files {
@@ -18,6 +24,29 @@ namespace plan = reciperun::plan;
 
 /// Samples without which nothing is said of their lengths.
 constexpr int64_t leastSamples = 4;
+
+/// Text that is lines of JSON objects: the model would learn their notation.
+Doubt linesDoubt(const std::string& path) {
+  auto head = data::readHead(path, mostBytes);
+  const std::string line = head ? head->substr(0, head->find('\n')) : "";
+  const auto object = reciperun::parseJson(line);
+  if (!object || !object->is_object())
+    return {};
+  const std::string made =
+      std::filesystem::path(path).replace_extension(".txt").string();
+  const bool isText = object->contains("text") && (*object)["text"].is_string();
+  return {Doubt::Kind::contents,
+          "`" + path +
+              "` has lines of JSON, and `text` learns them as they are, with "
+              "names and quotation marks",
+          isText ? "write the texts alone by `jq -j '.text + "
+                   "\"<|endoftext|>\"' " +
+                       data::shellWord(path) + " > " + data::shellWord(made) +
+                       "`, and name the new file with `separator = "
+                       "\"<|endoftext|>\"`"
+                 : "samples with an answer are `jsonl(\"" + path +
+                       "\", prompt = \"FIELD\", completion = \"FIELD\")`"};
+}
 
 /// A separator is one of the files only where one of the heads has it.
 Doubt separatorDoubt(const plan::DataSource& source,
@@ -112,15 +141,38 @@ Doubt lengthDoubt(plan::DataSource source, const plan::Data& settings,
   return doubt;
 }
 
+/// Ids whose zeros show that they are of another type.
+Doubt idsDoubt(const plan::DataSource& source, const plan::Data& settings,
+               const std::vector<std::string>& files) {
+  auto file = data::TokenFile::open(files[0], source.type, settings.vocab);
+  if (!file)
+    return {};
+  const int64_t bytes = file->bytesByZeros(), read = file->bytesOfId();
+  if (bytes == read)
+    return {};
+  const std::string which =
+      bytes == 2 * read ? "every second id of `" + files[0] + "` is 0"
+                        : "of `" + files[0] + "` three ids of four are 0";
+  return {Doubt::Kind::contents,
+          which + ", as where ids of " + std::to_string(bytes) +
+              " bytes are read as ids of " + std::to_string(read),
+          file->helpWithBytes(bytes)};
+}
+
 } // namespace
 
 Doubt doubtAbout(const plan::DataSource& source, const plan::Data& settings,
                  const std::vector<std::string>& files,
                  const data::Tokenizer* tokenizer) {
-  if (source.kind == "text")
-    return separatorDoubt(source, files);
+  if (source.kind == "text") {
+    const Doubt lines = linesDoubt(files[0]);
+    return lines.kind == Doubt::Kind::none ? separatorDoubt(source, files)
+                                           : lines;
+  }
   if (source.kind == "jsonl" && tokenizer)
     return lengthDoubt(source, settings, files[0], *tokenizer);
+  if (source.kind == "token_file")
+    return idsDoubt(source, settings, files);
   return {};
 }
 

@@ -31,7 +31,7 @@ struct Fault {
 
 /// What a run could do with the files, though hardly on purpose.
 struct Doubt {
-  enum class Kind { none, separator, length } kind = Kind::none;
+  enum class Kind { none, separator, length, contents } kind = Kind::none;
   std::string what;
   std::string help; // may be empty
   /// Of lengths: the tokens of the longest sample, and whether no sample fits.
@@ -39,8 +39,9 @@ struct Doubt {
   bool isFatal = false;
 };
 
-/// A separator of `text` that its files do not hold, or samples of `jsonl` that
-/// are all longer than a sequence: as lookInto() looks into them.
+/// A separator of `text` that its files do not hold, samples of `jsonl` that
+/// are all longer than a sequence, or ids of another type: as lookInto() looks
+/// into them.
 Doubt doubtAbout(const reciperun::plan::DataSource& source,
                  const reciperun::plan::Data& data,
                  const std::vector<std::string>& files,

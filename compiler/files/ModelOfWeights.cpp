@@ -193,8 +193,10 @@ bool checkConfig(const Place& place, const recipe::Recipe& recipe,
   std::string path =
       (std::filesystem::path(place.resolved) / "config.json").string();
   auto refuse = [&](const std::string& what) {
-    engine.report(diag::Kind::InvalidData, place.range,
-                  "`" + place.setting + "`: " + what);
+    engine
+        .report(diag::Kind::InvalidData, place.range,
+                "`" + place.setting + "`: " + what)
+        .help("copy or download the model's `config.json` again");
     return false;
   };
   auto text = reciperun::readTextFile(path);

@@ -2,7 +2,9 @@
 
 #include "compiler/files/Place.h"
 
+#include "runtime/checkpoint/FolderKind.h"
 #include "runtime/checkpoint/HubName.h"
+#include "runtime/data/Conversion.h"
 #include "runtime/plan/Paths.h"
 
 #include <algorithm>
@@ -220,6 +222,83 @@ bool isTokenizerFolder(const Place& place) {
          fs::is_regular_file(fs::path(place.resolved) / tokenizerName, code);
 }
 
+/// Whether the path of a tokenizer is a folder with the files of another form
+/// of tokenizers.
+bool isModelFolder(const Place& place) {
+  constexpr const char* names[] = {"tokenizer.model", "vocab.json", "vocab.txt",
+                                   "tokenizer_config.json", "config.json"};
+  return place.setting == "tokenizer" &&
+         std::any_of(std::begin(names), std::end(names), [&](const char* name) {
+           std::error_code code;
+           return fs::exists(fs::path(place.resolved) / name, code);
+         });
+}
+
+/// A file in place of a folder of weights or of a checkpoint.
+bool tellFolderOfFile(diag::Builder& builder, const Place& place) {
+  using reciperun::checkpoint::FolderKind;
+  std::error_code code;
+  const bool isFolderDue =
+      place.setting == "weights" || place.setting == "checkpoint.resume";
+  const fs::path file = place.resolved;
+  if (!isFolderDue || !fs::is_regular_file(file, code))
+    return false;
+  const std::string key = place.setting.substr(place.setting.rfind('.') + 1);
+  const FolderKind kind =
+      reciperun::checkpoint::lookAt(file.has_parent_path() ? file.parent_path()
+                                                           : fs::path("."))
+          .kind;
+  const std::string parent = fs::path(place.written).parent_path().string();
+  if (kind == FolderKind::model || kind == FolderKind::checkpoint)
+    builder.help("name the folder that holds it: write `" + key + " = \"" +
+                 (parent.empty() ? "." : parent) + "\"`");
+  else if (file.extension() == ".gguf")
+    builder.help("GGUF is not read: name the folder of the Hugging Face model "
+                 "that it was made from, with `config.json` and safetensors");
+  else if (place.setting == "weights")
+    builder.help("name a folder with `config.json` and `model.safetensors`, as "
+                 "transformers' `save_pretrained` writes it");
+  else
+    builder.help("name the folder of a checkpoint, `resume = "
+                 "\"DIR/step-00000100\"`, or write `resume = \"auto\"`");
+  return true;
+}
+
+/// Whether the name is of a file of samples, text or ids.
+bool isDataFile(const std::string& name) {
+  return name.ends_with(".jsonl") || name.ends_with(".json") ||
+         name.ends_with(".txt") || name.ends_with(".bin") ||
+         name.ends_with(".npy");
+}
+
+/// A folder in place of a file of data: the files in it, or the command that
+/// writes a data set of Hugging Face's `datasets` as lines of JSON.
+bool tellFolderOfData(diag::Builder& builder, const Place& place) {
+  std::error_code code;
+  if (!place.setting.starts_with("data.") ||
+      !fs::is_directory(place.resolved, code))
+    return false;
+  std::vector<std::string> files;
+  for (const std::string& name : namesIn(place.resolved))
+    if (isDataFile(name) && name != "dataset_info.json" && name != "state.json")
+      files.push_back((fs::path(place.written) / name).string());
+  if (fs::exists(fs::path(place.resolved) / "dataset_info.json", code) ||
+      fs::exists(fs::path(place.resolved) / "dataset_dict.json", code)) {
+    const std::string made =
+        fs::path(place.written).lexically_normal().string() + ".jsonl";
+    builder.help("write its rows as lines of JSON by `python3 -c 'import "
+                 "datasets, sys; "
+                 "datasets.load_from_disk(sys.argv[1]).to_json(sys.argv[2])' " +
+                 reciperun::data::shellWord(place.resolved) + " " +
+                 reciperun::data::shellWord(made) + "`, and name that file");
+    return true;
+  }
+  if (files.empty())
+    return false;
+  builder.help("name one of its files: " + diag::quotedList(files, mostListed));
+  return true;
+}
+
 /// The folder in which a pattern is looked for, or the one nearest to it, and
 /// its files of the pattern's kind.
 void tellPattern(diag::Builder& builder, const Place& place) {
@@ -248,6 +327,41 @@ void tellPattern(diag::Builder& builder, const Place& place) {
 }
 
 } // namespace
+
+std::string writesTokenizer(const std::string& folder) {
+  const std::string name = "\"" + (folder.empty() ? "." : folder) + "\"";
+  return "transformers writes one, `AutoTokenizer.from_pretrained(" + name +
+         ").save_pretrained(" + name + ")`";
+}
+
+std::string helpWithAddress(const Place& place) {
+  constexpr std::string_view hub = "https://huggingface.co/";
+  constexpr std::string_view dataSets = "datasets/";
+  const std::string& address = place.written;
+  if (address.starts_with(hub) || address.starts_with("hf://")) {
+    std::string name =
+        address.substr(address.starts_with(hub) ? hub.size() : 5);
+    const bool isDataSet = name.starts_with(dataSets);
+    if (isDataSet)
+      name.erase(0, dataSets.size());
+    const size_t slash = name.find('/', name.find('/') + 1);
+    name = name.substr(0, slash);
+    const bool isWhole =
+        name.find('/') != name.npos && (slash == name.npos || !isDataSet);
+    if (isWhole || address.starts_with("hf://"))
+      return "get it by `" +
+             reciperun::checkpoint::downloadCommand(
+                 name + (isDataSet ? " --repo-type dataset" : ""), name) +
+             "`, and write a path in `" + name + "`";
+  }
+  std::string file = address.substr(0, address.find_first_of("?#"));
+  file.erase(0, file.rfind('/') + 1);
+  return "download it" + (file.empty()
+                              ? ", and write the path here"
+                              : ", `curl -L -o " + file + " " +
+                                    reciperun::data::shellWord(address) +
+                                    "`, and write `" + file + "`");
+}
 
 bool isPattern(const std::string& path) {
   return path.find_first_of("*?[") != std::string::npos;
@@ -315,7 +429,6 @@ void reportMissing(diag::Engine& engine, const Place& place,
   if (isRelative)
     builder.note("relative paths start in `" + absolute(place.folder) + "`");
   std::string near = nearestPath(place);
-  std::error_code code;
   const std::vector<std::string> endings = withOtherEnding(place);
   if (!endings.empty() && endings.size() <= mostListed) {
     std::string all;
@@ -327,12 +440,8 @@ void reportMissing(diag::Engine& engine, const Place& place,
     builder.help("a file is named with its ending: did you mean " + all + "?");
   } else if (!near.empty())
     builder.help("did you mean `" + near + "`?");
-  else if (place.setting == "weights" &&
-           fs::is_regular_file(place.resolved, code))
-    builder.help(
-        "`weights` is the folder that holds `config.json` and tensors: "
-        "write `weights = \"" +
-        fs::path(place.written).parent_path().string() + "\"`");
+  else if (tellFolderOfFile(builder, place) || tellFolderOfData(builder, place))
+    return;
   else if (isTiktoken(place))
     builder.help("`" + place.written +
                  "` is an encoding of tiktoken, which is no file: write the "
@@ -341,6 +450,9 @@ void reportMissing(diag::Engine& engine, const Place& place,
   else if (isTokenizerFolder(place))
     builder.help("name the file in it: write `tokenizer = \"" +
                  (fs::path(place.written) / tokenizerName).string() + "\"`");
+  else if (isModelFolder(place))
+    builder.help("it holds no `tokenizer.json`: " +
+                 writesTokenizer(place.written));
   else if ((place.setting == "weights" || place.setting == "tokenizer") &&
            isHubName(place))
     tellHub(builder, place);

@@ -39,6 +39,12 @@ std::string folderOfFile(const Place& place, const SourceMap& sources);
 void reportMissing(diag::Engine& engine, const Place& place,
                    const std::string& cause);
 
+/// How transformers writes a `tokenizer.json` into a folder that lacks it.
+std::string writesTokenizer(const std::string& folder);
+
+/// How to get what is at an address on the Internet.
+std::string helpWithAddress(const Place& place);
+
 /// The existing path that differs from a missing one in one similar name, spelt
 /// as the user would write it. Empty if no name is similar.
 std::string nearestPath(const Place& place);

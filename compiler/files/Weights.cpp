@@ -70,7 +70,8 @@ bool reportRun(const Place& place, diag::Engine& engine) {
 
 /// A help for a directory without safetensors files, from what else it
 /// contains.
-std::string otherContents(const fs::path& folder) {
+std::string otherContents(const Place& place) {
+  const fs::path folder = place.resolved;
   std::error_code code;
   if (fs::exists(folder / "pytorch_model.bin", code) ||
       fs::exists(folder / "pytorch_model.bin.index.json", code))
@@ -80,7 +81,11 @@ std::string otherContents(const fs::path& folder) {
   if (fs::exists(folder / "adapter_config.json", code))
     return "it is an adapter: " +
            reciperun::checkpoint::instead(folder, "name");
-  return {};
+  if (place.setting == "checkpoint.resume")
+    return "name the folder of a checkpoint, `resume = "
+           "\"DIR/step-00000100\"`, or write `resume = \"auto\"`";
+  return "name a folder with `config.json` and `" + std::string(singleName) +
+         "`, as transformers' `save_pretrained` writes it";
 }
 
 bool checkIndex(const Place& place, const fs::path& folder,
@@ -90,7 +95,7 @@ bool checkIndex(const Place& place, const fs::path& folder,
     reportUnfit(place, engine,
                 "`" + (folder / indexName).string() +
                     "` names no file of weights (`weight_map`)",
-                "");
+                "download or copy the file again");
     return false;
   }
   std::string unread;
@@ -243,7 +248,7 @@ void checkWeights(const Place& place, const recipe::Recipe& recipe,
       reportUnfit(place, engine,
                   "`" + place.written + "` holds neither `" + singleName +
                       "` nor `" + indexName + "`, nor is it a checkpoint",
-                  otherContents(folder));
+                  otherContents(place));
     return;
   }
   if (!isSingle && !checkIndex(place, folder, engine))
@@ -256,8 +261,7 @@ void checkWeights(const Place& place, const recipe::Recipe& recipe,
                            "`");
   auto files = reciperun::checkpoint::ModelFiles::open(folder);
   if (!files)
-    return reportUnfit(place, engine, files.message(),
-                       "copy or download the file again");
+    return reportUnfit(place, engine, files.message(), "");
   if (!fs::exists(folder / configName, code))
     reportUnfit(place, found.doubts,
                 "`" + place.written + "` holds no `" + configName +
@@ -306,7 +310,7 @@ void checkCheckpoint(const Place& place, const recipe::Recipe& recipe,
               "`" + place.written + "` is no checkpoint: it holds no `" +
                   manifestName + "`",
               isModel ? "it holds weights: start from them with `weights`"
-                      : otherContents(folder));
+                      : otherContents(place));
 }
 
 } // namespace recipec::files
