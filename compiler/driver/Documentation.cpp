@@ -340,8 +340,8 @@ std::vector<std::string> docLines(const ast::Comments& comments) {
 
 std::vector<std::string> descriptionLines(const ast::Comments& comments) {
   constexpr std::string_view others[] = {
-      "Also known as", "Values of other tools:", "No field for",
-      "Arguments of other tools:", "No argument for"};
+      "Also known as", "Values of other tools:",    "No field for",
+      "No value for",  "Arguments of other tools:", "No argument for"};
   std::vector<std::string> lines = docLines(comments);
   auto end = std::find_if(lines.begin(), lines.end(), [&](auto& line) {
     return std::any_of(

@@ -267,6 +267,24 @@ bool hasMessages(const recipe::Value& source) {
   return messages && !messages->isNone();
 }
 
+/// The form of messages that a placeholder of their text, `\{content}`, in one
+/// of the two texts of `data.chat` means; empty for other placeholders.
+std::string formAround(const std::string& hole, const std::string& before,
+                       const std::string& after) {
+  constexpr std::string_view names[] = {"content", "message", "text", "value",
+                                        "input"};
+  const std::string name = hole.substr(2, hole.size() - 3);
+  if (std::find(std::begin(names), std::end(names), name) == std::end(names))
+    return {};
+  const std::string whole = before + after, place = "{" + name + "}";
+  const size_t at = whole.find(place);
+  const auto shown = [](std::string text) {
+    return recipe::formatValue({std::move(text), {}}, {});
+  };
+  return "chat { before = " + shown(whole.substr(0, at)) +
+         ", after = " + shown(whole.substr(at + place.size())) + " }";
+}
+
 /// A form of chat messages that does not tell their roles.
 void doubtChat(const recipe::Recipe& recipe, diag::Engine& engine) {
   if (!hasMessages(recipe.at("data.train")))
@@ -278,11 +296,17 @@ void doubtChat(const recipe::Recipe& recipe, diag::Engine& engine) {
     const std::vector<std::string> strange = strangeHoles(*text);
     if (strange.empty())
       continue;
+    const std::string form = formAround(strange[0], before, after);
     engine
         .report(diag::Kind::UnlikelySetting, recipe.at(name).origin.range,
                 "`" + strange[0] + "` of `" + name +
                     "` stays as it is: the one placeholder is `\\{role}`")
-        .help("write `\\{role}` for the role of a message");
+        .help(form.empty()
+                  ? "write `\\{role}` for the role of a message, and leave `" +
+                        strange[0] + "` out"
+                  : "a message's text stands between `before` and `after`: "
+                    "write `" +
+                        form + "`");
     return;
   }
   if (before.find("{role}") == before.npos &&

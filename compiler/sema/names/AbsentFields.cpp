@@ -143,6 +143,14 @@ constexpr AbsentField absentFields[] = {
     {"chat_template",
      "template jinja chat_template format name type jinja_template",
      "leave it out: `before` and `after` are the texts around a message"},
+    {"chat_template",
+     "user assistant tool function human bot user_prefix assistant_prefix "
+     "user_template assistant_template format_user format_assistant user_start "
+     "user_end assistant_start assistant_end user_tag assistant_tag "
+     "instruction_template response_template instruction_part response_part "
+     "roles role_mapping",
+     "leave it out: the form is one for all roles, `before = \"\\{role}: \", "
+     "after = \"\\n\"`, say, with `\\{role}` for the role of a message"},
     {"chat_template", "system system_prompt system_message default_system",
      "leave it out: a system prompt is the first of a sample's messages, "
      "`{\"role\": \"system\", \"content\": \"...\"}`; `reciperun chat` takes "

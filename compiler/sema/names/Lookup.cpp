@@ -269,6 +269,14 @@ void Lookup::reportUnknownName(const ast::Name& name, const Env& env) {
           builder, name,
           *evaluator.objects.typeOf(*current->object, *current->slot)))
     return;
+  // `AutoTokenizer.from_pretrained("out/base")`
+  const bool isDotted =
+      evaluator.sources.text(name.range.source).substr(name.range.end, 1) ==
+      ".";
+  if (isDotted && current &&
+      helpWithArgumentAlone(evaluator, builder, name, *current->object,
+                            *current->slot))
+    return;
   if (current &&
       (helpWithSectionCall(evaluator, builder, name, *current->object,
                            *current->slot) ||

@@ -33,16 +33,32 @@ Written writtenFor(const Slot& slot) {
           definition.member};
 }
 
-/// The call of `name` that is the whole value of the field.
+/// The name that a callee begins with: `a` of `a.b.c`.
+const ast::NameRef* firstNameOf(const ast::File& file, ast::ExprId callee) {
+  const ast::Expr* at = &file[callee];
+  while (const auto* member = std::get_if<ast::Member>(&at->node))
+    at = &file[member->base];
+  return std::get_if<ast::NameRef>(&at->node);
+}
+
+/// The call that is the whole value of the field, of a function that begins
+/// with `name`.
 const ast::Call* callOf(const Written& written, const ast::Name& name) {
   if (!written.member)
     return nullptr;
   const auto* call =
       std::get_if<ast::Call>(&(*written.file)[written.member->value].node);
-  const auto* callee =
-      call ? std::get_if<ast::NameRef>(&(*written.file)[call->callee].node)
-           : nullptr;
+  const ast::NameRef* callee =
+      call ? firstNameOf(*written.file, call->callee) : nullptr;
   return callee && callee->name.range == name.range ? call : nullptr;
+}
+
+/// Whether a call has one argument without a name, and maybe others with one.
+bool hasOneOperand(const ast::Call& call) {
+  return !call.arguments.empty() && !call.arguments[0].name &&
+         std::all_of(
+             call.arguments.begin() + 1, call.arguments.end(),
+             [](const ast::Argument& each) { return each.name.has_value(); });
 }
 
 } // namespace
@@ -76,7 +92,7 @@ bool helpWithArgumentAlone(Evaluator& evaluator, diag::Builder& builder,
                            const Slot& slot) {
   const Written written = writtenFor(slot);
   const ast::Call* call = callOf(written, name);
-  if (!call || call->arguments.size() != 1 || call->arguments[0].name)
+  if (!call || !hasOneOperand(*call))
     return false;
   const ast::ExprId argument = call->arguments[0].value;
   if (!Objects::isConstant(*written.file, argument))

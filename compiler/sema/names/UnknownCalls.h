@@ -18,7 +18,8 @@ class Evaluator;
 bool helpWithSectionCall(Evaluator& evaluator, diag::Builder& builder,
                          const ast::Name& name, const Object& object,
                          const Slot& slot);
-/// `warmup = fraction(10%)`, where the field takes the argument itself.
+/// `warmup = fraction(10%)`, or `AutoTokenizer.from_pretrained("out/base")`,
+/// where the field takes the argument itself.
 bool helpWithArgumentAlone(Evaluator& evaluator, diag::Builder& builder,
                            const ast::Name& name, const Object& object,
                            const Slot& slot);

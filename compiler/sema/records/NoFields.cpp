@@ -31,11 +31,17 @@ struct SetKey {
   ast::ExprId value = ast::ExprId::none;
 };
 
+/// The setting of a field around that a key means.
+struct SettingOfKey {
+  std::string field, text;
+  bool isKind = false; // the key names the kind of a record
+};
+
 /// Keys by which other tools name the kind of a record.
 bool namesKind(std::string_view key) {
-  constexpr std::string_view kinds[] = {"type",        "kind",   "name",
-                                        "_target_",    "format", "source",
-                                        "_component_", "class",  "scheduler"};
+  constexpr std::string_view kinds[] = {
+      "type",        "kind",  "name",      "_target_", "format",  "source",
+      "_component_", "class", "scheduler", "library",  "backend", "provider"};
   return std::find(std::begin(kinds), std::end(kinds), key) != std::end(kinds);
 }
 
@@ -185,7 +191,7 @@ std::string NoFields::set(const std::string& value) const {
 bool NoFields::helpWithFieldsAround(diag::Builder& builder) const {
   if (!object.schema || isArgument())
     return false;
-  std::vector<std::pair<std::string, std::string>> settings; // by field
+  std::vector<SettingOfKey> settings;
   for (const SetKey& key : keys) {
     const std::string joined = std::string(slot.name) + "_" + key.name;
     KnownField known;
@@ -198,24 +204,28 @@ bool NoFields::helpWithFieldsAround(diag::Builder& builder) const {
         known.path.find('.') != known.path.npos)
       continue;
     const MeantValue value = meant(known, key);
-    if (value.kind == MeantValue::Kind::unfit ||
-        value.kind == MeantValue::Kind::unknown)
+    // What is no constant, as `"{folder}/tokenizer.json"`, stays as written.
+    const std::string text =
+        value.kind == MeantValue::Kind::unknown && !textOf(key).empty()
+            ? known.path + " = " + textOf(key)
+        : value.kind == MeantValue::Kind::unfit ||
+                value.kind == MeantValue::Kind::unknown
+            ? std::string()
+            : settingOf(evaluator, known, known.path, value);
+    if (text.empty())
       continue;
-    std::string text = settingOf(evaluator, known, known.path, value);
-    auto same =
-        std::find_if(settings.begin(), settings.end(), [&](const auto& each) {
-          return each.first == known.path;
-        });
+    auto same = std::find_if(
+        settings.begin(), settings.end(),
+        [&](const SettingOfKey& each) { return each.field == known.path; });
     // Of the type and the path of a tokenizer, the path is meant.
-    const bool isPath = text.find_first_of("/.") != text.npos;
     if (same == settings.end())
-      settings.emplace_back(known.path, std::move(text));
-    else if (isPath && same->second.find_first_of("/.") == std::string::npos)
-      same->second = std::move(text);
+      settings.push_back({known.path, text, namesKind(key.name)});
+    else if (same->isKind && !namesKind(key.name))
+      *same = {known.path, text, false};
   }
   std::string all;
-  for (const auto& [field, text] : settings)
-    all += (all.empty() ? "" : ", ") + text;
+  for (const SettingOfKey& each : settings)
+    all += (all.empty() ? "" : ", ") + each.text;
   if (all.empty())
     return false;
   builder.help("write `" + all + "`");

@@ -131,9 +131,12 @@ bool Remedies::canBeTried(const Operand& operand) const {
       at = at->container;
     return at == evaluator.root;
   };
+  // What a run is for is not changed to make a rule hold.
+  const bool isTask = operand.slot && operand.slot->name == "task" &&
+                      operand.object == evaluator.root;
   bool isDefault = operand.slot && operand.value.origin.kind ==
                                        recipe::Origin::Kind::defaultValue;
-  return (isUserSet(operand) || isDefault) && operand.object &&
+  return !isTask && (isUserSet(operand) || isDefault) && operand.object &&
          !evaluator.messages.isMuted() &&
          (standsAlone(operand) || (evaluator.root && isInRoot(&trial.object) &&
                                    isInRoot(operand.object)));

@@ -20,6 +20,7 @@
 #include "compiler/sema/types/TriedValues.h"
 #include "compiler/sema/types/TypeHelp.h"
 #include "compiler/sema/values/BuiltinFunction.h"
+#include "compiler/sema/values/Comments.h"
 #include "compiler/sema/values/Lower.h"
 
 #include <algorithm>
@@ -83,6 +84,7 @@ private:
   bool reportText();
 
   bool helpWithSibling(diag::Builder& builder);
+  bool helpWithAbsentValue(diag::Builder& builder, const std::string& given);
   bool helpWithSteps(diag::Builder& builder, const recipe::Quantity& given);
 
   Evaluator& evaluator;
@@ -205,6 +207,19 @@ bool Mismatch::reportUnit() {
   return true;
 }
 
+/// A value of another tool for which the field's comment has a remedy.
+bool Mismatch::helpWithAbsentValue(diag::Builder& builder,
+                                   const std::string& given) {
+  const auto [object, slot] = evaluator.typing;
+  const ast::Comments* comments = object && object->schema && slot
+                                      ? commentsOf(*object->schema, slot->name)
+                                      : nullptr;
+  const std::string why = comments ? whyNoValue(*comments, given) : "";
+  if (!why.empty())
+    builder.help(why);
+  return !why.empty();
+}
+
 bool Mismatch::reportLiteral() {
   auto* text = value.get<std::string>();
   auto* number = value.get<int64_t>();
@@ -226,6 +241,8 @@ bool Mismatch::reportLiteral() {
     offer(builder, *correction, range);
     return true;
   }
+  if (helpWithAbsentValue(builder, given))
+    return true;
   std::vector<std::string> texts;
   for (const Type* member : alternativesOf(type))
     if (member->kind == Type::Kind::literal)

@@ -517,7 +517,9 @@ std::optional<std::string> bareLiteral(Evaluator& evaluator,
     if (c != ' ')
       text += c;
   const Type* type = evaluator.objects.typeOf(object, slot);
-  const bool isPath = text.find('/') != text.npos;
+  // A call such as `load("a/b")` is no path.
+  const bool isPath =
+      text.find('/') != text.npos && text.find('"') == text.npos;
   auto isMeant = [&](const Type* member) {
     return (member->kind == Type::Kind::literal && member->literal == text) ||
            (member->kind == Type::Kind::string && isPath);

@@ -13,6 +13,7 @@ constexpr std::string_view absentArgument = "No argument for ";
 constexpr std::string_view argumentsBeginning = "Arguments of other tools: ";
 constexpr std::string_view conjunction = " or "; // of names with one remark
 constexpr std::string_view absentBeginning = "No field for ";
+constexpr std::string_view absentValue = "No value for ";
 constexpr std::string_view severalBeginning = "Several ";
 
 /// The list of names at the end of a comment, on one line.
@@ -97,12 +98,10 @@ std::optional<std::string> listedAs(const ast::Comments& comments,
   return std::nullopt;
 }
 
-std::string whyAbsent(const ast::Comments& comments, std::string_view name) {
-  std::string list = sentenceOf(comments, absentBeginning);
-  if (list.empty())
-    list = sentenceOf(comments, absentArgument);
+/// The words in parentheses behind the list of `list` that has `name`; empty for
+/// other names. Each list of names has a reason of its own.
+static std::string reasonIn(const std::string& list, std::string_view name) {
   const std::string quoted = "`" + std::string(name) + "`";
-  // Each list of names has a reason of its own.
   for (size_t first = 0; first < list.size();) {
     const size_t open = list.find(" (", first);
     if (open == list.npos)
@@ -115,6 +114,18 @@ std::string whyAbsent(const ast::Comments& comments, std::string_view name) {
     first = end;
   }
   return {};
+}
+
+std::string whyAbsent(const ast::Comments& comments, std::string_view name) {
+  std::string list = sentenceOf(comments, absentBeginning);
+  if (list.empty())
+    list = sentenceOf(comments, absentArgument);
+  return reasonIn(list, name);
+}
+
+std::string whyNoValue(const ast::Comments& comments,
+                       std::string_view written) {
+  return reasonIn(sentenceOf(comments, absentValue), written);
 }
 
 /// What "`written` is `ours`" says in the sentence behind `start`.

@@ -16,6 +16,10 @@
 //   ## Values of other tools: `"zero3"` is `"parameters"`.
 //   ## No field for `load_in_4bit`, `quantization` (there is no QLoRA).
 //
+// It may say what to do about values that have no counterpart:
+//
+//   ## No value for `"int64"` (write the ids anew as `uint32`).
+//
 // A comment may say where several values are set, of a field that takes one:
 //
 //   ## Several are listed as `eos_token_id` in `generation_config.json`.
@@ -60,6 +64,10 @@ std::string whyAbsent(const ast::Comments& comments, std::string_view name);
 /// What a comment says that a value of another tool, as it is written, is here.
 std::optional<std::string> valueListedAs(const ast::Comments& comments,
                                          std::string_view written);
+
+/// What to do about a value of another tool, as it is written, that has no
+/// counterpart; empty where the comment does not say so.
+std::string whyNoValue(const ast::Comments& comments, std::string_view written);
 
 /// What the comment of a field that takes one value says of several: "are
 /// listed as ...". Empty where it says nothing.
