@@ -27,10 +27,13 @@ public:
       RECIPERUN_TRY(rule());
     for (const auto& [name, use] : uses)
       if (!rules.rules[size_t(use.rule)].body)
-        return cursor.failure(use.position, "there is no rule `" + name + "`");
+        return cursor.failure(
+            use.position, "there is no rule `" + name + "`; write `" + name +
+                              " ::= ...`, or `\"" + name + "\"` for the text");
     const auto root = uses.find("root");
     if (root == uses.end())
-      return Status::error("the grammar has no rule `root`, where it begins");
+      return Status::error("the grammar has no rule `root`, where it begins; " +
+                           helpWithRoot());
     rules.root = root->second.rule;
     return std::move(rules);
   }
@@ -39,7 +42,18 @@ private:
   struct Use {
     RuleId rule;
     size_t position; // of the first use
+    bool isCalled = false;
   };
+
+  /// The one rule that no other calls is where the grammar begins.
+  std::string helpWithRoot() const {
+    std::vector<std::string> first;
+    for (const auto& [name, use] : uses)
+      if (!use.isCalled)
+        first.push_back(name);
+    return first.size() == 1 ? "call the rule `" + first[0] + "` so"
+                             : "write `root ::= ...`";
+  }
 
   void skipSpace(bool isAcrossLines) {
     while (true) {
@@ -60,7 +74,7 @@ private:
     while (isNameCharacter(cursor.peek()))
       cursor.next();
     if (cursor.position() == begin)
-      return cursor.failure("a name is expected here");
+      return cursor.failure("a rule begins here with its name, `NAME ::= ...`");
     return std::string(cursor.textFrom(begin));
   }
 
@@ -88,14 +102,17 @@ private:
     RECIPERUN_TRY(id);
     if (rules.rules[size_t(*id)].body)
       return cursor.failure(begin,
-                            "the rule `" + *ruleName + "` is defined twice");
+                            "the rule `" + *ruleName +
+                                "` is defined twice; join the two by `|`");
     Expected<ExpressionPtr> body = alternatives(/*isGroup=*/false);
     RECIPERUN_TRY(body);
     rules.rules[size_t(*id)].body = std::move(*body);
     if (!cursor.isAtEnd() && !cursor.startsWith("\n") &&
         !cursor.startsWith("\r"))
       return cursor.failure("the rule `" + *ruleName +
-                            "` does not go on like this");
+                            "` does not go on like this; a rule has names of "
+                            "rules, texts in `\"`, classes `[a-z]` and groups "
+                            "`( )`");
     skipSpace(true);
     return {};
   }
@@ -111,7 +128,7 @@ private:
             " ::= ...`, a character class `[0-9]`, and the grammar begins at "
             "the rule `root`");
     return cursor.failure("`::=` is missing behind the name `" + ruleName +
-                          "`");
+                          "`; write `" + ruleName + " ::= ...`");
   }
 
   Expected<ExpressionPtr> alternatives(bool isGroup) {
@@ -233,7 +250,9 @@ private:
       Expected<ExpressionPtr> inner = alternatives(/*isGroup=*/true);
       RECIPERUN_TRY(inner);
       if (!cursor.take(")"))
-        return cursor.failure(begin, "`(` has no `)`");
+        return cursor.failure(
+            begin, "`(` has no `)`; close the group, or write the text "
+                   "`\"(\"`");
       quantifiers = 0;
       return inner;
     }
@@ -241,6 +260,7 @@ private:
     RECIPERUN_TRY(used);
     Expected<RuleId> id = ruleOf(*used, begin);
     RECIPERUN_TRY(id);
+    uses[*used].isCalled = true;
     return reference(*id);
   }
 
@@ -248,7 +268,9 @@ private:
     std::string bytes;
     while (!cursor.take("\"")) {
       if (cursor.isAtEnd() || cursor.startsWith("\n"))
-        return cursor.failure(begin, "a text has no closing `\"`");
+        return cursor.failure(begin,
+                              "a text has no closing `\"` in its line; a line "
+                              "break in it is `\\n`");
       Expected<uint32_t> codePoint = characterHere();
       RECIPERUN_TRY(codePoint);
       appendUtf8(bytes, *codePoint);
@@ -288,7 +310,7 @@ private:
     std::vector<CodePointRange> ranges;
     while (!cursor.take("]")) {
       if (cursor.isAtEnd() || cursor.startsWith("\n"))
-        return cursor.failure(begin, "`[` has no `]`");
+        return cursor.failure(begin, "`[` has no `]`; close the class");
       const size_t place = cursor.position();
       Expected<uint32_t> low = characterHere();
       RECIPERUN_TRY(low);
@@ -304,7 +326,9 @@ private:
         }
       }
       if (high < *low)
-        return cursor.failure(place, "the range ends before it begins");
+        return cursor.failure(place,
+                              "the range ends before it begins; write its ends "
+                              "the other way round");
       ranges.push_back({*low, high});
     }
     CodePointSet set(std::move(ranges));

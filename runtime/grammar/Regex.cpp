@@ -40,7 +40,8 @@ public:
     Expected<ExpressionPtr> expression = alternatives();
     RECIPERUN_TRY(expression);
     if (!cursor.isAtEnd())
-      return cursor.failure("`)` closes no group");
+      return cursor.failure(
+          "`)` closes no group; write `\\)` for the character");
     return expression;
   }
 
@@ -82,14 +83,20 @@ private:
     if (!*counts)
       return part;
     if (std::holds_alternative<Anchor>((*part)->node))
-      return cursor.failure(begin, "an anchor cannot be repeated");
+      return cursor.failure(
+          begin, "an anchor cannot be repeated; leave the quantifier "
+                 "out");
     if (cursor.startsWith("+"))
-      return cursor.failure("possessive quantifiers are not supported");
+      return cursor.failure(
+          "possessive quantifiers are not supported; leave the "
+          "`+` out");
     cursor.take("?"); // a lazy quantifier matches the same texts
     const size_t next = cursor.position();
     Expected<std::optional<Repeat>> more = quantifier();
     if (!more || *more)
-      return cursor.failure(next, "a quantifier follows another");
+      return cursor.failure(
+          next, "a quantifier follows another; put the first into a "
+                "group, `(?:...)`");
     const Repeat& count = **counts;
     if (count.most && *count.most < count.least)
       return cursor.failure(place, "the repetition takes at least " +
@@ -147,7 +154,9 @@ private:
       return anchor(true);
     if (cursor.startsWith("*") || cursor.startsWith("+") ||
         cursor.startsWith("?"))
-      return cursor.failure("a quantifier has nothing to repeat");
+      return cursor.failure("a quantifier has nothing to repeat; write `\\" +
+                            std::string(1, char(cursor.peek())) +
+                            "` for the character");
     if (cursor.startsWith("\\")) {
       Expected<CodePointSet> set = escape(false);
       RECIPERUN_TRY(set);
@@ -174,7 +183,9 @@ private:
     Expected<ExpressionPtr> inner = alternatives();
     RECIPERUN_TRY(inner);
     if (!cursor.take(")"))
-      return cursor.failure(begin, "`(` has no `)`");
+      return cursor.failure(
+          begin,
+          "`(` has no `)`; close the group, or write `\\(` for the character");
     return inner;
   }
 
@@ -218,7 +229,9 @@ private:
     const size_t begin = cursor.position();
     cursor.take("\\");
     if (cursor.isAtEnd())
-      return cursor.failure(begin, "`\\` stands at the end");
+      return cursor.failure(begin,
+                            "`\\` stands at the end; write `\\\\` for the "
+                            "character");
     const uint32_t c = cursor.next();
     switch (c) {
     case 'd':
@@ -262,15 +275,19 @@ private:
       return scalar(*value, begin);
     }
     if (c >= '1' && c <= '9')
-      return cursor.failure(begin, "back-references are not supported");
+      return cursor.failure(begin,
+                            "back-references are not supported; write the "
+                            "expression again");
     if (c == 'b' || c == 'B')
-      return cursor.failure(begin, "word boundaries are not supported");
+      return cursor.failure(begin,
+                            "word boundaries are not supported; leave it out");
     if (c == 'p' || c == 'P')
       return cursor.failure(begin, "Unicode properties are not supported; "
                                    "write ranges such as `[\\u0370-\\u03FF]`");
     if (isAsciiLetter(c))
       return cursor.failure(begin, "the escape `\\" + std::string(1, char(c)) +
-                                       "` is not supported");
+                                       "` is not supported; write the "
+                                       "character alone, or a class `[...]`");
     return c;
   }
 
@@ -315,10 +332,11 @@ private:
     CodePointSet set;
     while (!cursor.take("]")) {
       if (cursor.isAtEnd())
-        return cursor.failure(begin, "`[` has no `]`");
+        return cursor.failure(begin, "`[` has no `]`; close the class, or "
+                                     "write `\\[` for the character");
       if (cursor.startsWith("[:"))
         return cursor.failure("named classes such as `[:alpha:]` are not "
-                              "supported");
+                              "supported; write the ranges, `a-zA-Z`");
       Expected<CodePointSet> part = classRange();
       RECIPERUN_TRY(part);
       set = set.unionWith(*part);
@@ -356,7 +374,9 @@ private:
     if (!onlyMember(*high))
       return low->unionWith(*high).unionWith(CodePointSet::of('-'));
     if (*onlyMember(*high) < *onlyMember(*low))
-      return cursor.failure(begin, "the range ends before it begins");
+      return cursor.failure(
+          begin, "the range ends before it begins; write its ends the "
+                 "other way round");
     return CodePointSet({{*onlyMember(*low), *onlyMember(*high)}});
   }
 

@@ -80,7 +80,8 @@ Status checkText(std::string_view text, const std::string& noun) {
 Status tooManyRepetitions(const TextCursor& cursor, size_t position) {
   return cursor.failure(position, "a repetition of more than " +
                                       std::to_string(maxRepetitions) +
-                                      " is not supported");
+                                      " is not supported; write a smaller one, "
+                                      "or one without an end");
 }
 
 } // namespace reciperun::grammar

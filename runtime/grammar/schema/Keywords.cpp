@@ -120,17 +120,6 @@ constexpr std::array<std::pair<std::string_view, Types>, 7> typeNames = {{
     {"number", numberType},
 }};
 
-Expected<Types> typeNamed(const Json& name, const std::string& path) {
-  if (name.is_string())
-    for (const auto& [known, type] : typeNames)
-      if (name.get_ref<const std::string&>() == known)
-        return type;
-  return schemaError(path, "takes `null`, `boolean`, `object`, `array`, "
-                           "`string`, `integer`, `number` or a list of these, "
-                           "not `" +
-                               shown(name) + "`");
-}
-
 /// The name of a type, also of Python's or TypeScript's; empty for other words.
 std::string_view typeMeant(const std::string& word) {
   constexpr std::pair<std::string_view, std::string_view> others[] = {
@@ -144,6 +133,23 @@ std::string_view typeMeant(const std::string& word) {
     if (word == name)
       return type;
   return {};
+}
+
+Expected<Types> typeNamed(const Json& name, const std::string& path) {
+  if (name.is_string())
+    for (const auto& [known, type] : typeNames)
+      if (name.get_ref<const std::string&>() == known)
+        return type;
+  const std::string_view meant = name.is_string()
+                                     ? typeMeant(name.get<std::string>())
+                                     : std::string_view();
+  return schemaError(
+      path,
+      "takes `null`, `boolean`, `object`, `array`, "
+      "`string`, `integer`, `number` or a list of these, "
+      "not `" +
+          shown(name) + "`" +
+          (meant.empty() ? "" : "; write `\"" + std::string(meant) + "\"`"));
 }
 
 /// The schema of values such as an example, in which a text may be the name of
@@ -180,6 +186,24 @@ Json schemaOfExample(const Json& example) {
 
 bool namesType(const Json& value) {
   return value.is_string() && !typeMeant(value.get<std::string>()).empty();
+}
+
+/// Letters alone, in lower case: `min_length` and `minlength` are `minLength`.
+std::string plainWord(std::string_view name) {
+  std::string plain;
+  for (const unsigned char c : name)
+    if (std::isalpha(c))
+      plain += char(std::tolower(c));
+  return plain;
+}
+
+/// What to write for a name that is no keyword.
+std::string helpWithKeyword(const std::string& name) {
+  for (const Keyword& each : keywords)
+    if (each.role != Role::unsupported &&
+        plainWord(each.name) == plainWord(name))
+      return "; write `" + std::string(each.name) + "`";
+  return "; leave it out, or call it `x-" + name + "`, which is not read";
 }
 
 /// What to write for an object without a keyword, which is an example of the
@@ -235,11 +259,14 @@ Status checkKeywords(const SchemaNode& node) {
     if (name.starts_with("x-"))
       continue; // extensions of OpenAPI
     const Keyword* keyword = keywordOf(name);
+    const std::string example =
+        keyword ? std::string() : helpWithExample(*node.schema);
     if (!keyword)
-      return schemaError(node.path, "has `" + name +
-                                        "`, which is no keyword of JSON "
-                                        "Schema" +
-                                        helpWithExample(*node.schema));
+      return schemaError(
+          node.path, "has `" + name +
+                         "`, which is no keyword of JSON "
+                         "Schema" +
+                         (example.empty() ? helpWithKeyword(name) : example));
     if (keyword->role == Role::unsupported)
       return schemaError(node.path, "has the keyword `" + name +
                                         "`, which structured output does not "

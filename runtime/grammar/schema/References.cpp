@@ -3,7 +3,11 @@
 
 #include "runtime/grammar/schema/References.h"
 
+#include <algorithm>
 #include <charconv>
+#include <optional>
+#include <string>
+#include <utility>
 
 namespace reciperun::grammar {
 namespace {
@@ -31,6 +35,69 @@ std::string unescapeSegment(std::string_view segment) {
   return key;
 }
 
+/// The node below `root` that a pointer leads to, or the node where it ends and
+/// the key that this lacks.
+struct Way {
+  SchemaNode end;
+  std::optional<std::string> missing = {};
+};
+
+Way follow(const SchemaNode& root, std::string_view pointer) {
+  Way way{root};
+  while (!pointer.empty()) {
+    pointer.remove_prefix(1); // the slash
+    const std::string key =
+        unescapeSegment(pointer.substr(0, pointer.find('/')));
+    pointer.remove_prefix(std::min(pointer.find('/'), pointer.size()));
+    const Json& at = *way.end.schema;
+    size_t index = 0;
+    const auto [end, error] =
+        std::from_chars(key.data(), key.data() + key.size(), index);
+    const bool isIndex = at.is_array() && error == std::errc() &&
+                         end == key.data() + key.size() && index < at.size();
+    if (isIndex)
+      way.end = way.end.child(index);
+    else if (at.is_object() && at.contains(key))
+      way.end = way.end.child(key);
+    else
+      return {way.end, key};
+  }
+  return way;
+}
+
+/// The pointer with `$defs` for `definitions`, or the other way round, where
+/// that leads to a schema; empty elsewhere.
+std::string withOtherName(const SchemaNode& root, const std::string& pointer) {
+  constexpr std::pair<std::string_view, std::string_view> names[] = {
+      {"/definitions/", "/$defs/"}, {"/$defs/", "/definitions/"}};
+  for (const auto& [written, other] : names)
+    if (pointer.starts_with(written)) {
+      const std::string meant =
+          std::string(other) + pointer.substr(written.size());
+      if (!follow(root, meant).missing)
+        return meant;
+    }
+  return {};
+}
+
+/// What to write for a pointer that ends at a node without its next key.
+std::string helpWithPointer(const SchemaNode& root, const std::string& pointer,
+                            const Way& way) {
+  if (const std::string meant = withOtherName(root, pointer); !meant.empty())
+    return "; write `#" + meant + "`";
+  constexpr size_t most = 6;
+  std::string names;
+  size_t count = 0;
+  if (way.end.path != "#" && way.end.schema->is_object())
+    for (const auto& [name, value] : way.end.schema->items())
+      if (count++ < most)
+        names += (names.empty() ? "`" : ", `") + name + "`";
+  if (!names.empty())
+    return "; it has " + names + (count > most ? " and others" : "");
+  return "; write the schema there, or a pointer to one, such as "
+         "`#/$defs/NAME`";
+}
+
 } // namespace
 
 Expected<SchemaNode> resolveReference(const SchemaNode& root,
@@ -45,27 +112,13 @@ Expected<SchemaNode> resolveReference(const SchemaNode& root,
     return schemaError(path, "is " + shown(reference) +
                                  "; only pointers inside the schema, such as "
                                  "`#/$defs/name`, are supported");
-  rest.remove_prefix(1);
-  SchemaNode at = root;
-  while (!rest.empty()) {
-    rest.remove_prefix(1); // the slash
-    const std::string key = unescapeSegment(rest.substr(0, rest.find('/')));
-    rest.remove_prefix(std::min(rest.find('/'), rest.size()));
-    size_t index = 0;
-    const auto [end, error] =
-        std::from_chars(key.data(), key.data() + key.size(), index);
-    const bool isIndex = at.schema->is_array() && error == std::errc() &&
-                         end == key.data() + key.size() &&
-                         index < at.schema->size();
-    if (isIndex)
-      at = at.child(index);
-    else if (at.schema->is_object() && at.schema->contains(key))
-      at = at.child(key);
-    else
-      return schemaError(path, "is " + shown(reference) + ", and `" + at.path +
-                                   "` has no `" + key + "`");
-  }
-  return at;
+  const std::string pointer(rest.substr(1));
+  const Way way = follow(root, pointer);
+  if (way.missing)
+    return schemaError(path, "is " + shown(reference) + ", and `" +
+                                 way.end.path + "` has no `" + *way.missing +
+                                 "`" + helpWithPointer(root, pointer, way));
+  return way.end;
 }
 
 } // namespace reciperun::grammar

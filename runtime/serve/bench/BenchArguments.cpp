@@ -49,7 +49,8 @@ cli::Check checkBench(const BenchArguments& arguments) {
   if (!arguments.dataset.empty() && hasLengths)
     return cli::UsageError{"`--input-tokens` and `--output-tokens` are of "
                            "random requests; those of `--dataset` have their "
-                           "own lengths"};
+                           "own lengths",
+                           "leave `--dataset` out, or the lengths"};
   return std::nullopt;
 }
 

@@ -39,7 +39,8 @@ Expected<std::vector<int32_t>> promptOfRow(const RowJson& row,
              hasIds = row.contains("input_ids");
   if (hasText == hasIds)
     return Status::error("a row needs `prompt` or `input_ids`, and has " +
-                         std::string(hasText ? "both" : "neither"));
+                         std::string(hasText ? "both; leave one of them out"
+                                             : "neither; add one"));
   if (hasIds)
     return idsOfRow(row["input_ids"], vocab);
   if (!row["prompt"].is_string())
@@ -68,15 +69,18 @@ Expected<BenchRequest> requestOfRow(std::string_view line,
   RECIPERUN_TRY(row);
   if (!row->is_object())
     return Status::error("the line is of type " +
-                         std::string(row->type_name()) + ", and not an object");
+                         std::string(row->type_name()) +
+                         ", and not an object; write `{\"prompt\": \"...\", "
+                         "\"output_tokens\": 128}`, say");
   Expected<std::vector<int32_t>> prompt = promptOfRow(*row, tokenizer, vocab);
   RECIPERUN_TRY(prompt);
   if (prompt->empty())
-    return Status::error("the prompt has no token");
+    return Status::error("the prompt has no token; write a text");
   if (!row->contains("output_tokens"))
     return Status::error("the line has no field `output_tokens`, the length of "
                          "the answer; its fields are " +
-                         fieldsOf(*row));
+                         fieldsOf(*row) +
+                         "; add `\"output_tokens\": 128`, say");
   const RowJson& count = (*row)["output_tokens"];
   if (!count.is_number_unsigned() || count.get<uint64_t>() < 1 ||
       count.get<uint64_t>() > INT32_MAX)

@@ -110,7 +110,12 @@ Expected<AnswerFile> AnswerFile::open(const std::string& path,
                          "` is there; go on with its answers by `--resume`, "
                          "replace it by `--force`, or choose another file");
   if (exists && existing == Existing::resume) {
-    RECIPERUN_TRY(file.keepAnswers(prompts).withContext("`" + path + "`"));
+    RECIPERUN_TRY(
+        file.keepAnswers(prompts)
+            .withContext("`" + path + "`")
+            .withRemedy("`--resume` goes on with the answers to these "
+                        "prompts: name their file, or replace this "
+                        "one by `--force`"));
     RECIPERUN_TRY(file.openStream("ae"));
     return file;
   }

@@ -185,7 +185,7 @@ SamplingArguments withPlanLimits(SamplingArguments sampling,
 Expected<int> chat(const ChatArguments& arguments, const ModelFolder& folder,
                    ServingRanks& ranks) {
   if (!folder.tokenizer)
-    return Status::error("the model's folder holds no `tokenizer.json`");
+    return noTokenizer(folder);
   Expected<PromptTokens> prompts =
       PromptTokens::open(folder.path, folder.plan, *folder.tokenizer);
   RECIPERUN_TRY(prompts);

@@ -86,23 +86,30 @@ std::vector<cli::Option> comparisonOptions(GenerateArguments& arguments) {
 
 cli::Check checkTogether(const GenerateArguments& arguments) {
   if (arguments.tokenIds.empty() != arguments.logitsPath.empty())
-    return cli::UsageError{"`--token-ids` and `--logits` go together"};
+    return cli::UsageError{"`--token-ids` and `--logits` go together",
+                           "give both, `--token-ids=1,2,3 --logits=FILE`, or "
+                           "neither"};
   if (!arguments.prompts.empty() && !arguments.tokenIds.empty())
     return cli::UsageError{"`reciperun generate` takes prompts or "
-                           "`--token-ids`, not both"};
+                           "`--token-ids`, not both",
+                           "leave one of them out"};
   if (arguments.prompts.empty() && arguments.tokenIds.empty())
     return cli::UsageError{"`reciperun generate` needs `--prompt TEXT` or "
-                           "`--prompt-file FILE`"};
+                           "`--prompt-file FILE`",
+                           "write `reciperun generate DIR --prompt TEXT`"};
   if (arguments.resume && arguments.output.empty())
     return cli::UsageError{"`--resume` needs the `--output` of an earlier "
-                           "call"};
+                           "call",
+                           "add `--output=FILE`, the file of that call"};
   if (arguments.resume && arguments.force)
     return cli::UsageError{
         "`--resume` keeps the answers of the file, `--force` "
-        "replaces it; give one of both"};
+        "replaces it",
+        "leave one of them out"};
   if (!arguments.output.empty() && !arguments.logitsPath.empty())
     return cli::UsageError{"`--output` takes answers; `--logits` has its own "
-                           "file"};
+                           "file",
+                           "leave `--output` out"};
   return checkGrammar(arguments.grammar);
 }
 

@@ -76,7 +76,7 @@ struct Opened {
 Expected<Opened> openAll(const ModelFolder& folder, const Grammar& grammar,
                          ServingRanks& ranks) {
   if (!folder.tokenizer)
-    return Status::error("the model's folder holds no `tokenizer.json`");
+    return noTokenizer(folder);
   Expected<PromptTokens> tokens =
       PromptTokens::open(folder.path, folder.plan, *folder.tokenizer);
   RECIPERUN_TRY(tokens);

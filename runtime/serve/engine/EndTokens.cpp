@@ -20,7 +20,8 @@ Expected<std::set<int32_t>> idsOf(const Json& eos) {
   for (const Json& id : list) {
     if (!id.is_number_unsigned() || id.get<uint64_t>() > INT32_MAX)
       return Status::error("`eos_token_id` is " + eos.dump() +
-                           ", neither a token id nor a list of them");
+                           ", neither a token id nor a list of them; write the "
+                           "ids of the tokens that end an answer");
     ids.insert(id.get<int32_t>());
   }
   return ids;

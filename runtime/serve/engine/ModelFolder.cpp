@@ -21,8 +21,9 @@ Status checkServingPlan(const plan::Plan& plan, const fs::path& path) {
   std::string place = "`" + path.string() + "`";
   if (!plan.serving)
     return Status::error(place + " is of task `" + plan.task +
-                         "`, not `serve`; compile it with `--set "
-                         "'task=\"serve\"'`");
+                         "`, not `serve`; compile one with `recipec plan FILE "
+                         "--set 'task=\"serve\"' -o " +
+                         path.string() + "`");
   return Status::ok();
 }
 
@@ -92,10 +93,16 @@ Expected<ModelFolder> readModelFolder(const fs::path& path) {
                      *std::move(ends)};
 }
 
+Status noTokenizer(const ModelFolder& folder) {
+  return Status::error("`" + folder.path.string() +
+                       "` holds no `tokenizer.json`; copy that of the model "
+                       "there");
+}
+
 Expected<std::vector<int32_t>> encodePrompt(const ModelFolder& folder,
                                             const std::string& prompt) {
   if (!folder.tokenizer)
-    return Status::error("the model's folder holds no `tokenizer.json`");
+    return noTokenizer(folder);
   return data::encodePrompt(folder.plan.data, *folder.tokenizer, prompt);
 }
 

@@ -39,6 +39,9 @@ Expected<ModelFolder> readModelFolder(const std::filesystem::path& path);
 Expected<std::vector<int32_t>> encodePrompt(const ModelFolder& folder,
                                             const std::string& prompt);
 
+/// The error for a folder without a tokenizer, where texts need one.
+Status noTokenizer(const ModelFolder& folder);
+
 /// An engine on the folder's model, which has been opened.
 std::unique_ptr<Engine> makeEngine(const ModelFolder& folder,
                                    std::unique_ptr<StepModel> model);

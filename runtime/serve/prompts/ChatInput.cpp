@@ -53,7 +53,9 @@ Status checkRoleOf(const OrderedJson& message, const std::string& field,
                    std::string_view source) {
   const OrderedJson* role = find(message, "role");
   if (!role)
-    return Status::error("the field `" + field + ".role` is missing");
+    return Status::error("the field `" + field +
+                         ".role` is missing; write `\"role\": \"user\"`, or "
+                         "another role");
   if (!role->is_string())
     return wrongKind(field + ".role", *role, "a text");
   const std::string name = role->get<std::string>();
@@ -75,7 +77,7 @@ Expected<OrderedJson> joinedParts(const OrderedJson& parts,
     if (type && type->is_string() && *type != "text")
       return Status::error("the field `" + shown + "` is of type `" +
                            type->get<std::string>() +
-                           "`, but the model reads text only");
+                           "`, but the model reads text only; leave it out");
     const OrderedJson* words = find(part, "text");
     if (!words || !words->is_string())
       return Status::error("the field `" + shown + ".text` is " +
@@ -91,7 +93,9 @@ Status checkContent(OrderedJson& message, const std::string& field) {
   const bool isCall = message.contains("tool_calls");
   if (content == message.end()) {
     if (!isCall)
-      return Status::error("the field `" + field + ".content` is missing");
+      return Status::error("the field `" + field +
+                           ".content` is missing; write the message's text "
+                           "there");
     message["content"] = nullptr;
     return {};
   }
@@ -156,7 +160,9 @@ Expected<ChatInput> checkedInput(const ChatInput& input,
   if (!input.messages.is_array())
     return wrongKind("messages", input.messages, "a list of messages");
   if (input.messages.empty())
-    return Status::error("the field `messages` is an empty list");
+    return Status::error(
+        "the field `messages` is an empty list; write a message "
+        "into it, `{\"role\": \"user\", \"content\": \"...\"}`");
   if (!input.tools.is_null() && !input.tools.is_array())
     return wrongKind("tools", input.tools, "a list of functions");
   if (!input.variables.is_null())

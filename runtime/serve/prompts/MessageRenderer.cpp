@@ -50,7 +50,7 @@ MessageRenderer::templateFor(const ChatInput& input) const {
     return Status::error("the model's folder has chat templates, the first "
                          "one named `" +
                          templates.front().name +
-                         "`, but none named `default`");
+                         "`, but none named `default`; name the one to use so");
   RECIPERUN_TRY(chosen->made);
   return &*chosen->made;
 }

@@ -58,7 +58,10 @@ PromptTemplate::make(const NamedTemplate& source,
                      std::vector<std::pair<std::string, std::string>> tokens,
                      const plan::Data& data, const data::Tokenizer& tokenizer) {
   Expected<jinja::Template> program = jinja::Template::parse(source.text);
-  RECIPERUN_TRY(program.status().withContext(source.place + ": chat template"));
+  RECIPERUN_TRY(program.status()
+                    .withContext(source.place + ": chat template")
+                    .withRemedy("mend it there, or write a "
+                                "`chat_template.jinja` without it"));
   data::TextEncoder encoder(data, tokenizer, markersOf(source.text, tokenizer));
   std::vector<data::AddedToken> controls = controlsOf(encoder, tokenizer);
   std::vector<std::string> spellings;

@@ -44,7 +44,7 @@ Status PromptTokens::check(std::span<const int32_t> ids) const {
 Status checkPromptIds(std::span<const int32_t> ids,
                       const plan::Serving& serving, int64_t vocab) {
   if (ids.empty())
-    return Status::error("the prompt has no token");
+    return Status::error("the prompt has no token; write a text");
   if (int64_t(ids.size()) > serving.maxInput)
     return Status::error("the prompt has " + std::to_string(ids.size()) +
                          " tokens, but the plan takes " +
@@ -58,7 +58,8 @@ Status checkPromptIds(std::span<const int32_t> ids,
     if (id < 0 || id >= vocab)
       return Status::error("token " + std::to_string(id) +
                            " is outside the model's vocabulary of " +
-                           std::to_string(vocab));
+                           std::to_string(vocab) +
+                           "; encode with the model's own tokenizer");
   return {};
 }
 

@@ -167,6 +167,7 @@ Status readSamplingFields(const OrderedJson& object,
                                 : std::string(found->type_name())) +
                            " where " + field.due + " is due");
     }
+    arguments.fieldsOfLine.push_back(field.name);
   }
   return {};
 }

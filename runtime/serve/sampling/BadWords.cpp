@@ -20,7 +20,8 @@ badWordTokens(const data::Tokenizer& tokenizer, std::string_view word) {
     Expected<std::vector<int32_t>> ids = tokenizer.encode(spelling);
     RECIPERUN_TRY(ids.status().withContext("bad word `" + given + "`"));
     if (ids->empty())
-      return Status::error("the bad word `" + given + "` has no token");
+      return Status::error("the bad word `" + given +
+                           "` has no token; leave it out");
     if (std::find(sequences.begin(), sequences.end(), *ids) == sequences.end())
       sequences.push_back(*std::move(ids));
   }

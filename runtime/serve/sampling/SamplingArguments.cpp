@@ -8,17 +8,33 @@
 #include "runtime/serve/sampling/GenerationConfig.h"
 #include "runtime/serve/sampling/SamplingRanges.h"
 
+#include <algorithm>
 #include <type_traits>
 
 namespace reciperun::serve {
 namespace {
 
-/// `--top-p` of `top_p`.
-std::string flagOf(const SamplingRange& range) {
-  std::string name = "--" + std::string(range.field);
+/// The option of a field: `--top-p` of `top_p`.
+std::string flagOf(std::string_view field) {
+  if (field == "stop_token_ids")
+    return "--stop-token";
+  if (field == "bad_words")
+    return "--bad-word";
+  std::string name = "--" + std::string(field);
   for (char& letter : name)
     letter = letter == '_' ? '-' : letter;
   return name;
+}
+
+/// Names what the command line gave by its option, in place of the field of a
+/// line.
+std::vector<BadOption> asGiven(std::vector<BadOption> found,
+                               const SamplingArguments& arguments) {
+  const std::vector<std::string>& fields = arguments.fieldsOfLine;
+  for (BadOption& each : found)
+    if (std::find(fields.begin(), fields.end(), each.field) == fields.end())
+      each.field = flagOf(each.field);
+  return found;
 }
 
 /// An option that takes a number of the range.
@@ -31,10 +47,10 @@ cli::Option rangedOption(const SamplingRange& range, std::string valueName,
       return std::nullopt;
     const char* kind =
         std::is_integral_v<T> ? "a whole number, " : "a number, ";
-    return cli::UsageError{"`" + flagOf(range) + "` takes " + kind +
+    return cli::UsageError{"`" + flagOf(range.field) + "` takes " + kind +
                            range.text() + ", not `" + given.value + "`"};
   };
-  return {.name = flagOf(range),
+  return {.name = flagOf(range.field),
           .valueName = std::move(valueName),
           .help = std::move(help),
           .store = std::move(store)};
@@ -217,7 +233,9 @@ samplingOptionsOf(const SamplingArguments& arguments,
   GenerationConfig config;
   if (arguments.generationConfig) {
     auto read = readGenerationConfig(modelDirectory / "generation_config.json");
-    RECIPERUN_TRY(read.status().withContext("`--generation-config`"));
+    RECIPERUN_TRY(read.status()
+                      .withContext("`--generation-config`")
+                      .withRemedy("mend the file, or leave the option out"));
     config = *read;
   }
   SamplingOptions options = optionsWithoutTokenizer(arguments, config);
@@ -227,7 +245,7 @@ samplingOptionsOf(const SamplingArguments& arguments,
     options.badWords.insert(options.badWords.end(), sequences->begin(),
                             sequences->end());
   }
-  RECIPERUN_TRY(validate(options, vocab));
+  RECIPERUN_TRY(refusalOf(asGiven(findBadOptions(options, vocab), arguments)));
   if (arguments.n > 1 && options.temperature == 0)
     return Status::error("`n` = " + std::to_string(arguments.n) +
                          " answers of the likeliest tokens would be equal; set "

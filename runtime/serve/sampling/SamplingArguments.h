@@ -30,6 +30,8 @@ struct SamplingArguments {
   bool ignoreEndTokens = false;
   int logprobs = -1, promptLogprobs = -1;
   bool generationConfig = false; // use the model's generation_config.json
+  /// The fields that a line of a prompt file gave, `stop_token_ids`.
+  std::vector<std::string> fieldsOfLine;
 };
 
 /// The command-line options, under the heading `sampling`. They store their

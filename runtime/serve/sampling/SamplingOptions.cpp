@@ -24,7 +24,8 @@ public:
   void tokenId(const std::string& field, int32_t id) {
     if (id < 0 || id >= vocab)
       bad(field, std::to_string(id),
-          "a token id from 0 to " + std::to_string(vocab - 1));
+          "a token id from 0 to " + std::to_string(vocab - 1) +
+              ", of the model's own tokenizer");
   }
   void bad(std::string field, std::string value, std::string range) {
     found.push_back({std::move(field), std::move(value), std::move(range)});
@@ -97,8 +98,12 @@ std::vector<BadOption> findBadOptions(const SamplingOptions& options,
 }
 
 Status validate(const SamplingOptions& options, int64_t vocab) {
+  return refusalOf(findBadOptions(options, vocab));
+}
+
+Status refusalOf(const std::vector<BadOption>& found) {
   std::string text;
-  for (const BadOption& each : findBadOptions(options, vocab))
+  for (const BadOption& each : found)
     text += (text.empty() ? "`" : "; `") + each.field + "` is " + each.value +
             ", but must be " + each.range;
   return text.empty() ? Status::ok() : Status::error(text);

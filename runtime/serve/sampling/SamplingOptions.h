@@ -52,6 +52,9 @@ struct BadOption {
 std::vector<BadOption> findBadOptions(const SamplingOptions& options,
                                       int64_t vocab);
 
+/// Fails with one clause for each option; ok where there is none.
+Status refusalOf(const std::vector<BadOption>& found);
+
 /// Fails with one clause for each invalid option: "`top_p` is 1.5, but must be
 /// above 0 and at most 1".
 Status validate(const SamplingOptions& options, int64_t vocab);

@@ -86,8 +86,10 @@ TEST(Gbnf, FailuresNameTheirPlace) {
       {"root ::= [z-a]", "column 11: the range ends before it begins"},
       {"root ::= \"a\"\nroot ::= \"b\"", "line 2, column 1: the rule `root` is "
                                          "defined twice"},
-      {"root ::= other", "column 10: there is no rule `other`"},
-      {"first ::= \"a\"", "the grammar has no rule `root`"},
+      {"root ::= other", "column 10: there is no rule `other`; write `other "
+                         "::= ...`, or `\"other\"` for the text"},
+      {"first ::= \"a\"", "the grammar has no rule `root`, where it begins; "
+                          "call the rule `first` so"},
       {"root = \"a\"", "column 6: `=` stands where GBNF has `::=`"},
       {"start: team\nteam: \"a\"",
        "line 1, column 6: `:` stands where GBNF has `::=`: a rule is `start "
@@ -107,7 +109,7 @@ TEST(Gbnf, FailuresNameTheirPlace) {
       {"root ::= []", "nothing matches `root`"},
       {"root ::= \"\xFF\"", "the grammar is not UTF-8 at its byte 11"},
       {"", "the grammar has no rule `root`"},
-      {"::= \"a\"", "column 1: a name is expected here"},
+      {"::= \"a\"", "column 1: a rule begins here with its name"},
   };
   for (const auto& [text, message] : cases)
     EXPECT_PRED2(says, gbnf(text).refusal, message) << text;

@@ -54,7 +54,7 @@ TEST(GenerateArguments, ReadsTheFileOfAnswers) {
             std::string::npos);
   EXPECT_NE(
       messageOf({"m", "--prompt", "x", "--output", "a", "--resume", "--force"})
-          .find("give one of both"),
+          .find("replaces it"),
       std::string::npos);
   EXPECT_NE(
       messageOf({"m", "--token-ids", "1", "--logits", "a", "--output", "b"})

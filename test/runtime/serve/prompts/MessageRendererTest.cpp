@@ -91,7 +91,7 @@ TEST_F(MessageRendererTest, failsWhereItsTemplateIsUsed) {
                R"({"chat_template": [{"name": "rag", "template": "x"}]})");
   EXPECT_EQ(open().encode(user("x"), 0).message(),
             "the model's folder has chat templates, the first one named `rag`, "
-            "but none named `default`");
+            "but none named `default`; name the one to use so");
 }
 
 } // namespace

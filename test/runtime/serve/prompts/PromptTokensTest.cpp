@@ -39,7 +39,7 @@ TEST_F(PromptTokensTest, areThoseOfTextsMessagesAndIds) {
 }
 
 TEST_F(PromptTokensTest, areWithinTheLimits) {
-  EXPECT_EQ(of(Ids{}).message(), "the prompt has no token");
+  EXPECT_EQ(of(Ids{}).message(), "the prompt has no token; write a text");
   plan.serving->maxTokens = 80;
   EXPECT_EQ(of(Ids(41, 1)).message(),
             "the prompt has 41 tokens, but the plan takes 40; shorten it, or "
@@ -53,7 +53,8 @@ TEST_F(PromptTokensTest, areWithinTheLimits) {
   for (const int32_t id : {-1, 312})
     EXPECT_EQ(of(Ids{1, id}).message(),
               "token " + std::to_string(id) +
-                  " is outside the model's vocabulary of 312");
+                  " is outside the model's vocabulary of 312; encode with the "
+                  "model's own tokenizer");
   plan.data.vocab = 259;
   EXPECT_NE(of("hello").message().find("the model's `vocab` is 259"),
             std::string::npos);

@@ -94,7 +94,7 @@ TEST(BadWords, AreSpelledWithAndWithoutASpace) {
   EXPECT_EQ(*badWordTokens(tokenizer(), " wo"), (Sequences{{'w', 'o'}, {261}}));
   EXPECT_EQ(*badWordTokens(tokenizer(), " "), (Sequences{{' '}}));
   EXPECT_EQ(badWordTokens(tokenizer(), "").message(),
-            "the bad word `` has no token");
+            "the bad word `` has no token; leave it out");
 }
 
 } // namespace

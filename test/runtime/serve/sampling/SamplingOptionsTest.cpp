@@ -58,14 +58,17 @@ TEST(SamplingOptions, EachBadValueIsNamedWithItsRange) {
 
 TEST(SamplingOptions, TokenIdsAreOfTheVocabulary) {
   EXPECT_EQ(refusal({.logitBias = {{100, 1}}}),
-            "`logit_bias` is 100, but must be a token id from 0 to 99");
+            "`logit_bias` is 100, but must be a token id from 0 to 99, "
+            "of the model's own tokenizer");
   EXPECT_EQ(refusal({.logitBias = {{1, 101}}}),
             "`logit_bias` is 101, but must be from -100 to 100");
   EXPECT_EQ(refusal({.badWords = {{3, -1}}}),
-            "`bad_words` is -1, but must be a token id from 0 to 99");
+            "`bad_words` is -1, but must be a token id from 0 to 99, "
+            "of the model's own tokenizer");
   EXPECT_PRED2(says, refusal({.badWords = {{}}}), "a word without tokens");
   EXPECT_EQ(refusal({.stopTokens = {100}}),
-            "`stop_token_ids` is 100, but must be a token id from 0 to 99");
+            "`stop_token_ids` is 100, but must be a token id from 0 to 99, "
+            "of the model's own tokenizer");
 }
 
 TEST(SamplingOptions, StopStringsAreText) {
