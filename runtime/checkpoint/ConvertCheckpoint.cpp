@@ -99,7 +99,9 @@ Status checkpointToHuggingFace(const fs::path& checkpoint,
   RECIPERUN_TRY(checkNames(plan).withContext(place));
   if (reader->manifest().model.config.empty())
     return Status::error(place + ": the recipe's model has no config.json, "
-                                 "which makes a Hugging Face directory");
+                                 "which makes a Hugging Face directory; "
+                                 "declare `fixed hf_config : any = {...}` in "
+                                 "the model and train it again");
   CheckpointParameters access(*reader, plan);
   comm::LocalCommunicator alone;
   return exportHuggingFace(

@@ -38,7 +38,8 @@ Expected<std::string> textIfThere(const fs::path& path) {
     return std::string();
   Expected<std::string> text = readTextFile(path);
   if (text && text->empty())
-    return Status::error("`" + path.string() + "` is empty");
+    return Status::error("`" + path.string() +
+                         "` is empty; copy or download it again");
   return text;
 }
 
@@ -158,7 +159,8 @@ Status Conversion::describe() {
     each.text = *std::move(text);
   }
   if (saved.config.empty())
-    return Status::error("`" + directory.string() + "` has no config.json");
+    return Status::error("`" + directory.string() +
+                         "` has no config.json; copy that of the model there");
   for (const ModelFiles::Place& place : tensors()) {
     if (isIgnorableTensor(place.tensor->name, saved.config))
       continue;

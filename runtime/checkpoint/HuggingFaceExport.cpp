@@ -231,7 +231,7 @@ Status Exporter::run(const fs::path& directory) {
 Status Exporter::runAdapter(const fs::path& directory) {
   if (numbers(/*adapter=*/true).empty())
     return Status::error("there is no adapter: the recipe trains the model's "
-                         "own weights");
+                         "own weights; leave `--to=adapter` out");
   RECIPERUN_TRY(open(directory));
   RECIPERUN_TRY(writeAdapter({}));
   return close();

@@ -18,6 +18,8 @@ namespace {
 
 using Json = nlohmann::json;
 
+constexpr const char* writesAnew =
+    "write the index anew, or the model by `save_pretrained`";
 constexpr const char* singleName = "model.safetensors";
 constexpr const char* indexName = "model.safetensors.index.json";
 
@@ -34,12 +36,12 @@ parseIndex(const std::string& text) {
   RECIPERUN_TRY(json);
   if (!json->is_object() || !json->contains("weight_map") ||
       !(*json)["weight_map"].is_object())
-    return Status::error("`weight_map` is missing");
+    return Status::error(std::string("`weight_map` is missing; ") + writesAnew);
   std::map<std::string, std::vector<std::string>> byFile;
   for (const auto& [tensor, file] : (*json)["weight_map"].items()) {
     if (!file.is_string() || !isPlainName(file.get<std::string>()))
       return Status::error("the file of tensor `" + tensor +
-                           "` is not a file name");
+                           "` is not a file name; " + writesAnew);
     byFile[file.get<std::string>()].push_back(tensor);
   }
   return byFile;
@@ -53,14 +55,13 @@ Status checkIndexed(const SafetensorsFile& file,
   for (const std::string& tensor : tensors)
     if (!file.find(tensor))
       return Status::error("it puts tensor `" + tensor + "` into " + name +
-                           ", which does not hold it");
+                           ", which does not hold it; " + writesAnew);
   const std::set<std::string_view> listed(tensors.begin(), tensors.end());
   for (const StoredTensor& tensor : file.tensors())
     if (!listed.contains(tensor.name))
       return Status::error("it does not put tensor `" + tensor.name +
-                           "` into " + name +
-                           ", which holds it; write the "
-                           "index anew, or the model by `save_pretrained`");
+                           "` into " + name + ", which holds it; " +
+                           writesAnew);
   return Status::ok();
 }
 
@@ -77,6 +78,9 @@ Status noSafetensors(const std::filesystem::path& directory) {
       std::filesystem::exists(directory / "pytorch_model.bin.index.json", code))
     message += "; its `pytorch_model.bin` becomes one by transformers' "
                "`save_pretrained`";
+  else
+    message += "; name a folder that transformers' `save_pretrained` has "
+               "written";
   return Status::error(message);
 }
 

@@ -12,6 +12,7 @@
 namespace reciperun::checkpoint {
 namespace {
 
+constexpr const char* copiesAgain = "; copy or download it again";
 constexpr int64_t lengthBytes = 8;
 /// The limit of the format's reference reader; no model comes close to it.
 constexpr int64_t maxHeaderBytes = 100'000'000;
@@ -91,7 +92,7 @@ SafetensorsFile::open(const std::filesystem::path& path) {
     return Status::error(place +
                          " is truncated: a safetensors file has at "
                          "least 8 bytes, this one " +
-                         std::to_string(size));
+                         std::to_string(size) + copiesAgain);
   uint64_t headerBytes = 0;
   RECIPERUN_TRY(
       file.file.read(0, std::as_writable_bytes(std::span(&headerBytes, 1))));
@@ -105,18 +106,19 @@ SafetensorsFile::open(const std::filesystem::path& path) {
                          " is no safetensors file: its header would "
                          "have " +
                          std::to_string(headerBytes) + " bytes, more than " +
-                         std::to_string(maxHeaderBytes));
+                         std::to_string(maxHeaderBytes) + copiesAgain);
   int64_t dataStart = lengthBytes + static_cast<int64_t>(headerBytes);
   if (dataStart > size)
     return Status::error(place + " is truncated: its header ends at byte " +
                          std::to_string(dataStart) + ", the file at byte " +
-                         std::to_string(size));
+                         std::to_string(size) + copiesAgain);
   std::string text(headerBytes, '\0');
   RECIPERUN_TRY(
       file.file.read(lengthBytes, std::as_writable_bytes(std::span(text))));
   Expected<SafetensorsHeader> header =
       parseSafetensorsHeader(text, dataStart, size - dataStart);
-  RECIPERUN_TRY(header.status().withContext(place));
+  if (!header)
+    return Status::error(place + ": " + header.message() + copiesAgain);
   file.header = *std::move(header);
   Hasher hasher;
   hasher.add(std::as_bytes(std::span(&headerBytes, 1)));
@@ -160,7 +162,7 @@ Status SafetensorsFile::check(const StoredTensor& tensor, int64_t offset,
       "`" + path().string() + "` is damaged: bytes " + std::to_string(begin) +
       " to " + std::to_string(std::min(begin + chunkBytes, tensor.end)) +
       ", of tensor `" + tensor.name +
-      "`, are not those that were written (checksum)");
+      "`, are not those that were written (checksum)" + copiesAgain);
 }
 
 // ---- SafetensorsWriter

@@ -57,7 +57,9 @@ Expected<Json> copyChecked(const fs::path& from, const fs::path& to,
   Expected<std::string> text = readTextFile(from);
   RECIPERUN_TRY(text);
   Expected<Json> json = checkedText(*text, claim);
-  RECIPERUN_TRY(json.status().withContext("`" + from.string() + "`"));
+  RECIPERUN_TRY(json.status()
+                    .withContext("`" + from.string() + "`")
+                    .withRemedy("copy or download the file again"));
   RECIPERUN_TRY(writeTextFile(to, *text));
   return json;
 }

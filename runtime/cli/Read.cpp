@@ -129,8 +129,12 @@ UsageError unknownOption(const Program& program, const Split& split) {
     return {message, "did you mean " + quotedList(longer, "or") + "?"};
   if (const auto near = nearest(name, names))
     return {message, "did you mean `" + *near + "`?"};
-  return {message,
-          split.command ? "" : "a command comes first; " + seeHelp(split.path)};
+  if (!split.command)
+    return {message, "a command comes first; " + seeHelp(split.path)};
+  constexpr size_t mostListed = 10;
+  return {message, names.empty() || names.size() > mostListed
+                       ? ""
+                       : "its options are " + quotedList(names, "and")};
 }
 
 UsageError unknownArgument(const Program& program, const Split& split) {
@@ -168,9 +172,11 @@ Check storeOption(const Program& program, const Command& command,
       items.begin(), items.begin() + ptrdiff_t(at),
       [&](const Item& item) { return item.option == items[at].option; });
   if (isAgain && !option->repeats)
-    return UsageError{"`" + option->name + "` is given twice"};
+    return UsageError{"`" + option->name + "` is given twice",
+                      "leave one of them out"};
   if (!takesValue(*option) && !value.empty())
-    return UsageError{"`" + option->name + "` takes no value"};
+    return UsageError{"`" + option->name + "` takes no value",
+                      "write `" + option->name + "` alone"};
   if (takesValue(*option) && value.empty() && !option->takesEmpty)
     return needsValue(*option);
   const bool hasNext = at + 1 < items.size() && !items[at + 1].option;
@@ -183,6 +189,9 @@ Check storeOption(const Program& program, const Command& command,
             program.adviseValue(command, *option, value, operandsOf(items));
         !help.empty())
       error->help = std::move(help);
+  if (error && error->help.empty())
+    error->help =
+        "`" + option->name + "=" + option->valueName + "`: " + option->help;
   return error;
 }
 

@@ -13,6 +13,7 @@
 #include "runtime/plan/Paths.h"
 #include "runtime/plan/PlanFields.h"
 #include "runtime/plan/PlanJson.h"
+#include "runtime/plan/Validate.h"
 
 #include <algorithm>
 #include <limits>
@@ -231,10 +232,17 @@ private:
   std::vector<std::string_view> used;
 };
 
+constexpr const char* compilesAgain = "compile the recipe again";
+
+Status unreadable(const std::string& cause) {
+  return damaged(cause).withRemedy(compilesAgain);
+}
+
 Status checkVersion(const Json& json) {
   if (!json.is_object())
     return Status::error(std::string("a plan is a JSON object, this is ") +
-                         typeName(json));
+                         typeName(json) +
+                         "; `recipec plan FILE -o plan.json` writes one");
   auto major = json.find("major"), minor = json.find("minor");
   if (major == json.end() || minor == json.end() ||
       !major->is_number_integer() || !minor->is_number_integer())
@@ -261,9 +269,9 @@ Status noteStages(Plan& plan) {
     for (const Holding& holding : stage.holdings) {
       if (holding.parameter < 0 ||
           size_t(holding.parameter) >= plan.parameters.size())
-        return Status::error("the plan is damaged: a stage holds parameter " +
-                             std::to_string(holding.parameter) + " of " +
-                             std::to_string(plan.parameters.size()));
+        return unreadable("a stage holds parameter " +
+                          std::to_string(holding.parameter) + " of " +
+                          std::to_string(plan.parameters.size()));
       plan.parameters[size_t(holding.parameter)].stages.push_back(number);
     }
     return Status::ok();
@@ -296,7 +304,7 @@ Expected<Plan> fromJson(std::string_view text) {
   Expected<Json> json =
       parseOrderedJson(text, {.noun = "plan", .maxBytes = size_t(largestPlan)});
   if (!json)
-    return Status::error("the plan is damaged: " + json.message());
+    return unreadable(json.message());
   RECIPERUN_TRY(checkVersion(*json));
   Plan plan;
   Status failure;
@@ -306,7 +314,7 @@ Expected<Plan> fromJson(std::string_view text) {
   reader.leave("hash");
   reader.finish();
   if (!failure.isOk())
-    return Status::error("the plan is damaged: " + failure.message());
+    return unreadable(failure.message());
   RECIPERUN_TRY(noteStages(plan));
   return plan;
 }
@@ -337,7 +345,8 @@ Expected<Plan> readPlan(const std::string& path, const std::string& folder) {
   Expected<Plan> plan = fromJson(*text);
   if (!plan)
     return plan.status().withContext("`" + path + "`");
-  RECIPERUN_TRY(validate(*plan).withContext("`" + path + "`"));
+  RECIPERUN_TRY(
+      validate(*plan).withContext("`" + path + "`").withRemedy(compilesAgain));
   RECIPERUN_TRY(checkHash(*text).withContext("`" + path + "`"));
   resolvePaths(*plan,
                folder.empty() ? startOfPaths(path, plan->folder) : folder);

@@ -56,7 +56,7 @@ Status answerPrompts(const plan::Plan& plan) {
       serve::readModelFolder(plan.exchange.hf);
   RECIPERUN_TRY(folder);
   if (!folder->tokenizer)
-    return Status::error("the model's folder holds no `tokenizer.json`");
+    return serve::noTokenizer(*folder);
   auto tokens =
       serve::PromptTokens::open(folder->path, folder->plan, *folder->tokenizer);
   RECIPERUN_TRY(tokens);

@@ -410,7 +410,8 @@ cli::Check checkPrune(const CheckpointArguments& line) {
     return std::nullopt;
   return cli::UsageError{
       "`reciperun checkpoint prune` removes no run's last checkpoint: say how "
-      "many stay, with `--keep-last` or `--keep-top`"};
+      "many stay, with `--keep-last` or `--keep-top`",
+      "write `reciperun checkpoint prune DIR --keep-last=3`, say"};
 }
 
 cli::Command pruneCommand(const Line& line) {

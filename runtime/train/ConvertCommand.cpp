@@ -110,7 +110,8 @@ Status convert(const ConvertArguments& line) {
   if (to == *from)
     return Status::error(
         "`" + line.source() + "` is already " +
-        (isCheckpoint ? "a checkpoint" : "a Hugging Face directory"));
+        (isCheckpoint ? "a checkpoint" : "a Hugging Face directory") +
+        "; leave `--to` out to convert it");
   const checkpoint::ConvertOptions options = {.goesOn = checkStopSignal,
                                               .existing = line.existing()};
   if (to == Form::checkpoint)

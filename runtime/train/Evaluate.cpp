@@ -34,7 +34,9 @@ Expected<Validation> Training::evaluate() {
   Expected<std::optional<Validation>> found = validate();
   RECIPERUN_TRY(found);
   if (!*found)
-    return Status::error("nothing in `data.valid` counts in the loss");
+    return Status::error(
+        "nothing in `data.valid` counts in the loss: its samples "
+        "have no answer that fits `data.sequence`");
   return **found;
 }
 

@@ -26,6 +26,14 @@ constexpr std::string_view resumes =
 constexpr std::string_view isCompiled =
     "the settings of a plan are fixed: `recipec run FILE --set PATH=VALUE` "
     "compiles the recipe with others";
+constexpr std::string_view isOfPlan =
+    "the loss is on `data.valid` of the plan: `recipec plan FILE --set "
+    "'data.valid=jsonl(\"valid.jsonl\", prompt = \"prompt\", completion = "
+    "\"completion\")' -o eval.json` compiles one for other data";
+constexpr std::string_view isLossAlone =
+    "`eval` gives the loss on `data.valid` of the plan; other programs run "
+    "benchmarks on the folder that `export.hf` names or `reciperun convert` "
+    "writes";
 constexpr std::string_view isMpirun =
     "mpirun starts the ranks, as many as the plan has: write `mpirun -np N` "
     "before `reciperun`";
@@ -81,6 +89,13 @@ constexpr ForeignOption foreignOptions[] = {
     {"eval", "--set --batch-size --micro-batch-size --config --max-length",
      isCompiled},
     {"eval", "--ckpt --load --model --weights", "--checkpoint"},
+    {"eval",
+     "--data --dataset --data-path --data-file --valid --valid-data "
+     "--eval-data "
+     "--eval-file --test-data --file --split",
+     isOfPlan},
+    {"eval", "--tasks --task --benchmark --benchmarks --num-fewshot --limit",
+     isLossAlone},
 
     {answering, "--model --model-path --model-dir -m", isFirst},
     {answering, "--tokenizer --tokenizer-path --chat-template", isInFolder},

@@ -133,7 +133,8 @@ Status Training::makeDirectory() {
   if (failure)
     return Status::error("cannot make the folder of the run, `" +
                          directory.string() +
-                         "` (`train.dir`): " + failure.message());
+                         "` (`train.dir`): " + failure.message() +
+                         "; give `train.dir` a folder that can be written");
   RECIPERUN_TRY(lock(checkpoint::runLockFile(directory),
                      "`" + directory.string() + "` (`train.dir`)"));
   return plan.exchange.hf.empty() ? Status::ok()
@@ -181,7 +182,9 @@ Status Training::openCheckpoints() {
     fs::create_directories(folder, failure);
     if (failure)
       return Status::error("cannot make `" + folder.string() +
-                           "` (`checkpoint.dir`): " + failure.message());
+                           "` (`checkpoint.dir`): " + failure.message() +
+                           "; give `checkpoint.dir` a folder that can be "
+                           "written");
     RECIPERUN_TRY(lock(checkpoint::checkpointsLockFile(folder),
                        "`" + folder.string() + "` (`checkpoint.dir`)"));
     RECIPERUN_TRY(checkpoints->prepare());

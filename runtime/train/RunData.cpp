@@ -77,7 +77,9 @@ Status RunData::compare(comm::Communicator& communicator) const {
                              (loader == &train ? "data.train" : "data.valid") +
                              "` differ between hosts: ranks find " +
                              std::to_string(-*negated) + " to " +
-                             std::to_string(*most) + " rows or steps in them");
+                             std::to_string(*most) +
+                             " rows or steps in them; copy the same files to "
+                             "all hosts");
     }
   }
   return Status::ok();
@@ -112,7 +114,7 @@ Expected<data::Loader> RunData::openLoader(data::DataSet set,
       [&](const plan::Schedule& each) { return each.name == schedule; });
   if (found == stage.schedules.end())
     return Status::error("the plan has no schedule `" + std::string(schedule) +
-                         "`");
+                         "`; compile the recipe again");
   data::BatchShard shard{
       plan::coordinate(plan.mesh, rank, "dp"), plan::axisSize(plan.mesh, "dp"),
       microBatchesOf(*found), plan::coordinate(plan.mesh, rank, "cp"),

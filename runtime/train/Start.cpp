@@ -144,7 +144,7 @@ Expected<int64_t> checkPosition(const plan::Plan& plan,
         "`batch.global` = " + std::to_string(here.globalBatch) +
         " does not divide the " + std::to_string(there.rows) +
         " rows that the " + std::to_string(there.step) + " steps of " +
-        backticked(path) + " have taken");
+        backticked(path) + " have taken; take the global batch of that run");
   return there.rows / here.globalBatch;
 }
 
@@ -175,6 +175,9 @@ Expected<Start> resume(const plan::Plan& plan, const data::Loader& data,
                        const std::string& path, bool isRoot,
                        const std::vector<Setting>& settings) {
   Expected<Start> start = open(plan, path, Take::all);
+  if (!start && plan.checkpoint.resumesFromPath())
+    return start.status().withRemedy("name another checkpoint as "
+                                     "`checkpoint.resume`, or leave it out");
   if (!start)
     return Status::error(start.message() + wayOutOf(plan.checkpoint.resume));
   Expected<int64_t> step = checkPosition(plan, data, *start->source);

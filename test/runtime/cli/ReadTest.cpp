@@ -144,10 +144,10 @@ TEST(Read, ChecksValues) {
             "help: did you mean `thin`?\n");
   EXPECT_EQ(tool({"draw", "a", "--json=yes"}),
             "error: `--json` takes no value\n"
-            "help: see `tool draw --help`\n");
+            "help: write `--json` alone\n");
   EXPECT_EQ(tool({"draw", "a", "-o", "x", "--output=y"}),
             "error: `--output` is given twice\n"
-            "help: see `tool draw --help`\n");
+            "help: leave one of them out\n");
 }
 
 TEST(Read, NamesTheOptionThatLacksAValue) {
