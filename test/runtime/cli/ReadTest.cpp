@@ -177,15 +177,17 @@ TEST(Read, NamesUnknownOptions) {
   EXPECT_EQ(tool({"draw", "a", "--js"}), // the beginning of a name
             "error: `tool draw` has no option `--js`\n"
             "help: did you mean `--json`?\n");
-  EXPECT_EQ(tool({"draw", "a", "--keep"}), // and not `--help`
-            "error: `tool draw` has no option `--keep`\n"
-            "help: see `tool draw --help`\n");
+  EXPECT_EQ(
+      tool({"draw", "a", "--keep"}), // and not `--help`
+      "error: `tool draw` has no option `--keep`\n"
+      "help: its options are `--output`, `--set`, `--json` and `--style`\n");
   EXPECT_EQ(tool({"draw", "a", "--hlep"}),
             "error: `tool draw` has no option `--hlep`\n"
             "help: did you mean `--help`?\n");
-  EXPECT_EQ(tool({"draw", "a", "-xo"}),
-            "error: `tool draw` has no option `-xo`\n"
-            "help: see `tool draw --help`\n");
+  EXPECT_EQ(
+      tool({"draw", "a", "-xo"}),
+      "error: `tool draw` has no option `-xo`\n"
+      "help: its options are `--output`, `--set`, `--json` and `--style`\n");
   EXPECT_EQ(tool({"draw", "a", "--all"}),
             "error: `tool draw` has no option `--all`\n"
             "help: that is an option of `tool keep list`\n");
