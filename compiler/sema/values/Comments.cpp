@@ -98,8 +98,8 @@ std::optional<std::string> listedAs(const ast::Comments& comments,
   return std::nullopt;
 }
 
-/// The words in parentheses behind the list of `list` that has `name`; empty for
-/// other names. Each list of names has a reason of its own.
+/// The words in parentheses behind the list of `list` that has `name`; empty
+/// for other names. Each list of names has a reason of its own.
 static std::string reasonIn(const std::string& list, std::string_view name) {
   const std::string quoted = "`" + std::string(name) + "`";
   for (size_t first = 0; first < list.size();) {
