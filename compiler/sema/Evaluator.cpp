@@ -56,6 +56,13 @@ ModuleEntry* Module::find(std::string_view name) {
   return const_cast<ModuleEntry*>(std::as_const(*this).find(name));
 }
 
+bool Evaluator::isOwnPlace(SourceRange range) const {
+  return (range.source == recipeRange.source &&
+          range.begin > recipeRange.begin) ||
+         (range.isValid() &&
+          sources.kind(range.source) == SourceKind::commandLine);
+}
+
 bool Evaluator::isLibrary(SourceRange range) const {
   return range.isValid() &&
          sources.kind(range.source) == SourceKind::standardLibrary;

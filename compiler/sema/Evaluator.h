@@ -86,6 +86,9 @@ public:
   int64_t missing = 0;
 
   bool isLibrary(SourceRange range) const;
+  /// Whether a place is in the text of the recipe at hand, behind its name, or
+  /// on the command line, and not in the text of a parent.
+  bool isOwnPlace(SourceRange range) const;
   bool isData(SourceId source) const {
     return sources.kind(source) == SourceKind::data;
   }

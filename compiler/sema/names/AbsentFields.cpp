@@ -30,6 +30,14 @@ constexpr std::string_view uploadHelp =
     "writes the folder, and `huggingface-cli upload REPOSITORY FOLDER` uploads "
     "it";
 
+constexpr std::string_view timeoutHelp =
+    "leave it out: it is a variable of the run in seconds, as in "
+    "`RECIPERUN_COMM_TIMEOUT=1800 recipec run FILE`";
+constexpr std::string_view schedulerHelp =
+    "leave it out: a recipe says nothing of the scheduler; `recipec plan` "
+    "writes the plan, and `mpirun -np N reciperun train PLAN` starts it in "
+    "the job";
+
 constexpr AbsentField absentFields[] = {
     {"checkpoint",
      "monitor metric_for_best_model greater_is_better metric mode "
@@ -293,9 +301,22 @@ constexpr AbsentField absentFields[] = {
      "leave it out: the compiler fuses and schedules the ops of every recipe"},
     {"",
      "backend dist_backend ddp_backend distributed_backend "
-     "ddp_find_unused_parameters find_unused_parameters ddp_timeout "
-     "nccl_timeout master_addr master_port static_graph",
+     "ddp_find_unused_parameters find_unused_parameters master_addr "
+     "master_port static_graph",
      "leave it out: ranks talk by NCCL on GPUs and by MPI on CPUs"},
+    {"comm", "timeout timeout_s timeout_seconds timeout_minutes init_timeout",
+     timeoutHelp},
+    {"",
+     "ddp_timeout nccl_timeout comm_timeout dist_timeout "
+     "collective_timeout process_group_timeout distributed_timeout "
+     "distributed_timeout_minutes pg_timeout",
+     timeoutHelp},
+    {"",
+     "nccl_algo nccl_proto nccl_debug nccl_socket_ifname nccl_ib_disable "
+     "nccl_ib_hca nccl_p2p_disable nccl_nvls_enable nccl_buffsize "
+     "nccl_min_nchannels nccl_communicator_config_path",
+     "leave it out: NCCL reads its variables from the environment, as in "
+     "`NCCL_DEBUG=INFO recipec run FILE`"},
     {"",
      "deepspeed deepspeed_config megatron fsdp_config fsdp_version "
      "accelerate accelerate_config ds_config stage3_max_live_parameters "
@@ -373,8 +394,25 @@ constexpr AbsentField absentFields[] = {
     {"",
      "launch slurm launcher sbatch queue partition account time_limit "
      "container image env env_vars executor walltime",
-     "leave it out: a recipe says nothing of the scheduler; `recipec plan` "
-     "writes the plan, and `mpirun -np N reciperun train PLAN` starts it"},
+     schedulerHelp},
+    {"cluster",
+     "time mem mem_per_cpu mem_per_node exclusive qos constraint gres "
+     "nodelist exclude reservation mail_user mail_type requeue dependency "
+     "job_name name preemptible spot region zone",
+     schedulerHelp},
+    {"",
+     "threads num_threads omp_num_threads cpu_threads torch_num_threads "
+     "cores num_cores cores_per_rank cpus_per_task cpus_per_rank "
+     "cpus_per_gpu",
+     "leave it out: a CPU rank has its share of the machine's cores, or as "
+     "many threads as a variable of the run says, as in `OMP_NUM_THREADS=4 "
+     "recipec run FILE`"},
+    {"hardware",
+     "sm_count num_sms sms compute_capability capability arch architecture "
+     "tdp power cuda_cores l2_cache cache clock price vendor generation "
+     "topology driver cuda_version",
+     "leave it out: a device is described by `memory`, `flops_bf16`, "
+     "`flops_fp32`, `bandwidth` and `link_bandwidth`"},
     {"",
      "hydra defaults _target_ _self_ _component_ _partial_ __class__ "
      "cls class_path init_args",

@@ -13,6 +13,7 @@
 #include "compiler/sema/values/SetPlaces.h"
 
 #include <algorithm>
+#include <cctype>
 
 namespace recipec::sema {
 namespace {
@@ -92,7 +93,69 @@ bool hasOtherUnknown(const Object& object, const Layer& layer,
       });
 }
 
+/// The default of a field of a section, as it is written; empty for others.
+std::string defaultOf(Evaluator& evaluator, const std::string& section,
+                      const std::string& name) {
+  const Schema* recipes = evaluator.recipes.loadedSchema();
+  const Field* outer = recipes ? recipes->find(section) : nullptr;
+  const Schema* schema =
+      outer ? onlySchemaOf(*evaluator.types.resolve(*recipes->layer.env,
+                                                    outer->declaration->type))
+            : nullptr;
+  const Field* field = schema ? schema->find(name) : nullptr;
+  if (!field || field->declaration->defaultValue == ast::ExprId::none)
+    return {};
+  return writtenText(
+      evaluator,
+      (*schema->layer.env->file)[field->declaration->defaultValue].range);
+}
+
+/// The value that the recipe gives a field of a section, as it is written.
+std::string valueGiven(Evaluator& evaluator, const Object* recipe,
+                       const std::string& section, const std::string& name) {
+  const SourceRange set =
+      recipe ? placeOf(*recipe, section + "." + name) : SourceRange{};
+  if (!set.isValid())
+    return defaultOf(evaluator, section, name);
+  const std::string text = writtenText(evaluator, set);
+  const size_t begin = text.find_first_not_of(" =", text.find('='));
+  return begin == text.npos ? std::string() : text.substr(begin);
+}
+
+/// `lr = cosine(peak = 2e-3)` for the example `cosine(peak = 0.1)`; empty for
+/// other values.
+std::string withNumber(const std::string& example, const std::string& number,
+                       const std::string& name) {
+  constexpr std::string_view sign = " = ";
+  const size_t at = example.find(sign);
+  const bool isOfOne = at != example.npos && example.ends_with(')') &&
+                       example.find('(') < at &&
+                       example.find_first_of(",\n") == example.npos;
+  return isOfOne
+             ? name + " = " + example.substr(0, at + sign.size()) + number + ")"
+             : std::string();
+}
+
 } // namespace
+
+std::string recordOfNumber(Evaluator& evaluator, const Object* recipe,
+                           const KnownField& field, const std::string& value) {
+  const std::vector<std::string> names = namesOfPath(field.path);
+  if (names.size() < 2 || !field.owner || field.owner->fields.empty())
+    return {};
+  const std::string number = valueGiven(evaluator, recipe, names[0], names[1]);
+  const bool isNumber =
+      !number.empty() &&
+      std::isdigit(static_cast<unsigned char>(number.front())) &&
+      number.find_first_not_of("0123456789.eE+-_") == number.npos;
+  if (isNumber && names.size() == 2)
+    return withNumber(value, number, names[1]);
+  const std::string& first = field.owner->fields.front().declaration->name.text;
+  if (!isNumber || names.size() < 3 || first == names[2])
+    return {};
+  return names[1] + " = " + std::string(field.owner->name) + "(" + first +
+         " = " + number + ", " + names[2] + " = " + value + ")";
+}
 
 bool helpWithAssigned(Evaluator& evaluator, diag::Builder& builder,
                       const Object& object, const Layer& layer,

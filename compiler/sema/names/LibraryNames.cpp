@@ -199,6 +199,15 @@ bool LibraryNames::helpWithRecord(diag::Builder& builder, const ast::Name& name,
       (plain(*near) == plain(name.text) || plain(name.text)[0] == (*near)[0]);
   if (isSlip)
     return false;
+  // A device whose kind there is no value for.
+  for (const Field& field : type.schema->fields)
+    if (const ast::Comments* comments =
+            commentsOf(*type.schema, field.declaration->name.text))
+      if (std::string why = whyNoValue(*comments, "\"" + name.text + "\"");
+          !why.empty()) {
+        builder.help(std::move(why));
+        return true;
+      }
   constexpr size_t mostListed = 12;
   std::string help = "the library has " + diag::quotedList(names, mostListed);
   if (!digitsOf(name.text).empty()) // a product, which `gpu` is not

@@ -5,6 +5,7 @@
 
 #include "compiler/sema/names/MeantValues.h"
 
+#include "compiler/sema/names/PipelineLayout.h"
 #include "compiler/sema/types/Convert.h"
 #include "compiler/sema/types/Examples.h"
 #include "compiler/sema/types/Quotation.h"
@@ -61,6 +62,14 @@ std::string withUnitOfName(const Type& type, std::string_view name,
     if (name.ends_with(ending))
       return text + std::string(unit);
   return {};
+}
+
+/// Whether a field takes a list of whole numbers.
+bool takesCounts(const Type& type) {
+  return findAlternative(type, [](const Type& each) {
+    return each.kind == Type::Kind::list &&
+           each.element->kind == Type::Kind::integer;
+  });
 }
 
 /// What a remark says of a value: `"full"` of "true is `"full"`".
@@ -164,6 +173,19 @@ const Schema* schemaCalled(Evaluator& evaluator, const Type& type,
   return nullptr;
 }
 
+/// The member by which the last layer but `own` sets a field; null where none
+/// does.
+std::pair<const Layer*, const Member*>
+settingBefore(const Object& object, const Layer& own, std::string_view field) {
+  for (auto layer = object.layers.rbegin(); layer != object.layers.rend();
+       ++layer)
+    for (const Member& member : (*layer)->members)
+      if (*layer != &own && member.path.size() == 1 &&
+          member.path[0].text == field)
+        return {*layer, &member};
+  return {};
+}
+
 /// Whether a schema has a field for each key that means a field of a record.
 bool hasAll(Evaluator& evaluator, const Schema& schema, const Schema& made,
             const std::vector<const Member*>& keys) {
@@ -178,15 +200,58 @@ bool hasAll(Evaluator& evaluator, const Schema& schema, const Schema& made,
 /// The parts of a record that keys of one field make.
 struct Parts {
   const Schema* schema = nullptr; // of the record
+  bool isNamed = false;           // whether a key or a value names the schema
   std::string first;              // the value of its first field
   std::string whole;              // the record itself, as it is written
+  /// Further fields of the record that a parent's layer gives, as they are
+  /// written.
+  std::vector<std::pair<std::string_view, std::string>> inherited;
 };
+
+/// The fields of a record that are written out.
+std::vector<std::pair<std::string_view, std::string>>
+writtenFields(const Evaluator& evaluator, const Object& record) {
+  std::vector<std::pair<std::string_view, std::string>> fields;
+  for (const Slot& slot : record.slots) {
+    const Definition* last = slot.chain.empty() ? nullptr : &slot.chain.back();
+    if (last && last->isValue() && !last->member->given)
+      fields.emplace_back(
+          slot.name, evaluator.sources.text(
+                         (*last->layer->env->file)[last->member->value].range));
+  }
+  return fields;
+}
+
+/// Takes what a parent's layer gives the field: a number, or the fields of a
+/// record. False where it gives anything that is not written out.
+bool takeInherited(Evaluator& evaluator, const Object& object, const Layer& own,
+                   std::string_view head, Parts& parts) {
+  const auto [layer, member] = settingBefore(object, own, head);
+  if (!member)
+    return true;
+  std::string text;
+  const Value value = constantOf(evaluator, *layer, *member, text);
+  if (Object* const* record = value.get<Object*>()) {
+    if (!parts.isNamed && (*record)->schema)
+      parts.schema = (*record)->schema;
+    for (auto& [name, written] : writtenFields(evaluator, **record))
+      if (name == parts.schema->fields.front().declaration->name.text)
+        parts.first = written;
+      else if (parts.schema->find(name))
+        parts.inherited.emplace_back(name, written);
+    return true;
+  }
+  if (value.isNumber())
+    parts.first = text;
+  return value.isNumber() || value.is<recipe::None>();
+}
 
 /// What the keys of a field say of its record: its schema by a name, the value
 /// of its first field, or the whole of it.
-Parts partsOf(Evaluator& evaluator, const Schema& schema, const Layer& layer,
+Parts partsOf(Evaluator& evaluator, const Object& object, const Layer& layer,
               const Field& field, const Type& type,
               const std::vector<const Member*>& keys) {
+  const Schema& schema = *object.schema;
   Parts parts;
   const std::string& head = field.declaration->name.text;
   std::string text;
@@ -195,6 +260,7 @@ Parts partsOf(Evaluator& evaluator, const Schema& schema, const Layer& layer,
     const std::string* name = value.get<std::string>();
     if (name && !parts.schema)
       parts.schema = schemaCalled(evaluator, type, *name);
+    parts.isNamed |= parts.schema != nullptr;
     if (value.is<Object*>())
       parts.whole = text;
   }
@@ -217,12 +283,17 @@ Parts partsOf(Evaluator& evaluator, const Schema& schema, const Layer& layer,
     const Value value = constantOf(evaluator, layer, member, text);
     const std::string* name = value.get<std::string>();
     if (const Schema* called =
-            name ? schemaCalled(evaluator, type, *name) : nullptr)
+            name ? schemaCalled(evaluator, type, *name) : nullptr) {
       parts.schema = called;
+      parts.isNamed = true;
+    }
     if (!value.isPoison() && convert(evaluator, value, due) &&
         !(name && schemaCalled(evaluator, type, *name)))
       parts.first = text;
   }
+  if (parts.first.empty() &&
+      !takeInherited(evaluator, object, layer, head, parts))
+    return {};
   const ast::ExprId fallback = field.declaration->defaultValue;
   if (parts.first.empty() && due.kind == Type::Kind::real &&
       fallback != ast::ExprId::none)
@@ -233,15 +304,16 @@ Parts partsOf(Evaluator& evaluator, const Schema& schema, const Layer& layer,
 
 /// `lr = cosine(peak = 1e-4, warmup = 0.03)` of a number, the name of a
 /// schedule and the lengths beside them; `adapter = lora(rank = 8)`.
-std::string recordOfAll(Evaluator& evaluator, const Schema& schema,
+std::string recordOfAll(Evaluator& evaluator, const Object& object,
                         const Layer& layer, std::string_view head,
                         const std::vector<const Member*>& keys) {
+  const Schema& schema = *object.schema;
   const Field* field = schema.find(head);
   if (!field)
     return {};
   const Type& type =
       *evaluator.types.resolve(*schema.layer.env, field->declaration->type);
-  Parts parts = partsOf(evaluator, schema, layer, *field, type, keys);
+  Parts parts = partsOf(evaluator, object, layer, *field, type, keys);
   if (!parts.whole.empty())
     return parts.whole.find('\n') == parts.whole.npos
                ? std::string(head) + " = " + parts.whole
@@ -264,11 +336,15 @@ std::string recordOfAll(Evaluator& evaluator, const Schema& schema,
     if (value.kind != MeantValue::Kind::asWritten &&
         value.kind != MeantValue::Kind::mended)
       return {};
+    std::erase_if(parts.inherited,
+                  [&](const auto& each) { return each.first == name; });
     if (inner == &made.fields.front())
       parts.first = value.text;
     else
       arguments += ", " + name + " = " + value.text;
   }
+  for (const auto& [name, text] : parts.inherited)
+    arguments += ", " + std::string(name) + " = " + text;
   const std::string& first = made.fields.front().declaration->name.text;
   const bool isAskedFor =
       made.fields.front().declaration->defaultValue == ast::ExprId::none;
@@ -346,6 +422,11 @@ MeantValue meantValue(Evaluator& evaluator, const KnownField& field,
   const std::string_view name =
       member.path.empty() ? "" : std::string_view(member.path.back().text);
   if (std::string own = withUnitOfName(type, name, value, meant.text);
+      !own.empty())
+    return {MeantValue::Kind::mended, std::move(own)};
+  const std::string* given = value.get<std::string>();
+  if (std::string own =
+          given && takesCounts(type) ? layersOfLayout(*given) : std::string();
       !own.empty())
     return {MeantValue::Kind::mended, std::move(own)};
   // A number above 1 is no fraction of a run, but so many steps.
@@ -448,15 +529,16 @@ bool isSetByKeys(Evaluator& evaluator, const Object& object,
       const auto keys =
           keysOfOneField(evaluator, *object.schema, *layer, member);
       if (!keys.empty() &&
-          !settingOfAll(evaluator, *object.schema, *layer, keys).empty())
+          !settingOfAll(evaluator, object, *layer, keys).empty())
         return true;
     }
   return false;
 }
 
-std::string settingOfAll(Evaluator& evaluator, const Schema& schema,
+std::string settingOfAll(Evaluator& evaluator, const Object& object,
                          const Layer& layer,
                          const std::vector<const Member*>& keys) {
+  const Schema& schema = *object.schema;
   std::string carried, name;
   for (const Member* key : keys) {
     const auto known = fieldKnownAs(evaluator, schema, key->path[0].text);
@@ -470,7 +552,7 @@ std::string settingOfAll(Evaluator& evaluator, const Schema& schema,
         value.kind == MeantValue::Kind::mended)
       carried = settingOf(evaluator, *known, name, value);
   }
-  const std::string record = recordOfAll(evaluator, schema, layer, name, keys);
+  const std::string record = recordOfAll(evaluator, object, layer, name, keys);
   return record.empty() ? carried : record;
 }
 

@@ -52,7 +52,7 @@ bool isSetByKeys(Evaluator& evaluator, const Object& object,
 
 /// The one setting that several such keys are: `betas = [0.9, 0.98]`,
 /// `lr = cosine(peak = 1e-4, warmup = 0.03)`. Empty where that is not clear.
-std::string settingOfAll(Evaluator& evaluator, const Schema& schema,
+std::string settingOfAll(Evaluator& evaluator, const Object& object,
                          const Layer& layer,
                          const std::vector<const Member*>& keys);
 

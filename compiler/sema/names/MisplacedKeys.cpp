@@ -11,6 +11,7 @@
 #include "compiler/sema/values/Comments.h"
 #include "compiler/sema/values/SetPlaces.h"
 
+#include <algorithm>
 #include <vector>
 
 namespace recipec::sema {
@@ -252,6 +253,65 @@ bool helpWithRecordOfRecipe(Evaluator& evaluator, diag::Builder& builder,
                     {{withSeparator(evaluator.sources, member.range), ""}}}},
                   end})
         .otherwise(otherwise);
+  return true;
+}
+
+/// The types of the fields of a recipe and of its sections.
+static std::vector<const Type*> typesOfFields(Evaluator& evaluator,
+                                              const Schema& recipes) {
+  std::vector<const Type*> types;
+  auto add = [&](const Schema& schema) {
+    for (const Field& field : schema.fields)
+      types.push_back(
+          evaluator.types.resolve(*schema.layer.env, field.declaration->type));
+  };
+  add(recipes);
+  for (size_t i = 0, sections = types.size(); i < sections; ++i)
+    if (const Schema* section = onlySchemaOf(*types[i]))
+      add(*section);
+  return types;
+}
+
+/// The record with a field of this name that is taken where one of `schema` is:
+/// `wsd` for `decay` of `cosine`.
+static const Schema* siblingWith(Evaluator& evaluator, const Schema& schema,
+                                 std::string_view name) {
+  const Schema* recipes = evaluator.recipes.loadedSchema();
+  if (!recipes)
+    return nullptr;
+  for (const Type* type : typesOfFields(evaluator, *recipes)) {
+    const std::vector<const Schema*> taken = schemasOf(*type);
+    if (std::find(taken.begin(), taken.end(), &schema) == taken.end())
+      continue;
+    for (const Schema* other : taken)
+      if (const Field* field = other->find(name);
+          field && !field->declaration->isFixed)
+        return other;
+  }
+  return nullptr;
+}
+
+bool helpWithSibling(Evaluator& evaluator, diag::Builder& builder,
+                     const Object& object, const ast::Name& name) {
+  const Schema* other = siblingWith(evaluator, *object.schema, name.text);
+  if (!other)
+    return false;
+  const std::string own(object.schema->shownName());
+  const std::string meant(other->shownName());
+  const std::string start = "`" + name.text + "` is a field of `" + meant + "`";
+  const std::string written(evaluator.sources.text(object.range));
+  const bool isWhole =
+      written.starts_with(own) && written.find('\n') == written.npos &&
+      evaluator.sources.kind(object.range.source) == SourceKind::file;
+  if (!isWhole) {
+    builder.help(start + ", and this is a `" + own +
+                 "`: leave it out, or take `" + meant + "`");
+    return true;
+  }
+  builder.help(start + ": write `" + meant + written.substr(own.size()) + "`")
+      .fixIt({object.range.source, object.range.begin,
+              object.range.begin + uint32_t(own.size())},
+             meant);
   return true;
 }
 

@@ -47,6 +47,11 @@ bool helpWithSection(Evaluator& evaluator, diag::Builder& builder,
                      const Object& object, const Layer& layer,
                      const Member& member);
 
+/// A key that is a field of another record which may stand in the place of this
+/// one: `decay` of `cosine` is a field of `wsd`.
+bool helpWithSibling(Evaluator& evaluator, diag::Builder& builder,
+                     const Object& object, const ast::Name& name);
+
 /// Whether a field of the recipe may take what a member of another record sets.
 bool mayTake(Evaluator& evaluator, const Schema& recipes, const Field& field,
              const Layer& layer, const Member& member);

@@ -89,9 +89,18 @@ void helpWithOwnField(Evaluator& evaluator, diag::Builder& builder,
   const MeantValue value = member.path.size() == 1
                                ? meantValue(evaluator, own, layer, member)
                                : MeantValue();
-  const std::string setting = settingOf(evaluator, own, own.path, value);
+  const bool isFit = value.kind == MeantValue::Kind::asWritten ||
+                     value.kind == MeantValue::Kind::mended;
+  const std::string record =
+      isFit && object.schema == evaluator.recipes.loadedSchema()
+          ? recordOfNumber(evaluator, &object, own, value.text)
+          : std::string();
+  const std::string setting =
+      record.empty() ? settingOf(evaluator, own, own.path, value)
+                     : own.path.substr(0, own.path.find('.') + 1) + record;
   const bool isOther = value.kind == MeantValue::Kind::mended ||
-                       value.kind == MeantValue::Kind::settings;
+                       value.kind == MeantValue::Kind::settings ||
+                       !record.empty();
   if (isOther && !own.isFixed &&
       evaluator.sources.kind(member.range.source) == SourceKind::file) {
     builder.help("that is `" + own.path + "` here: write `" + setting + "`")
@@ -170,9 +179,16 @@ void helpWithFieldElsewhere(Evaluator& evaluator, diag::Builder& builder,
     return;
   }
   const size_t dot = other.path.find('.');
-  const std::string setting = settingOf(
-      evaluator, other,
-      dot == other.path.npos ? other.path : other.path.substr(dot + 1), value);
+  const std::string record =
+      isFit ? recordOfNumber(evaluator, evaluator.root, other, value.text)
+            : std::string();
+  const std::string setting =
+      record.empty()
+          ? settingOf(evaluator, other,
+                      dot == other.path.npos ? other.path
+                                             : other.path.substr(dot + 1),
+                      value)
+          : record;
   const bool isKnown = value.kind != MeantValue::Kind::unfit &&
                        value.kind != MeantValue::Kind::unknown &&
                        value.kind != MeantValue::Kind::settings;
@@ -268,7 +284,7 @@ bool reportKeysOfOneField(Evaluator& evaluator, const Object& object,
   const auto keys = keysOfOneField(evaluator, schema, layer, member);
   if (keys.empty())
     return false;
-  const std::string setting = settingOfAll(evaluator, schema, layer, keys);
+  const std::string setting = settingOfAll(evaluator, object, layer, keys);
   if (setting.empty())
     return false;
   if (keys.front() != &member)
@@ -531,6 +547,8 @@ void reportUnknownKey(Evaluator& evaluator, const Object& object,
       helpWithModelField(evaluator, builder, object, name) ||
       helpWithNearName(evaluator, builder, object, name))
     return;
+  const bool isOfSibling = !names.empty() && !member.given &&
+                           helpWithSibling(evaluator, builder, object, name);
   if (names.empty() && !layer.isArguments)
     builder.help("a `" + std::string(schema.shownName()) +
                  "` has no fields: name another record before the braces, or "
@@ -543,8 +561,11 @@ void reportUnknownKey(Evaluator& evaluator, const Object& object,
   std::string list;
   for (const std::string& field : names)
     list += (list.empty() ? "`" : ", `") + field + "`";
-  builder.help((names.size() == 1 ? "its one field is " : "its fields are ") +
-               list);
+  list = (names.size() == 1 ? "its one field is " : "its fields are ") + list;
+  if (isOfSibling)
+    builder.otherwise(std::move(list));
+  else
+    builder.help(std::move(list));
 }
 
 } // namespace recipec::sema

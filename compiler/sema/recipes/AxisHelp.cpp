@@ -7,6 +7,7 @@
 #include "compiler/sema/types/Convert.h"
 
 #include <algorithm>
+#include <span>
 
 namespace recipec::sema {
 namespace {
@@ -146,6 +147,26 @@ bool reportListAsAxis(Evaluator& evaluator, Object& settings,
   return true;
 }
 
+/// Functions by which other programs describe an axis: those of its values, and
+/// those of its bounds.
+constexpr std::string_view choices[] = {
+    "choice",  "choices",     "categorical", "suggest_categorical",
+    "options", "grid_search", "values",      "sample_from",
+};
+constexpr std::string_view distributions[] = {
+    "uniform",       "loguniform",      "log_uniform",
+    "quniform",      "qloguniform",     "randint",
+    "lograndint",    "qrandint",        "normal",
+    "qnormal",       "lognormal",       "linspace",
+    "logspace",      "geomspace",       "arange",
+    "int_range",     "float_range",     "suggest_int",
+    "suggest_float", "suggest_uniform", "suggest_loguniform",
+};
+
+bool isAmong(std::span<const std::string_view> names, std::string_view name) {
+  return std::ranges::find(names, name) != names.end();
+}
+
 /// Whether other programs describe an axis by this key.
 bool isKeyOfAxis(std::string_view key) {
   constexpr std::string_view keys[] = {
@@ -190,6 +211,49 @@ bool reportAxisInBraces(Evaluator& evaluator, Object& settings,
     builder.help("write `" + name + " = " +
                  (bounds.empty() ? "[...]" : bounds) +
                  "`, with each value that is to run");
+  return true;
+}
+
+bool reportDistribution(Evaluator& evaluator,
+                        const std::vector<ast::Name>& path, ast::ExprId value,
+                        const Env& env) {
+  const ast::File& file = *env.file;
+  const auto* call = std::get_if<ast::Call>(&file[value].node);
+  if (!call)
+    return false;
+  auto textOf = [&](ast::ExprId id) {
+    return evaluator.sources.text(file[id].range);
+  };
+  const std::string_view callee = textOf(call->callee);
+  const std::string_view name = callee.substr(callee.rfind('.') + 1);
+  const bool areChoices = isAmong(choices, name);
+  if (!areChoices && !isAmong(distributions, name))
+    return false;
+  {
+    Messages::Muted muted(evaluator.messages);
+    const Value function = evaluator.evaluate(call->callee, env);
+    if (!function.isPoison() && !function.is<const Schema*>())
+      return false; // one of the user's
+  }
+  constexpr size_t bounds = 2; // more are numbers of values, or steps
+  std::vector<std::string> texts;
+  for (const ast::Argument& each : call->arguments)
+    if (const std::string_view text = textOf(each.value);
+        areChoices || (!text.starts_with('"') && texts.size() < bounds))
+      texts.emplace_back(text);
+  std::string list;
+  for (const std::string& each : texts)
+    list += (list.empty() ? "" : ", ") + each;
+  const bool isList = texts.size() == 1 && list.starts_with('[');
+  const std::string setting =
+      joinedPath(path) + " = " + (isList ? list : "[" + list + "]");
+  evaluator.messages
+      .report(diag::Kind::WrongType, file[value].range,
+              "an axis of a sweep is a list of values, and no value is drawn "
+              "at random: `" +
+                  std::string(name) + "` makes none")
+      .help("write `" + setting + "`" +
+            (areChoices ? "" : ", with those between that are to run"));
   return true;
 }
 

@@ -21,6 +21,12 @@ bool reportAxisInBraces(Evaluator& evaluator, Object& settings,
                         const ast::Body& body, const ast::File& file,
                         SourceRange item);
 
+/// Reports `optimizer.lr = loguniform(1e-5, 1e-3)`, where other programs draw
+/// values. Returns false for other values.
+bool reportDistribution(Evaluator& evaluator,
+                        const std::vector<ast::Name>& path, ast::ExprId value,
+                        const Env& env);
+
 /// Reports an axis that is no list, or a list that was meant as one value of a
 /// field which is a list itself. `settings` is the recipe without its sweep.
 /// Returns false for any other axis.

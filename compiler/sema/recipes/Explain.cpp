@@ -91,9 +91,15 @@ Object* Explainer::settings() {
 
 void Explainer::reportNone(const Target& target, SourceRange range,
                            std::string_view what) {
-  engine.report(diag::Kind::WrongType, range,
-                "a value of type `" + typeNameOf(target.value) + "` has no " +
-                    std::string(what));
+  auto builder = engine.report(diag::Kind::WrongType, range,
+                               "a value of type `" + typeNameOf(target.value) +
+                                   "` has no " + std::string(what));
+  std::string path;
+  for (const std::string& name : target.names)
+    path += (path.empty() ? "" : ".") + name;
+  if (!path.empty())
+    builder.help("write `" + path + "` alone, which is `" +
+                 textOf(target.value) + "`");
 }
 
 bool Explainer::takeName(Target& target, const std::string& name,
@@ -188,9 +194,12 @@ bool Explainer::takeIndex(Target& target, int64_t index, SourceRange range) {
   }
   int64_t count = int64_t((*list)->elements.size());
   if (index < 0 || index >= count) {
-    engine.report(diag::Kind::InvalidValue, range,
-                  "there is no element " + std::to_string(index) +
-                      " in a list of " + std::to_string(count));
+    engine
+        .report(diag::Kind::InvalidValue, range,
+                "there is no element " + std::to_string(index) +
+                    " in a list of " + std::to_string(count))
+        .help(count == 0 ? "leave the index out"
+                         : "its indices are 0 to " + std::to_string(count - 1));
     return false;
   }
   Value element = (*list)->elements[size_t(index)];

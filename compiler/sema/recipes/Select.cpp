@@ -127,6 +127,9 @@ std::optional<Selector::Recipes> Selector::namedRecipe() const {
     builder.help("did you mean `" + *near + "`?");
   else if (!names.empty())
     builder.help("its recipes are " + diag::quotedList(names, mostListed));
+  else
+    builder.help("it declares none: add `recipe " + naming.recipe +
+                 " { ... }`");
   return std::nullopt;
 }
 

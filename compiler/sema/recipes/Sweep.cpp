@@ -237,6 +237,10 @@ void SweepReader::add(Written axis) {
 }
 
 void SweepReader::readAxis(const Written& axis) {
+  if (reportDistribution(evaluator, axis.path, axis.value, *axis.env)) {
+    isGood = false;
+    return;
+  }
   Value value = evaluator.evaluate(axis.value, *axis.env);
   if (value.is<recipe::None>())
     return;

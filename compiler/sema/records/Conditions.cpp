@@ -166,6 +166,30 @@ bool namesMissingAlone(const std::vector<Operand>& operands,
   return isAny;
 }
 
+/// Whether a rule is a call of a function of the library, whose name says
+/// nothing to a user.
+bool isCallOfLibrary(Evaluator& evaluator, ast::ExprId condition,
+                     const Env& env) {
+  const auto* call = std::get_if<ast::Call>(&(*env.file)[condition].node);
+  if (!call || !evaluator.isLibrary((*env.file)[condition].range))
+    return false;
+  return evaluator.evaluate(call->callee, env).is<const Function*>();
+}
+
+/// A quantity that is 0 or less, of which any other would do: an example.
+std::string exampleAboveZero(Evaluator& evaluator, const Operand& operand) {
+  const auto* quantity = operand.value.get<recipe::Quantity>();
+  const Type* type =
+      quantity && quantity->amount <= 0 && operand.slot && operand.object
+          ? evaluator.objects.typeOf(*operand.object, *operand.slot)
+          : nullptr;
+  for (const Type* each :
+       type ? alternativesOf(*type) : std::vector<const Type*>())
+    if (each->kind == Type::Kind::quantity && each->unit == quantity->unit)
+      return operand.text + " = " + exampleOf(evaluator, *each);
+  return {};
+}
+
 /// Whether a rule is one comparison, which reads as a demand: `steps < 1000`.
 /// Conditions joined by `or`, or about `none`, tell a user nothing to do.
 bool isComparison(std::string_view rule) {
@@ -194,7 +218,8 @@ void reportFailed(Evaluator& evaluator, Object& object, size_t layerIndex,
       remedies.proposals(candidates, primary);
   SourceRange ruleRange = (*env.file)[require.condition].range;
   std::string rule(evaluator.sources.text(ruleRange));
-  bool isOneLine = rule.find('\n') == std::string::npos;
+  const bool isShownRule = rule.find('\n') == rule.npos &&
+                           !isCallOfLibrary(evaluator, require.condition, env);
   auto builder = evaluator.messages.report(
       diag::Kind::RequireFailed,
       primary ? primary->value.origin.range : object.range, message);
@@ -205,8 +230,8 @@ void reportFailed(Evaluator& evaluator, Object& object, size_t layerIndex,
                      std::string_view::npos;
   if (primary && !isShown)
     builder.label(operandText(evaluator, *primary));
-  builder.note(isOneLine ? "required by `" + rule + "`"
-                         : "required by this condition",
+  builder.note(isShownRule ? "required by `" + rule + "`"
+                           : "required by this condition",
                evaluator.isLibrary(range) ? range : ruleRange);
   noteOperands(evaluator, builder, operands, primary ? primary->slot : nullptr);
   helpWithGiven(builder, operands, rule);
@@ -222,6 +247,10 @@ void reportFailed(Evaluator& evaluator, Object& object, size_t layerIndex,
            isComparison(rule))
     builder.otherwise("give `" + primary->text + "` a value so that `" + rule +
                       "`");
+  else if (const std::string example =
+               primary ? exampleAboveZero(evaluator, *primary) : "";
+           !example.empty())
+    builder.otherwise("write a number above 0, say `" + example + "`");
   for (diag::Proposal& proposal : proposals)
     builder.propose(std::move(proposal));
   // Values computed from these operands would only repeat the mistake.

@@ -411,6 +411,32 @@ Value Objects::defaultValue(Object& object, Slot& slot) {
   return poison();
 }
 
+/// Of a device that is described from nothing, one field is reported with the
+/// others that are missing.
+bool Objects::helpWithLibraryRecord(diag::Builder& builder, Object& object) {
+  if (object.schema->isModel)
+    return false;
+  const std::vector<std::string> records =
+      evaluator.library.recordsOf(*object.schema);
+  std::vector<std::string> missing;
+  for (const Slot& slot : object.slots)
+    if (slot.field && slot.chain.empty() &&
+        slot.field->declaration->defaultValue == ast::ExprId::none)
+      missing.emplace_back(slot.name);
+  const std::string written(evaluator.sources.text(object.range));
+  const size_t brace = written.find('{');
+  if (records.empty() || missing.size() < 2 || brace == written.npos)
+    return false;
+  builder.note(diag::quotedList(missing, missing.size()) + " are missing");
+  builder.help(
+      "give them, or amend what is like it in the library: write `" +
+      records.front() + " " +
+      (written.find('\n') == written.npos ? written.substr(brace) : "{ ... }") +
+      "`");
+  object.hasUnknownKey = true; // the others are missing for this cause
+  return true;
+}
+
 void Objects::reportMissing(Object& object, Slot& slot) {
   if (evaluator.isPartial) {
     ++evaluator.missing;
@@ -425,10 +451,12 @@ void Objects::reportMissing(Object& object, Slot& slot) {
       diag::Kind::MissingField, object.range,
       "`" + path + "` is not set, and it has no default");
   builder.note("it is of type `" + nameOf(*type) + "`", slot.field->range);
-  if (helpWithReplaced(builder, object)) {
+  if (helpWithReplaced(evaluator, builder, object)) {
     object.hasUnknownKey = true; // the other fields are missing for this cause
     return;
   }
+  if (helpWithLibraryRecord(builder, object))
+    return;
   if (helpWithBareSchema(evaluator, builder, object) ||
       helpWithServingMixin(evaluator, builder, path))
     return;

@@ -67,6 +67,7 @@ private:
   Value adoptElements(Object& object, const Slot& slot, const Value& list);
   Value typedSlot(Object& object, Slot& slot, Value value, SourceRange range);
   void reportMissing(Object& object, Slot& slot);
+  bool helpWithLibraryRecord(diag::Builder& builder, Object& object);
   void reportCycle(Object& object, Slot& slot);
 
   Evaluator& evaluator;

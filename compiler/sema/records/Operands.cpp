@@ -197,7 +197,8 @@ std::vector<const Operand*> suspects(const Evaluator& evaluator,
   }
   auto rank = [&](const Operand* operand) {
     const recipe::Origin& origin = operand->value.origin;
-    return std::make_tuple(operand->object == preferred,
+    return std::make_tuple(evaluator.isOwnPlace(origin.range),
+                           operand->object == preferred,
                            origin.kind == Kind::commandLine,
                            // Places are comparable only within a file.
                            origin.range.source == evaluator.recipeRange.source,

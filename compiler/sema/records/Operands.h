@@ -32,8 +32,9 @@ std::vector<Operand> operandsOf(Evaluator& evaluator, ast::ExprId id,
 std::vector<Operand> directOperands(Evaluator& evaluator, ast::ExprId id,
                                     const Env& env);
 
-/// The operands that the user set, the likeliest mistake first: fields of
-/// `preferred`, then values from the command line, then the last ones written.
+/// The operands that the user set, the likeliest mistake first: those of the
+/// recipe at hand, not of a parent; fields of `preferred`; values from the
+/// command line; the last ones written.
 std::vector<const Operand*> suspects(const Evaluator& evaluator,
                                      const std::vector<Operand>& operands,
                                      const Object* preferred);

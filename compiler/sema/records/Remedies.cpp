@@ -510,40 +510,6 @@ bool Remedies::mayBeMissed(const Operand& operand) {
   return holdsWith(operand, text);
 }
 
-/// When several fields that may be `none` are all set, proposes to leave one
-/// out. Keeps a field set on the command line, since that is the user's last
-/// word, unless all of them are.
-std::optional<diag::Proposal>
-Remedies::leaveOut(const std::vector<const Operand*>& candidates) {
-  const Value none{recipe::None{}, {}};
-  std::vector<const Operand*> optional;
-  for (const Operand* operand : candidates)
-    if (canBeTried(*operand) && !operand->value.is<recipe::None>() &&
-        convert(evaluator, none,
-                *evaluator.objects.typeOf(*operand->object, *operand->slot)))
-      optional.push_back(operand);
-  if (optional.size() < 2)
-    return std::nullopt;
-  auto isArgument = [](const Operand* operand) {
-    return operand->value.origin.kind == recipe::Origin::Kind::commandLine;
-  };
-  size_t arguments =
-      size_t(std::count_if(optional.begin(), optional.end(), isArgument));
-  bool isOverridden = arguments > 0 && arguments < optional.size();
-  diag::Proposal proposal{isOverridden ? "add " : "leave out ", {}, "", 2};
-  Messages::Muted muted(evaluator.messages);
-  for (size_t i = optional.size(); i > 0; --i) {
-    const Operand& operand = *optional[i - 1];
-    if ((isOverridden && isArgument(&operand)) || !holdsWith(operand, none))
-      continue;
-    diag::WayOut way = wayOut(operand, none, "`" + operand.text + "`");
-    if (isOverridden && !way.settings.empty())
-      way.text = "`--set " + way.settings.front() + "`";
-    proposal.ways.push_back(std::move(way));
-  }
-  return proposal;
-}
-
 std::vector<diag::Proposal>
 Remedies::proposals(const std::vector<const Operand*>& candidates,
                     const Operand*& primary) {

@@ -38,6 +38,8 @@ private:
   std::optional<diag::Proposal> listOfRange(const Operand& operand);
   std::optional<diag::Proposal>
   leaveOut(const std::vector<const Operand*>& candidates);
+  std::optional<diag::Proposal>
+  undoInherited(const std::vector<const Operand*>& optional);
   std::vector<Value> helpfulValues(const Operand& operand);
   std::vector<Value> nearestValues(const Operand& operand, int64_t current);
   std::vector<Value> nearestBound(const Operand& operand, double current);

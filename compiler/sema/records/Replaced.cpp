@@ -55,25 +55,64 @@ const Member* bareRecordOf(const Slot& slot) {
   return isRecord ? &own : nullptr;
 }
 
+/// The member that sets a slot to the braces of a schema, `llama { ... }`, and
+/// the braces.
+const Member* namedRecordOf(const Slot& slot, SourceRange& braces) {
+  if (slot.chain.empty() || !slot.chain.front().isValue())
+    return nullptr;
+  const Member& own = *slot.chain.front().member;
+  const ast::File* file = slot.chain.front().layer->env->file;
+  const auto* amend = !own.given && own.path.size() == 1 && file
+                          ? std::get_if<ast::Amend>(&(*file)[own.value].node)
+                          : nullptr;
+  if (!amend)
+    return nullptr;
+  braces = (*file)[amend->body].range;
+  return &own;
+}
+
+/// Whether a member gives a record of the schema.
+bool givesRecordOf(Evaluator& evaluator, const Layer& layer,
+                   const Member& member, const Schema& schema) {
+  if (member.given || member.value == ast::ExprId::none || !layer.env ||
+      !layer.env->file)
+    return false;
+  Messages::Muted muted(evaluator.messages);
+  const Value value =
+      evaluator.evaluate(member.value, member.env ? *member.env : *layer.env);
+  Object* const* record = value.get<Object*>();
+  return record && (*record)->schema == &schema;
+}
+
 } // namespace
 
-bool helpWithReplaced(diag::Builder& builder, const Object& object) {
+bool helpWithReplaced(Evaluator& evaluator, diag::Builder& builder,
+                      const Object& object) {
   Slot* slot = object.container ? object.container->find(object.key) : nullptr;
   const Member* own = slot ? bareRecordOf(*slot) : nullptr;
+  const bool isBare = own != nullptr;
+  SourceRange braces;
+  if (isBare)
+    braces = (*slot->chain.front().layer->env->file)[own->value].range;
+  else if (slot)
+    own = namedRecordOf(*slot, braces);
   if (!own)
     return false;
-  const ast::File& file = *slot->chain.front().layer->env->file;
   for (const Layer* layer : object.container->layers)
     for (const Member& member : layer->members) {
-      if (&member == own || member.path.front().text != object.key)
+      const bool isParents =
+          &member != own && member.path.front().text == object.key &&
+          (isBare || givesRecordOf(evaluator, *layer, member, *object.schema));
+      if (!isParents)
         continue;
       const std::string name(object.key);
       const SourceRange path = own->path.front().range;
       builder
           .help("`=` replaces the parent's `" + name + "`: write `" + name +
                 " { ... }`, which amends it")
-          .fixIt({path.source, path.end, file[own->value].range.begin}, " ",
-                 diag::Applicability::safe);
+          .fixIt({path.source, path.end, braces.begin}, " ",
+                 isBare ? diag::Applicability::safe
+                        : diag::Applicability::maybe);
       return true;
     }
   return false;

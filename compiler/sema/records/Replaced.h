@@ -12,7 +12,8 @@ class Evaluator;
 
 /// Helps with a missing field of `data = { ... }` where a parent's `data` has
 /// it and was to be amended.
-bool helpWithReplaced(diag::Builder& builder, const Object& object);
+bool helpWithReplaced(Evaluator& evaluator, diag::Builder& builder,
+                      const Object& object);
 
 /// Warns of `batch = { global = 32 }` where a parent or a mixin has set other
 /// fields of `batch`: they have their defaults again. A record by its name,

@@ -49,7 +49,20 @@ std::string countOfBytes(std::string_view written) {
   return isPrefix ? number + std::string(prefix) : std::string();
 }
 
+/// The comments of the field that is being set; null where there is none.
+const ast::Comments* commentsOfField(const Evaluator& evaluator) {
+  const auto [object, slot] = evaluator.typing;
+  return object && object->schema && slot
+             ? commentsOf(*object->schema, slot->name)
+             : nullptr;
+}
+
 } // namespace
+
+std::string whyNoValue(const Evaluator& evaluator, const std::string& given) {
+  const ast::Comments* comments = commentsOfField(evaluator);
+  return comments ? whyNoValue(*comments, given) : std::string();
+}
 
 std::optional<Suggestion>
 valueOfOtherTools(Evaluator& evaluator, const Value& value, SourceRange range) {
@@ -138,10 +151,7 @@ bool helpWithWhole(Evaluator& evaluator, diag::Builder& builder,
 bool helpWithSeveral(Evaluator& evaluator, diag::Builder& builder,
                      const Value& value, const Type& type, SourceRange range) {
   const ListValue* const* list = value.get<const ListValue*>();
-  const auto [object, slot] = evaluator.typing;
-  const ast::Comments* comments = object && object->schema && slot
-                                      ? commentsOf(*object->schema, slot->name)
-                                      : nullptr;
+  const ast::Comments* comments = commentsOfField(evaluator);
   const std::string where = comments ? whereSeveral(*comments) : std::string();
   if (!list || (*list)->elements.empty() || where.empty())
     return false;
@@ -150,8 +160,8 @@ bool helpWithSeveral(Evaluator& evaluator, diag::Builder& builder,
     return false;
   const std::string one = describe(evaluator, first);
   builder
-      .help("`" + std::string(slot->name) + "` is one: write `" + one +
-            "`; several " + where)
+      .help("`" + std::string(evaluator.typing.second->name) +
+            "` is one: write `" + one + "`; several " + where)
       .fixIt(range, one);
   return true;
 }
@@ -262,7 +272,9 @@ void helpWithFraction(Evaluator& evaluator, diag::Builder& builder,
                          written.find_first_of("0123456789") == written.npos;
   const std::string choice = "choose " + operands.value_or("them") +
                              " so that `" + written + "` is a whole number";
-  if (!operands || isOfSizes)
+  if (isOfSizes)
+    proposeSizes(evaluator, builder, written, choice);
+  else if (!operands)
     builder.help(choice);
   else
     proposeWhole(

@@ -15,6 +15,10 @@ class Evaluator;
 std::optional<Suggestion>
 valueOfOtherTools(Evaluator& evaluator, const Value& value, SourceRange range);
 
+/// Why no value of the field that is being set is what another tool calls
+/// `given`, as its comment says; empty where it does not say so.
+std::string whyNoValue(const Evaluator& evaluator, const std::string& given);
+
 // Each adds a help for a value that does not fit `type`; false where it has
 // none.
 

@@ -84,7 +84,6 @@ private:
   bool reportText();
 
   bool helpWithSibling(diag::Builder& builder);
-  bool helpWithAbsentValue(diag::Builder& builder, const std::string& given);
   bool helpWithSteps(diag::Builder& builder, const recipe::Quantity& given);
 
   Evaluator& evaluator;
@@ -207,19 +206,6 @@ bool Mismatch::reportUnit() {
   return true;
 }
 
-/// A value of another tool for which the field's comment has a remedy.
-bool Mismatch::helpWithAbsentValue(diag::Builder& builder,
-                                   const std::string& given) {
-  const auto [object, slot] = evaluator.typing;
-  const ast::Comments* comments = object && object->schema && slot
-                                      ? commentsOf(*object->schema, slot->name)
-                                      : nullptr;
-  const std::string why = comments ? whyNoValue(*comments, given) : "";
-  if (!why.empty())
-    builder.help(why);
-  return !why.empty();
-}
-
 bool Mismatch::reportLiteral() {
   auto* text = value.get<std::string>();
   auto* number = value.get<int64_t>();
@@ -232,17 +218,20 @@ bool Mismatch::reportLiteral() {
   if ((!text && !number && !isWord) || names.empty())
     return false;
   std::string given = text ? "\"" + *text + "\"" : describe(evaluator, value);
+  const std::string whyNone = whyNoValue(evaluator, given);
   auto correction = correctionOf(evaluator, value, type, range, what);
   auto builder =
       evaluator.messages.report(diag::Kind::WrongType, range,
                                 what + " is of type `" + nameOf(type) +
                                     "`; it cannot be `" + given + "`");
+  if (!whyNone.empty()) {
+    builder.help(whyNone);
+    return true;
+  }
   if (correction) {
     offer(builder, *correction, range);
     return true;
   }
-  if (helpWithAbsentValue(builder, given))
-    return true;
   std::vector<std::string> texts;
   for (const Type* member : alternativesOf(type))
     if (member->kind == Type::Kind::literal)

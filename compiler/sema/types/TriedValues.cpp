@@ -44,7 +44,64 @@ diag::Proposal otherDivisors(const std::string& written, double value,
   return proposal;
 }
 
+/// The size of a field, which may be a dimension; 0 for other values.
+int64_t sizeOf(const Slot* slot) {
+  if (!slot)
+    return 0;
+  if (const DimRef* dim = slot->value.get<DimRef>())
+    return dim->size;
+  const int64_t* whole = slot->value.get<int64_t>();
+  return whole ? *whole : 0;
+}
+
+/// The nearest sizes below and above `now` that `fits` accepts.
+template <class Test>
+std::vector<int64_t> nearestSizes(int64_t now, const Test& fits) {
+  std::vector<int64_t> sizes;
+  for (const int step : {-1, 1})
+    for (int64_t size = now + step; size >= 1 && size <= 2 * now; size += step)
+      if (fits(size)) {
+        sizes.push_back(size);
+        break;
+      }
+  return sizes;
+}
+
 } // namespace
+
+void proposeSizes(Evaluator& evaluator, diag::Builder& builder,
+                  const std::string& quotient, const std::string& otherwise) {
+  const Object* object = evaluator.typing.first;
+  const size_t sign = quotient.find(" / ");
+  const Slot* slots[2] = {};
+  if (object && sign != quotient.npos && !pathBeingSet(evaluator).empty())
+    for (const Slot& slot : object->slots) {
+      if (slot.name == quotient.substr(0, sign))
+        slots[0] = &slot;
+      if (slot.name == quotient.substr(sign + 3))
+        slots[1] = &slot;
+    }
+  const int64_t dividend = sizeOf(slots[0]), divisor = sizeOf(slots[1]);
+  builder.otherwise(otherwise);
+  if (dividend < 1 || divisor < 1)
+    return;
+  const std::vector<int64_t> sizes[] = {
+      nearestSizes(dividend, [&](int64_t size) { return size % divisor == 0; }),
+      nearestSizes(divisor,
+                   [&](int64_t size) { return dividend % size == 0; })};
+  // The recipe's own size is changed before that of a parent.
+  const bool isDividend = evaluator.isOwnPlace(slots[0]->value.origin.range) &&
+                          !evaluator.isOwnPlace(slots[1]->value.origin.range);
+  for (const size_t i : {size_t(!isDividend), size_t(isDividend)}) {
+    const std::string name(slots[i]->name);
+    diag::Proposal proposal{"change `" + name + "` to ", {}, "", 2};
+    for (const int64_t size : sizes[i])
+      proposal.ways.push_back({std::to_string(size),
+                               {evaluator.pathOf(*object, slots[i]->name) +
+                                "=" + std::to_string(size)}});
+    builder.propose(std::move(proposal));
+  }
+}
 
 std::string pathBeingSet(const Evaluator& evaluator) {
   const auto [object, slot] = evaluator.typing;

@@ -33,6 +33,11 @@ bool proposeChoices(Evaluator& evaluator, diag::Builder& builder,
                     const std::vector<std::string>& choices, const Type& type,
                     const std::string& otherwise);
 
+/// For the quotient of two sizes of one record, `hidden / heads`, that is no
+/// whole number: the nearest sizes whose quotient is one.
+void proposeSizes(Evaluator& evaluator, diag::Builder& builder,
+                  const std::string& quotient, const std::string& otherwise);
+
 /// For `ranks / 3`, written at `range`, whose value has a fraction: the value
 /// rounded, or else another divisor.
 void proposeWhole(const Evaluator& evaluator, diag::Builder& builder,

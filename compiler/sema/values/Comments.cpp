@@ -98,10 +98,10 @@ std::optional<std::string> listedAs(const ast::Comments& comments,
   return std::nullopt;
 }
 
-/// The words in parentheses behind the list of `list` that has `name`; empty
-/// for other names. Each list of names has a reason of its own.
-static std::string reasonIn(const std::string& list, std::string_view name) {
-  const std::string quoted = "`" + std::string(name) + "`";
+/// The words in parentheses behind a list of names, `` `a`, `b` (why) ``, for
+/// one that `isMeant` accepts. Each of several lists has a reason of its own.
+template <class Test>
+static std::string reasonIn(const std::string& list, const Test& isMeant) {
   for (size_t first = 0; first < list.size();) {
     const size_t open = list.find(" (", first);
     if (open == list.npos)
@@ -109,8 +109,13 @@ static std::string reasonIn(const std::string& list, std::string_view name) {
     size_t end = open + 2;
     for (int depth = 1; end < list.size() && depth > 0; ++end)
       depth += list[end] == '(' ? 1 : list[end] == ')' ? -1 : 0;
-    if (list.substr(first, open - first).find(quoted) != list.npos)
-      return list.substr(open + 2, end - open - 3);
+    for (size_t at = list.find('`', first); at < open;
+         at = list.find('`', at + 1)) {
+      const size_t last = list.find('`', at + 1);
+      if (isMeant(std::string_view(list).substr(at + 1, last - at - 1)))
+        return list.substr(open + 2, end - open - 3);
+      at = last;
+    }
     first = end;
   }
   return {};
@@ -120,30 +125,56 @@ std::string whyAbsent(const ast::Comments& comments, std::string_view name) {
   std::string list = sentenceOf(comments, absentBeginning);
   if (list.empty())
     list = sentenceOf(comments, absentArgument);
-  return reasonIn(list, name);
+  return reasonIn(list, [&](std::string_view each) { return each == name; });
+}
+
+/// Whether two values are one, or texts that differ at most in capitals, `_`
+/// and `-`: `"ZeRO-3"` and `"zero3"`.
+static bool isSameValue(std::string_view left, std::string_view right) {
+  auto isText = [](std::string_view value) {
+    return value.size() > 2 && value.front() == '"' && value.back() == '"';
+  };
+  return left == right ||
+         (isText(left) && isText(right) && isSameName(left, right));
 }
 
 std::string whyNoValue(const ast::Comments& comments,
                        std::string_view written) {
-  return reasonIn(sentenceOf(comments, absentValue), written);
+  return reasonIn(
+      sentenceOf(comments, absentValue),
+      [&](std::string_view each) { return isSameValue(each, written); });
 }
 
-/// What "`written` is `ours`" says in the sentence behind `start`.
+/// What "`theirs` is `ours`" says in the sentence behind `start`, of the first
+/// that `isMeant` accepts.
+template <class Test>
 static std::optional<std::string> oursOf(const ast::Comments& comments,
                                          std::string_view start,
-                                         std::string_view written) {
-  std::string list = sentenceOf(comments, start);
-  std::string entry = "`" + std::string(written) + "` is `";
-  size_t at = list.find(entry);
-  if (at == list.npos)
-    return std::nullopt;
-  at += entry.size();
-  return list.substr(at, list.find('`', at) - at);
+                                         const Test& isMeant) {
+  constexpr std::string_view sign = "` is `";
+  const std::string list = sentenceOf(comments, start);
+  for (size_t at = list.find('`'); at != list.npos;
+       at = list.find('`', at + 1)) {
+    const size_t end = list.find(sign, at);
+    if (end == list.npos)
+      return std::nullopt;
+    const size_t own = end + sign.size();
+    const size_t close = list.find('`', own);
+    if (isMeant(std::string_view(list).substr(at + 1, end - at - 1)))
+      return list.substr(own, close - own);
+    at = close;
+  }
+  return std::nullopt;
 }
 
 std::optional<std::string> valueListedAs(const ast::Comments& comments,
                                          std::string_view written) {
-  return oursOf(comments, valuesBeginning, written);
+  if (auto own = oursOf(comments, valuesBeginning,
+                        [&](std::string_view each) { return each == written; }))
+    return own;
+  return oursOf(comments, valuesBeginning, [&](std::string_view each) {
+    return isSameValue(each, written);
+  });
 }
 
 std::string whereSeveral(const ast::Comments& comments) {
@@ -152,7 +183,8 @@ std::string whereSeveral(const ast::Comments& comments) {
 
 std::optional<std::string> argumentListedAs(const ast::Comments& comments,
                                             std::string_view name) {
-  return oursOf(comments, argumentsBeginning, name);
+  return oursOf(comments, argumentsBeginning,
+                [&](std::string_view each) { return each == name; });
 }
 
 std::string exampleIn(const ast::Comments& comments) {

@@ -11,9 +11,10 @@
 //   ## Also known as `zero_stage` or `zero` (3 is `"parameters"`).
 //
 // Before those lines a comment may say what values of other tools are here, and
-// which of their fields have no counterpart:
+// which of their values and fields have no counterpart:
 //
 //   ## Values of other tools: `"zero3"` is `"parameters"`.
+//   ## No value for `"dualpipe"` (no schedule splits the backward pass).
 //   ## No field for `load_in_4bit`, `quantization` (there is no QLoRA).
 //
 // It may say what to do about values that have no counterpart:
@@ -61,13 +62,14 @@ std::optional<std::string> listedAs(const ast::Comments& comments,
 /// Why there is no field for `name`; empty where the comment does not say so.
 std::string whyAbsent(const ast::Comments& comments, std::string_view name);
 
+/// Why no value is what another tool calls `written`; empty where the comment
+/// does not say so. Texts may differ in capitals, `_` and `-`.
+std::string whyNoValue(const ast::Comments& comments, std::string_view written);
+
 /// What a comment says that a value of another tool, as it is written, is here.
+/// Texts may differ in capitals, `_` and `-`.
 std::optional<std::string> valueListedAs(const ast::Comments& comments,
                                          std::string_view written);
-
-/// What to do about a value of another tool, as it is written, that has no
-/// counterpart; empty where the comment does not say so.
-std::string whyNoValue(const ast::Comments& comments, std::string_view written);
 
 /// What the comment of a field that takes one value says of several: "are
 /// listed as ...". Empty where it says nothing.
