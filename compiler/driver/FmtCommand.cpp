@@ -33,6 +33,9 @@ std::optional<std::string> textOf(const std::string& path, std::ostream& err) {
       !input.text && end != path.npos)
     err << "help: `fmt` formats whole files: write `" << path.substr(0, end)
         << ".recipe`\n";
+  else if (!input.text)
+    err << "help: name a recipe's file that is there, or `-` for standard "
+           "input\n";
   return std::move(input.text);
 }
 

@@ -413,6 +413,21 @@ const ir::Module& fullest(const Compilation& compilation) {
   return compilation.stages[stage];
 }
 
+/// Whether the recipe itself sets the value, and not a parent.
+bool isSetHere(const Session& session, const recipe::Recipe& recipe,
+               const char* path) {
+  using Kind = recipe::Origin::Kind;
+  const recipe::Value* value = recipe.find(path);
+  if (!value)
+    return false;
+  const recipe::Origin& origin = value->origin;
+  return origin.kind == Kind::commandLine ||
+         (origin.kind == Kind::written &&
+          session.sources.kind(origin.range.source) == SourceKind::file &&
+          origin.range.source == recipe.range.source &&
+          origin.range.begin > recipe.range.begin);
+}
+
 /// The setting that the memory depends on most.
 const char* culprit(const Compilation& compilation) {
   const cost::MemoryTable& memory = compilation.estimate.memory;
@@ -432,6 +447,26 @@ const char* culprit(const Compilation& compilation) {
   return isOneSequence ? "data.sequence" : "batch.micro";
 }
 
+/// Where a parent sets what the memory depends on most: the first setting that
+/// matters to memory and that the recipe itself changes.
+const char* changedCulprit(const Session& session,
+                           const Compilation& compilation) {
+  const recipe::Recipe& recipe = compilation.recipe;
+  const char* most = culprit(compilation);
+  if (isSetHere(session, recipe, most))
+    return most;
+  constexpr const char* paths[] = {
+      "model",         "cluster.hardware",  "cluster.ranks",
+      "data.sequence", "batch.micro",       "memory.recompute",
+      "parallel.tp",   "parallel.pp",       "parallel.shard",
+      "parallel.ep",   "precision.compute", "precision.master",
+      "batch.global"};
+  for (const char* path : paths)
+    if (isSetHere(session, recipe, path))
+      return path;
+  return most;
+}
+
 } // namespace
 
 bool checkFit(Session& session, diag::Engine& engine,
@@ -443,7 +478,8 @@ bool checkFit(Session& session, diag::Engine& engine,
     return true;
   const recipe::Recipe& recipe = compilation.recipe;
   auto builder = engine.report(
-      diag::Kind::OutOfMemory, recipe.at(culprit(compilation)).origin.range,
+      diag::Kind::OutOfMemory,
+      recipe.at(changedCulprit(session, compilation)).origin.range,
       "the plan takes " + formatBytes(memory.total) + " on each rank, `" +
           recipe.string("cluster.hardware.name") + "` has " +
           formatBytes(memory.capacity));

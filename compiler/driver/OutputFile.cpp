@@ -104,6 +104,9 @@ bool writeOutput(const std::string& path, const std::string& text,
   if (!folder.empty() && !fs::exists(folder, ignored))
     err << "help: there is no folder `" << folder
         << "`: make it first, `mkdir -p " << folder << "`\n";
+  else if (error == std::errc::permission_denied ||
+           error == std::errc::read_only_file_system)
+    err << "help: name a file in a folder that you may write to\n";
   return false;
 }
 

@@ -256,7 +256,9 @@ int writeAll(Session& session, const EmitKind& kind,
   fs::create_directories(folder, error);
   if (error) {
     invocation.err << "error: cannot make the folder `" << invocation.output
-                   << "`: " << error.message() << '\n';
+                   << "`: " << error.message()
+                   << "\nhelp: name one that you may write to, "
+                      "`--output=DIR/`\n";
     return exitDiagnostics;
   }
   bool isWritten = true;

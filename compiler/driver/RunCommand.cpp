@@ -290,7 +290,8 @@ int launchJob(Job& job, Session& session, const fs::path& runtime,
   if (error)
     return fail(invocation,
                 "cannot make the folder `" + folder.string() +
-                    "` of the run (`train.dir`): " + error.message());
+                    "` of the run (`train.dir`): " + error.message(),
+                "name one that you may write to: `--set 'train.dir=\"DIR\"'`");
   fs::path path = folder / "plan.json";
   job.plan.folder = reciperun::plan::wayTo(start, folder);
   if (!writeOutput(path.string(), reciperun::plan::toJson(job.plan),
@@ -343,7 +344,8 @@ bool canReadHosts(const Invocation& invocation) {
   if (hosts.empty() || access(hosts.c_str(), R_OK) == 0)
     return true;
   fail(invocation,
-       "cannot read the host file `" + hosts + "`: " + std::strerror(errno));
+       "cannot read the host file `" + hosts + "`: " + std::strerror(errno),
+       "name a file with a line `HOST slots=N` for each host");
   return false;
 }
 

@@ -7,6 +7,7 @@
 #include "compiler/driver/Proposals.h"
 #include "compiler/driver/SettingRepair.h"
 #include "compiler/driver/Subjects.h"
+#include "compiler/driver/SweptValues.h"
 #include "compiler/driver/Terminal.h"
 #include "compiler/parse/Data.h"
 #include "compiler/sema/recipes/CheckFile.h"
@@ -154,6 +155,7 @@ void Session::take(const diag::Engine& found) {
 void Session::arrange() {
   for (diag::Engine* each : {&engine, &doubts})
     each->arrange();
+  helpWithSweptValues(*this);
   tryProposals(*this);
   for (diag::Engine* each : {&engine, &doubts})
     noteSubjects(*each, selection);

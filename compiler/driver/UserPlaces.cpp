@@ -3,10 +3,15 @@
 // 1. A value from the library moves to the innermost enclosing record that the
 //    user wrote.
 // 2. The text of a model moves to the setting `model`.
+// 3. Of two sizes that do not fit together, the recipe's own is the place, not
+// a
+//    parent's: it was changed last.
 
 #include "compiler/driver/UserPlaces.h"
 
+#include <algorithm>
 #include <string>
+#include <utility>
 
 namespace recipec::driver {
 namespace {
@@ -20,8 +25,10 @@ public:
 
   void move(diag::Diagnostic& diagnostic) const {
     SourceRange place = diagnostic.range;
-    if (!place.isValid() || isUsers(place))
+    if (!place.isValid())
       return;
+    if (isUsers(place))
+      return moveToOwn(diagnostic);
     SourceRange user = recipe.range;
     if (!findValue(recipe.settings, place, user))
       user = placeOf("model");
@@ -32,6 +39,27 @@ public:
   }
 
 private:
+  bool isOwn(SourceRange range) const {
+    return (range.source == recipe.range.source &&
+            range.begin > recipe.range.begin) ||
+           (range.isValid() &&
+            sources.kind(range.source) == SourceKind::commandLine);
+  }
+
+  void moveToOwn(diag::Diagnostic& diagnostic) const {
+    const bool isOfSizes = diagnostic.kind == diag::Kind::Indivisible ||
+                           diagnostic.kind == diag::Kind::UnfitForFp8;
+    if (!isOfSizes || isOwn(diagnostic.range))
+      return;
+    const auto own = std::find_if(
+        diagnostic.labels.begin(), diagnostic.labels.end(),
+        [&](const diag::Label& label) { return isOwn(label.range); });
+    if (own == diagnostic.labels.end())
+      return;
+    std::swap(own->range, diagnostic.range);
+    std::swap(own->text, diagnostic.label);
+  }
+
   bool isUsers(SourceRange range) const {
     return range.isValid() &&
            sources.kind(range.source) != SourceKind::standardLibrary;

@@ -132,8 +132,10 @@ UsageError unknownOption(const Program& program, const Split& split) {
   if (!split.command)
     return {message, "a command comes first; " + seeHelp(split.path)};
   constexpr size_t mostListed = 10;
-  return {message, names.empty() || names.size() > mostListed
-                       ? ""
+  if (names.size() > mostListed)
+    return {message, seeHelp(split.path)};
+  return {message, names.empty()
+                       ? "it has none: leave it out"
                        : "its options are " + quotedList(names, "and")};
 }
 
