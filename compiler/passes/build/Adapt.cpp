@@ -101,7 +101,8 @@ private:
                 "`dropout` drops elements of tokens, and `" + linear.name +
                     "` takes rows of experts")
         .note("the linear op is made here", linear.range)
-        .propose({"set `dropout` to ", {{"0", {"adapter.dropout=0"}}}, ""});
+        .propose({"set `dropout` to ", {{"0", {"adapter.dropout=0"}}}, ""})
+        .otherwise("set `dropout` to 0, or leave the op out of `targets`");
     return false;
   }
 
@@ -148,7 +149,8 @@ private:
         .note("the linear ops are " + listed(candidates))
         .propose({"write `targets = ",
                   {{"[" + list + "]", {"adapter.targets=[" + list + "]"}}},
-                  "`, or some of these"});
+                  "`, or some of these"})
+        .otherwise("name some of those in `targets`");
   }
 
   /// A linear with a part of the tensor `name`, or a linear of that name that
@@ -170,7 +172,8 @@ private:
                     "`, which is one matrix of a checkpoint and several "
                     "linear ops of the model")
         .note("the linear ops are made here", part.range)
-        .note("linear ops that can be adapted are " + listed(candidates));
+        .note("linear ops that can be adapted are " + listed(candidates))
+        .help("leave it out, or name some of those");
   }
 
   bool isOfExperts(const std::string& name) const {

@@ -305,7 +305,9 @@ bool GraphBuilder::positions(const recipe::Call& call, ir::Op& op) {
   report.note("the model reads the table here", call.range)
       .propose({"change `data.sequence` to ",
                 {{size, {"data.sequence=" + size}}},
-                ""});
+                ""})
+      .otherwise("shorten `data.sequence` to " + size +
+                 " or less, or make the table longer");
   return false;
 }
 
@@ -344,7 +346,9 @@ bool GraphBuilder::checkWeight(const recipe::Call& call, ValueId weight,
               "the weight `" + module[weight].name + "` has dimensions " +
                   listed(module[weight].dims) + ", and this `" + call.op +
                   "` takes " + listed(dims))
-      .note("the weight is made here", module[weight].range);
+      .note("the weight is made here", module[weight].range)
+      .help("make the weight with the dimensions " + listed(dims) +
+            ", or leave it out: the `" + call.op + "` then makes its own");
   return false;
 }
 

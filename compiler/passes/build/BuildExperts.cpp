@@ -37,10 +37,13 @@ void GraphBuilder::buildRouter(const recipe::Call& call) {
     return;
   const auto& mapping = std::get<recipe::DimsMapping>(at(call, "dims").data);
   if (mapping.to.size() != 1) {
-    engine.report(diag::Kind::ShapeMismatch, call.range,
-                  "`router` makes a score for each expert, and its `dims` "
-                  "make " +
-                      listed(dimsOf(mapping.to)));
+    engine
+        .report(diag::Kind::ShapeMismatch, call.range,
+                "`router` makes a score for each expert, and its `dims` "
+                "make " +
+                    listed(dimsOf(mapping.to)))
+        .help("write the dimension of the experts alone behind `->`, as in "
+              "`hidden -> experts`");
     return;
   }
   Routing routing;
@@ -73,9 +76,12 @@ bool GraphBuilder::isOfTokens(const recipe::Call& call, ValueId logits) {
       std::equal(tokens.begin(), tokens.end(), dims.begin()))
     return true;
   std::vector<DimId> lead(dims.begin(), dims.end() - 1);
-  engine.report(diag::Kind::ShapeMismatch, call.range,
-                "`router` chooses for each token of " + listed(tokens) +
-                    ", and not of " + listed(lead));
+  engine
+      .report(diag::Kind::ShapeMismatch, call.range,
+              "`router` chooses for each token of " + listed(tokens) +
+                  ", and not of " + listed(lead))
+      .help("give it the tensor of the tokens, before `dispatch` or another op "
+            "takes it apart");
   return false;
 }
 
@@ -159,28 +165,38 @@ bool GraphBuilder::canChoose(const recipe::Call& call, const Routing& routing) {
   int64_t groups = std::get<int64_t>(at(call, "groups").data);
   int64_t kept = std::get<int64_t>(at(call, "top_groups").data);
   int64_t most = 64; // a kernel keeps a list of the groups
-  auto fail = [&](const char* argument, const std::string& why) {
+  auto fail = [&](const char* argument, const std::string& why,
+                  const std::string& help) {
     engine
         .report(diag::Kind::InvalidValue, at(call, argument).origin.range,
                 "`" + std::string(argument) +
                     "` = " + recipe::formatValue(at(call, argument), {}) +
                     " of `router` " + why)
-        .label(module[routing.experts].range, sized(routing.experts));
+        .label(module[routing.experts].range, sized(routing.experts))
+        .help(help);
     return false;
   };
+  auto upTo = [](int64_t number) {
+    return "write a number from 1 to " + std::to_string(number);
+  };
   if (groups < 1 || groups > most)
-    return fail("groups", "is not from 1 to " + std::to_string(most));
+    return fail("groups", "is not from 1 to " + std::to_string(most),
+                upTo(most) + " that divides the experts");
   if (experts % groups != 0)
-    return fail("groups", "does not divide " + sized(routing.experts));
+    return fail("groups", "does not divide " + sized(routing.experts),
+                "write a divisor of " + std::to_string(experts));
   if (kept < 1 || kept > groups)
     return fail("top_groups",
-                "is not from 1 to `groups` = " + std::to_string(groups));
-  if (routing.choicesPerToken < 1)
-    return fail("top_k", "is below 1");
+                "is not from 1 to `groups` = " + std::to_string(groups),
+                upTo(groups));
   int64_t choices = experts / groups * kept;
+  if (routing.choicesPerToken < 1)
+    return fail("top_k", "is below 1", upTo(choices));
   if (routing.choicesPerToken > choices)
-    return fail("top_k", "is more than the " + std::to_string(choices) +
-                             " experts that a token may choose from");
+    return fail("top_k",
+                "is more than the " + std::to_string(choices) +
+                    " experts that a token may choose from",
+                upTo(choices));
   return true;
 }
 
@@ -211,11 +227,13 @@ void GraphBuilder::countChoices(const recipe::Call& call, DimId scores,
   if (op.operands[2] != ValueId::none && recipe.at("adapter").isNone()) {
     double rate = real(call, "correction_rate");
     if (!(rate >= 0))
-      engine.report(diag::Kind::InvalidValue,
-                    at(call, "correction_rate").origin.range,
-                    "`correction_rate` = " +
-                        recipe::formatValue(at(call, "correction_rate"), {}) +
-                        " is below 0");
+      engine
+          .report(diag::Kind::InvalidValue,
+                  at(call, "correction_rate").origin.range,
+                  "`correction_rate` = " +
+                      recipe::formatValue(at(call, "correction_rate"), {}) +
+                      " is below 0")
+          .help("write a number from 0 on, such as `1e-3`");
     op.attributes["correction_rate"] = rate;
     op.results[3] = sum(call.name + ".load", {scores});
   }
@@ -466,7 +484,9 @@ bool GraphBuilder::expertLinear(const recipe::Call& call, ir::Op& op,
         .report(diag::Kind::ShapeMismatch, call.range,
                 "the rows are those of " + listed({routing->experts}) +
                     ", and the weights those of " + listed({experts}))
-        .note("the rows are made here", module[op.operands[0]].range);
+        .note("the rows are made here", module[op.operands[0]].range)
+        .help("name one dimension of experts in the `router` and in this `" +
+              call.op + "`");
     return false;
   }
   bool isStacked = std::get<bool>(at(call, "stacked").data);
@@ -518,11 +538,13 @@ bool GraphBuilder::combine(const recipe::Call& call, ir::Op& op) {
   if (!sent)
     return false;
   if (sent != &routing) {
-    engine.report(diag::Kind::ShapeMismatch, call.range,
-                  "`combine` takes back what was sent by the routing `" +
-                      module[routing.choices].name + "`, and `" +
-                      module[op.operands[0]].name + "` was sent by `" +
-                      module[sent->choices].name + "`");
+    engine
+        .report(diag::Kind::ShapeMismatch, call.range,
+                "`combine` takes back what was sent by the routing `" +
+                    module[routing.choices].name + "`, and `" +
+                    module[op.operands[0]].name + "` was sent by `" +
+                    module[sent->choices].name + "`")
+        .help("give `combine` the routing that its rows were dispatched with");
     return false;
   }
   unpackRows(routing, op);

@@ -39,12 +39,15 @@ bool GraphBuilder::narrow(const recipe::Call& call, ir::Op& op) {
   bool fits = mapping.from.size() == 1 && mapping.to.size() == 1 &&
               sameDim(module, dimOf(mapping.from[0]), dims.back());
   if (!fits) {
-    engine.report(diag::Kind::ShapeMismatch, call.range,
-                  "`narrow` takes some of the last dimension of its operand, "
-                  "here " +
-                      sized(dims.back()) + ", and its `dims` are " +
-                      listed(dimsOf(mapping.from)) + " -> " +
-                      listed(dimsOf(mapping.to)));
+    engine
+        .report(diag::Kind::ShapeMismatch, call.range,
+                "`narrow` takes some of the last dimension of its operand, "
+                "here " +
+                    sized(dims.back()) + ", and its `dims` are " +
+                    listed(dimsOf(mapping.from)) + " -> " +
+                    listed(dimsOf(mapping.to)))
+        .help("write `" + module[dims.back()].name +
+              " -> part`, where `part` is a smaller dimension");
     return false;
   }
   DimId to = dimOf(mapping.to[0]);
@@ -76,10 +79,13 @@ bool GraphBuilder::concat(const recipe::Call& call, ir::Op& op) {
   for (size_t i = 0; fits && i + 1 < a.size(); ++i)
     fits = sameDim(module, a[i], b[i]);
   if (!fits) {
-    engine.report(diag::Kind::ShapeMismatch, call.range,
-                  "`concat` takes operands that differ in the last dimension "
-                  "alone, and not " +
-                      listed(a) + " and " + listed(b));
+    engine
+        .report(diag::Kind::ShapeMismatch, call.range,
+                "`concat` takes operands that differ in the last dimension "
+                "alone, and not " +
+                    listed(a) + " and " + listed(b))
+        .help("make the other dimensions equal: a `linear` changes the last "
+              "ones of its operand");
     return false;
   }
   DimId to = dimOf(std::get<recipe::DimValue>(at(call, "to").data).dim);

@@ -137,7 +137,10 @@ bool GraphBuilder::StateSpace::checkOperand() {
       diag::Kind::ShapeMismatch, call.range,
       "`mamba2` takes " + graph.listed(due) + " as its `dims` say, and not " +
           graph.listed(found));
-  report.note("the operand is made here", module[x].range);
+  report.note("the operand is made here", module[x].range)
+      .help("write the operand's last dimensions before `->` of `dims`, or "
+            "make it " +
+            graph.listed(due));
   return false;
 }
 
@@ -159,17 +162,21 @@ bool GraphBuilder::StateSpace::checkHeads() {
               sized(of) + " does not divide " + sized(all))
       .label("each group of heads shares B and C")
       .label(dimNamed(all).origin.range, sized(all))
-      .label(dimNamed(of).origin.range, sized(of));
+      .label(dimNamed(of).origin.range, sized(of))
+      .help("choose a number of groups that divides " +
+            std::to_string(dimNamed(all).size));
   return false;
 }
 
 bool GraphBuilder::StateSpace::checkCount(const char* argument, int64_t most) {
   if (count(argument) >= 1 && count(argument) <= most)
     return true;
-  graph.engine.report(
-      diag::Kind::InvalidValue, at(call, argument).origin.range,
-      "`" + std::string(argument) + "` = " + std::to_string(count(argument)) +
-          " of `mamba2` is not from 1 to " + std::to_string(most));
+  graph.engine
+      .report(diag::Kind::InvalidValue, at(call, argument).origin.range,
+              "`" + std::string(argument) +
+                  "` = " + std::to_string(count(argument)) +
+                  " of `mamba2` is not from 1 to " + std::to_string(most))
+      .help("write a number from 1 to " + std::to_string(most));
   return false;
 }
 

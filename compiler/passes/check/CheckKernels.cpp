@@ -66,7 +66,8 @@ void checkKernels(const ir::Module& graph, const recipe::Recipe& recipe,
                       ", not " + std::to_string(dim.size))
           .propose({"set `cluster.hardware` to ",
                     {{"`cpu`", {"cluster.hardware=cpu"}}},
-                    ", or take fewer"});
+                    ", or take fewer"})
+          .otherwise("take " + std::to_string(limit->most) + " or fewer");
     }
 }
 

@@ -52,9 +52,11 @@ bool checkRun(const recipe::Recipe& recipe, diag::Engine& engine) {
     if (count <= most)
       return;
     fits = false;
-    engine.report(diag::Kind::InvalidValue, value.origin.range,
-                  what + " is more than " + approximately(most, 10) +
-                      ", the most that a run counts");
+    engine
+        .report(diag::Kind::InvalidValue, value.origin.range,
+                what + " is more than " + approximately(most, 10) +
+                    ", the most that a run counts")
+        .help("write a smaller number, as many as the run is to reach");
   };
   for (const char* path : paths)
     if (const recipe::Value* value = recipe.find(path))
@@ -82,10 +84,12 @@ void checkSequences(const recipe::Recipe& recipe, diag::Engine& engine) {
   double sequences = steps * double(recipe.integer("batch.global"));
   if (sequences < 0x1p62)
     return;
-  engine.report(
-      diag::Kind::InvalidValue, recipe.at("batch.global").origin.range,
-      "a run has less than 2^62 sequences, and " + approximately(steps, 10) +
-          " steps of `batch.global` are " + approximately(sequences, 2));
+  engine
+      .report(diag::Kind::InvalidValue, recipe.at("batch.global").origin.range,
+              "a run has less than 2^62 sequences, and " +
+                  approximately(steps, 10) + " steps of `batch.global` are " +
+                  approximately(sequences, 2))
+      .help("lower `batch.global`, or shorten the run");
 }
 
 } // namespace
@@ -142,11 +146,13 @@ void checkSizes(const ir::Module& graph, diag::Engine& engine) {
                         [&](ir::DimId left, ir::DimId right) {
                           return graph[left].size < graph[right].size;
                         });
-  engine.report(diag::Kind::OutOfMemory, graph[dim].range,
-                "no plan can address these sizes: `" + largest->name +
-                    "` alone has " + approximately(largestBytes, 2) +
-                    " bytes, with `" + graph[dim].name +
-                    "` = " + std::to_string(graph[dim].size));
+  engine
+      .report(diag::Kind::OutOfMemory, graph[dim].range,
+              "no plan can address these sizes: `" + largest->name +
+                  "` alone has " + approximately(largestBytes, 2) +
+                  " bytes, with `" + graph[dim].name +
+                  "` = " + std::to_string(graph[dim].size))
+      .help("lower `" + graph[dim].name + "`");
 }
 
 } // namespace recipec::passes

@@ -188,8 +188,10 @@ std::vector<bool> opsOfSecondPass(const ir::Module& module) {
 
 void checkRecompute(const ir::Module& graph, const recipe::Recipe& recipe,
                     diag::Engine& engine) {
-  for (const recipe::Value& value :
-       std::get<recipe::List>(recipe.at("memory.recompute_modules").data)) {
+  const auto& modules =
+      std::get<recipe::List>(recipe.at("memory.recompute_modules").data);
+  const bool isOnly = modules.size() == 1;
+  for (const recipe::Value& value : modules) {
     const auto& name = std::get<std::string>(value.data);
     std::vector<bool> selected = opsOfModule(graph, name);
     if (std::find(selected.begin(), selected.end(), true) != selected.end())
@@ -199,7 +201,9 @@ void checkRecompute(const ir::Module& graph, const recipe::Recipe& recipe,
                 "`recompute_modules` names \"" + name +
                     "\", and the model has no " +
                     std::string(findPart(name).absent))
-        .help("leave \"" + name + "\" out");
+        .help(isOnly ? "leave `recompute_modules` out: attention is then "
+                       "computed again"
+                     : "leave \"" + name + "\" out");
   }
 }
 

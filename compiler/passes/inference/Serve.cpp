@@ -343,7 +343,8 @@ bool ServePass::canTakeBack() {
               "`draft` guesses tokens, and the states of this model's "
               "state-space layers cannot take wrong ones back")
       .note("a state-space layer", keeps->range)
-      .propose({"set ", {{"`draft` to `none`", {"serve.draft=none"}}}, "", 1});
+      .propose({"set ", {{"`draft` to `none`", {"serve.draft=none"}}}, "", 1})
+      .otherwise("leave `draft` out");
   return false;
 }
 

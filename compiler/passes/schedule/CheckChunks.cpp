@@ -130,7 +130,11 @@ bool checkDivision(const recipe::Recipe& recipe, diag::Engine& engine) {
     builder.propose(bothEnds(counts));
   else if (isCounting)
     builder.propose(withoutCounting(recipe, counting));
-  builder.propose(otherInterleaving(counts)).propose(otherChunks(recipe));
+  builder.propose(otherInterleaving(counts))
+      .propose(otherChunks(recipe))
+      .otherwise("choose `pp` and `vp` whose product divides " +
+                 std::to_string(counts.counted) +
+                 ", or list the layers of each chunk in `layers`");
   return false;
 }
 

@@ -261,7 +261,8 @@ private:
                     {"parallel.vp=1", "parallel.schedule=auto",
                      "parallel.layers=auto"}}},
                   "",
-                  1});
+                  1})
+        .otherwise("set `vp` to 1");
   }
 
   /// The stage's copy of a value that lives between functions.
@@ -351,7 +352,8 @@ private:
                   "stage " + std::to_string(stage) + " of `pp` = " +
                       std::to_string(stageCount) + " has nothing to compute" +
                       (isList ? ": `layers` gives none of its chunks any" : ""))
-          .propose(otherChunks(recipe));
+          .propose(otherChunks(recipe))
+          .otherwise("give each stage a layer at least");
     }
   }
 
@@ -372,7 +374,8 @@ private:
                       {"parallel.pp=1", "parallel.vp=1",
                        "parallel.schedule=auto", "parallel.layers=auto"}}},
                     "",
-                    1});
+                    1})
+          .otherwise("set `pp` to 1");
   }
 
   void shareParams() {

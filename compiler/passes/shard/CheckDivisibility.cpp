@@ -100,6 +100,8 @@ private:
     if (failing.size() == 1 && graph[failing[0]].name == "vocab")
       report.propose(proposePadding(graph[failing[0]].size, size(degree)));
     proposeDegrees(report, degree, dims);
+    report.otherwise("choose a `" + degree + "` that divides " +
+                     std::to_string(graph[failing.front()].size));
     return false;
   }
 
@@ -117,7 +119,8 @@ private:
           .propose(proposeLengths(graph[dim].size, size(degree)))
           .propose({"set `parallel.sequence` to ",
                     {{"`false`", {"parallel.sequence=false"}}},
-                    ""});
+                    ""})
+          .otherwise(otherLength(size(degree)));
     }
   }
 
@@ -162,7 +165,8 @@ private:
         .label(graph[heads].range, sized(heads) + " is given here")
         .propose({"set `parallel.cp_comm` to ",
                   {{"`\"p2p\"`", {"parallel.cp_comm=\"p2p\""}}},
-                  ", which exchanges no heads"});
+                  ", which exchanges no heads"})
+        .otherwise("choose a `cp` so that the ranks divide the heads");
     return false;
   }
 
@@ -185,7 +189,8 @@ private:
                     sized(sequence))
         .label(graph[sequence].range, sized(sequence) + " is given here")
         .note("each rank sends its own part of a sequence to the experts")
-        .propose(proposeLengths(graph[sequence].size, parts));
+        .propose(proposeLengths(graph[sequence].size, parts))
+        .otherwise(otherLength(parts));
   }
 
   /// Ranks of `etp` split at least one weight of each expert.
@@ -254,6 +259,11 @@ private:
                            {setting, "cluster.ranks=" + others}});
     }
     report.propose(std::move(alone)).propose(std::move(with));
+  }
+
+  static std::string otherLength(int64_t parts) {
+    return "choose a multiple of " + std::to_string(parts) +
+           " for `data.sequence`";
   }
 
   /// Proposes sequence lengths near the recipe's that `parts` divides.
