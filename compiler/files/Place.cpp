@@ -352,7 +352,9 @@ std::string helpWithAddress(const Place& place) {
       return "get it by `" +
              reciperun::checkpoint::downloadCommand(
                  name + (isDataSet ? " --repo-type dataset" : ""), name) +
-             "`, and write a path in `" + name + "`";
+             (place.setting == "weights"
+                  ? "`, and write `" + name + "`"
+                  : "`, and write a path in `" + name + "`");
   }
   std::string file = address.substr(0, address.find_first_of("?#"));
   file.erase(0, file.rfind('/') + 1);

@@ -36,7 +36,7 @@ public:
            innerQuotes() || severalParents() || parentFile() || namedBlock() ||
            amendedModel() || heir() || extends() || quotedDeclaration() ||
            brokenName() || changedLater() || valueOfFile() || settingOfFile() ||
-           word();
+           enumeration() || printed() || ruleOfFile() || word();
   }
 
 private:
@@ -528,6 +528,42 @@ private:
            error.inside == Grammar::RuleModelDeclaration &&
            help("settings belong into the braces of `recipe NAME { ... }`: "
                 "write `model = ...` there");
+  }
+
+  /// `enum part { train, valid }`
+  bool enumeration() const {
+    if (!isOfFile() || textOf(error.token) != "enum" || !isName(next()))
+      return false;
+    std::string choices;
+    for (size_t at = error.token + 2;
+         at < list.tokens.size() && type(at) != TokenType::CLOSE; ++at)
+      if (isName(type(at)))
+        choices += (choices.empty() ? "\"" : " | \"") + textOf(at) + "\"";
+    reword("there are no enumerations: a field's type lists its choices");
+    return help("write `" + textOf(error.token + 1) + " : " +
+                (choices.empty() ? "\"a\" | \"b\"" : choices) +
+                "` as the field");
+  }
+
+  /// `print(total)`
+  bool printed() const {
+    const std::string word = textOf(error.token);
+    if (!isOfFile() || next() != TokenType::LPAREN ||
+        (word != "print" && word != "println" && word != "echo" &&
+         word != "log"))
+      return false;
+    reword("a recipe prints nothing");
+    return help("leave it out; `recipec explain FILE PATH` shows a value and "
+                "where it comes from");
+  }
+
+  /// `require ranks > 1 : "..."` outside of all braces
+  bool ruleOfFile() const {
+    if (!isOfFile() || found() != TokenType::REQUIRE)
+      return false;
+    reword("a `require` stands in the braces of the recipe, model or schema "
+           "whose fields it tests");
+    return help("put it into the braces of `recipe NAME { ... }`");
   }
 
   bool word() const {

@@ -483,13 +483,18 @@ private:
     return fix("write `" + text + "`", rangeOf(error.begin, last), text);
   }
 
+  /// `if n == 1 then 8 elif n == 2 then 16 else 32`, which ends at the second
+  /// `then`
   bool elseIf() const {
-    bool isWord =
-        (found() == TokenType::IDENTIFIER &&
-         (textOf(error.token) == "elif" || textOf(error.token) == "elsif")) ||
-        (previous() == TokenType::IDENTIFIER &&
-         textOf(error.token - 1) == "elif");
-    return isWord && help("write `else if`");
+    for (size_t at = firstOfItem(); at <= error.token; ++at) {
+      const std::string word = textOf(at);
+      if (type(at) != TokenType::IDENTIFIER ||
+          (word != "elif" && word != "elsif" && word != "elseif"))
+        continue;
+      reword("`" + word + "` is written in two words", list.range(at));
+      return help("write `else if`");
+    }
+    return false;
   }
 
   /// `outs.append(y)`

@@ -162,7 +162,7 @@ Status SafetensorsFile::check(const StoredTensor& tensor, int64_t offset,
       "`" + path().string() + "` is damaged: bytes " + std::to_string(begin) +
       " to " + std::to_string(std::min(begin + chunkBytes, tensor.end)) +
       ", of tensor `" + tensor.name +
-      "`, are not those that were written (checksum)" + copiesAgain);
+      "`, are not those that were written (checksum)");
 }
 
 // ---- SafetensorsWriter

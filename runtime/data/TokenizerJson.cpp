@@ -460,6 +460,10 @@ Expected<TokenizerParts> readTokenizerJson(std::string_view text) {
   if (firstIllFormed(text) != std::string_view::npos)
     return Status::error("the file is not UTF-8 at byte " +
                          std::to_string(firstIllFormed(text) + 1) + isDamaged);
+  if (const size_t first = text.find_first_not_of(" \t\r\n");
+      first != text.npos && text[first] != '{' && text[first] != '[')
+    return Status::error("it is no tokenizer.json, which begins with `{`; name "
+                         "that of the model's Hugging Face directory");
   const Expected<Json> root = parseJson(text);
   if (!root)
     return Status::error(root.message() + isDamaged);

@@ -136,10 +136,12 @@ constexpr ForeignOption foreignOptions[] = {
      "a `--temperature` above 0 draws tokens: leave it out"},
     {prompting, "--greedy", "that is `--temperature=0`, the default"},
     {prompting,
-     "--num-beams --beam-width --use-beam-search --best-of --n "
-     "--num-return-sequences",
-     "there is no beam search: a prompt has one answer; give it again with "
-     "another `--seed` for another one"},
+     "--num-beams --beam --beams --beam-width --use-beam-search --best-of",
+     "there is no beam search: leave it out; `reciperun generate --n=N` gives "
+     "several answers of a prompt, with a `--temperature` above 0"},
+    {prompting, "--n --num-return-sequences --num-samples --num-completions",
+     "`reciperun generate --n=N` gives several answers of a prompt, with a "
+     "`--temperature` above 0"},
     {prompting, "--repeat-penalty", "--repetition-penalty"},
     {prompting, "--stop-token-ids --stop-token-id --eos-token-id --end-id",
      "--stop-token"},
@@ -215,11 +217,11 @@ constexpr ForeignOption foreignOptions[] = {
     {"convert", "--input --model --model-path --checkpoint --source",
      "SOURCE is the first argument"},
     {"convert",
-     "--outtype --quantize --quantization --quant --qformat --weight-only "
-     "--weight-only-precision --use-weight-only --precision --bits --wbits "
+     "--quantize --quantization --quant --qformat --weight-only "
+     "--weight-only-precision --use-weight-only --bits --wbits "
      "--load-in-4bit --load-in-8bit -q",
      isFormat},
-    {"convert", "--dtype --output-dtype",
+    {"convert", "--dtype --output-dtype --outtype --precision",
      "a checkpoint's weights are written in the compute type of its run, a "
      "Hugging Face directory's in their own type; `--weights=fp8`, `int8` or "
      "`int4` quantizes"},

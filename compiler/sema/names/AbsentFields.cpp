@@ -270,8 +270,8 @@ constexpr AbsentField absentFields[] = {
     {"adamw", "momentum nesterov dampening rho alpha",
      "leave it out: AdamW has `betas` in place of a momentum"},
     {"adamw",
-     "no_decay no_weight_decay_cond exclude_from_decay param_groups "
-     "no_decay_params weight_decay_exclude decoupled",
+     "no_decay no_weight_decay no_weight_decay_cond exclude_from_decay "
+     "param_groups no_decay_params weight_decay_exclude decoupled",
      "leave it out: decay is decoupled, and norms and biases have none; an "
      "own model says it by `decay = false` of its ops"},
     {"adamw", "ema ema_decay swa lookahead use_ema",

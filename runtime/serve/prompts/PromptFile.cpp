@@ -136,7 +136,38 @@ Expected<PromptContent> contentOf(const OrderedJson& row) {
   return PromptContent(value.get<std::string>());
 }
 
-/// Fails when a field that is not read looks like one that is.
+/// Fields of other tools' requests, and what to do in their place. Other names
+/// belong to the user.
+struct ForeignFields {
+  std::string_view names, advice;
+};
+constexpr ForeignFields foreignFields[] = {
+    {" response_format json_schema guided_json guided_regex guided_choice "
+     "guided_grammar structured_outputs regex grammar ",
+     "`--json-schema`, `--regex`, `--choice` or `--grammar` gives the answers "
+     "of all lines their form"},
+    {" system system_prompt ",
+     "write it as the first of `messages`, with the role `system`"},
+    {" max_new_tokens max_length max_output_tokens max_completion_tokens "
+     "n_predict ",
+     "write `max_tokens`"},
+    {" stop_sequences stop_strings stop_words ", "write `stop`"},
+    {" best_of num_return_sequences num_beams ",
+     "write `n`, the number of answers"},
+    {" stream stream_options ",
+     "answers are written when they end: leave it out"},
+};
+
+Status checkForeign(const std::string& name) {
+  for (const ForeignFields& each : foreignFields)
+    if (each.names.find(" " + name + " ") != each.names.npos)
+      return Status::error("there is no field `" + name + "`; " +
+                           std::string(each.advice));
+  return {};
+}
+
+/// Fails when a field that is not read is another tool's, or looks like one
+/// that is read.
 Status checkNames(const OrderedJson& row) {
   std::vector<std::string> known = samplingFieldNames();
   for (const char* name : {"prompt", "messages", "input_ids", "id", "tools",
@@ -145,6 +176,7 @@ Status checkNames(const OrderedJson& row) {
   for (const auto& [name, value] : row.items()) {
     if (std::find(known.begin(), known.end(), name) != known.end())
       continue;
+    RECIPERUN_TRY(checkForeign(name));
     constexpr size_t shortest = 4; // shorter names are close to many others
     const std::optional<std::string> meant = cli::nearest(name, known);
     if (meant && name.size() >= shortest)

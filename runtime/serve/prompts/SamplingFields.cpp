@@ -132,7 +132,7 @@ constexpr SamplingField fields[] = {
     {"bad_words", "a text or a list of texts",
      storeTexts<&Arguments::badWords>},
     {"seed", "a whole number from 0", storeSeed},
-    {"max_tokens", "a whole number from 0", storeCount<&Arguments::maxTokens>},
+    {"max_tokens", "a whole number from 1", storeCount<&Arguments::maxTokens>},
     {"min_tokens", "a whole number from 0", storeCount<&Arguments::minTokens>},
     {"stop_token_ids", "a list of token ids", storeStopTokens},
     {"stop", "a text or a list of texts", storeTexts<&Arguments::stopStrings>},

@@ -42,9 +42,13 @@ TEST(Prompts, ComeFromArgumentsAndFilesInOrder) {
 
 TEST(Prompts, AreUtf8) {
   EXPECT_EQ(readPrompts({{false, "a\xFF"}}).message(),
-            "`--prompt`: the prompt is not UTF-8 at its byte 2");
-  EXPECT_EQ(readPrompts({{false, "a"}, {false, "\xC3"}}).message(),
-            "prompt 2: the prompt is not UTF-8 at its byte 1");
+            "`--prompt`: the prompt is not UTF-8 at its byte 2; write it in "
+            "UTF-8, or "
+            "convert its file by `iconv`");
+  EXPECT_EQ(
+      readPrompts({{false, "a"}, {false, "\xC3"}}).message(),
+      "prompt 2: the prompt is not UTF-8 at its byte 1; write it in UTF-8, or "
+      "convert its file by `iconv`");
   EXPECT_NE(refusal("a.txt", "fine\n\xED\xA0\x80\n").find("line 2: the prompt"),
             std::string::npos);
 }
@@ -118,7 +122,7 @@ TEST(Prompts, NameTheFieldOfARowThatIsWrong) {
       {R"({"prompt": "x", "temperature": "hot"})",
        "the field `temperature` is `\"hot\"` where a number is due"},
       {R"({"prompt": "x", "max_tokens": -1})",
-       "the field `max_tokens` is `-1` where a whole number from 0 is due"},
+       "the field `max_tokens` is `-1` where a whole number from 1 is due"},
       {R"({"prompt": "x", "stop_token_ids": [1.5]})",
        "the field `stop_token_ids` is `[1.5]` where a list of token ids is "
        "due"},
