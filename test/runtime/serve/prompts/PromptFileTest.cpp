@@ -119,6 +119,11 @@ TEST(Prompts, NameTheFieldOfARowThatIsWrong) {
       {R"({"input_ids": []})", "the field `input_ids` is no list of token ids"},
       {R"({"prompt": "x", "temprature": 1})",
        "there is no field `temprature`; write `temperature`"},
+      {R"({"prompt": "x", "response_format": {"type": "json_object"}})",
+       "there is no field `response_format`; `--json-schema`, `--regex`, "
+       "`--choice` or `--grammar` gives the answers of all lines their form"},
+      {R"({"prompt": "x", "max_new_tokens": 8})",
+       "there is no field `max_new_tokens`; write `max_tokens`"},
       {R"({"prompt": "x", "temperature": "hot"})",
        "the field `temperature` is `\"hot\"` where a number is due"},
       {R"({"prompt": "x", "max_tokens": -1})",
