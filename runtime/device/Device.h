@@ -106,7 +106,7 @@ public:
   /// The number of ops that it can run at the same time.
   virtual int lanes() const { return 1; }
   /// Runs up to `lanes()` ops of which none writes what another one uses.
-  virtual Status runBeside(std::span<const OpCall> calls) {
+  virtual Status runConcurrently(std::span<const OpCall> calls) {
     for (const OpCall& call : calls)
       RECIPERUN_TRY(run(call));
     return Status::ok();

@@ -94,7 +94,7 @@ Status Executor::resolve(int function, int microBatch) {
     RECIPERUN_TRY(call);
     resolved->second.calls.push_back(std::move(*call));
   }
-  findBesides(resolved->second.calls);
+  findConcurrent(resolved->second.calls);
   const plan::Op* const open = halfOf(described);
   if (open && isRecordable[size_t(function)])
     giveUpRecording(function, "op " + textOf(*open) +
@@ -253,13 +253,13 @@ Status Executor::run(int function, int microBatch) {
   return runOps(function, resolved);
 }
 
-void Executor::findBesides(std::vector<Call>& calls) const {
+void Executor::findConcurrent(std::vector<Call>& calls) const {
   std::vector<device::OpCall> all;
   for (const Call& call : calls)
     all.push_back(described(call));
-  for (size_t i = 0; i < calls.size(); i += calls[i].besides)
-    calls[i].besides =
-        besides(std::span(all).subspan(i), size_t(runner.lanes()));
+  for (size_t i = 0; i < calls.size(); i += calls[i].concurrent)
+    calls[i].concurrent =
+        countConcurrent(std::span(all).subspan(i), size_t(runner.lanes()));
 }
 
 /// An observer sees one op after another.
@@ -267,7 +267,7 @@ Status Executor::runOps(int function, const Resolved& resolved) {
   std::span<const Call> rest = resolved.calls;
   while (!rest.empty()) {
     const Call& call = rest.front();
-    const size_t count = observer ? 1 : call.besides;
+    const size_t count = observer ? 1 : call.concurrent;
     if (observer)
       observer->beginsOp(*call.op, call.inputs, call.outputs);
     Status status = give(rest.first(count));
@@ -337,7 +337,7 @@ Status Executor::give(std::span<const Call> calls) {
   const Call& call = calls.front();
   const Range range(runner, ops::opName(call.op->kind) + (" " + call.op->name));
   if (calls.size() > 1)
-    return performBeside(calls);
+    return performConcurrently(calls);
   if (!call.isCollective)
     return perform(call);
   Status status = communicate(call);
@@ -349,11 +349,11 @@ Status Executor::perform(const Call& call) {
   return runner.run(described(call));
 }
 
-Status Executor::performBeside(std::span<const Call> calls) {
+Status Executor::performConcurrently(std::span<const Call> calls) {
   std::vector<device::OpCall> all;
   for (const Call& call : calls)
     all.push_back(described(call));
-  return runner.runBeside(all);
+  return runner.runConcurrently(all);
 }
 
 Status Executor::wait() {

@@ -96,7 +96,7 @@ private:
     std::vector<Tensor> inputs;
     std::vector<Tensor> outputs;
     Tensor workspace;
-    size_t besides = 1; // the calls from it on that run at the same time
+    size_t concurrent = 1; // the calls from it on that run concurrently
   };
 
   /// The calls of a function on one combination of buffer slots.
@@ -130,10 +130,10 @@ private:
   Status finish(int transfer, int microBatch);
   Status checkDevice(const plan::Op& op) const;
   device::OpCall described(const Call& call) const;
-  void findBesides(std::vector<Call>& calls) const;
+  void findConcurrent(std::vector<Call>& calls) const;
   Status give(std::span<const Call> calls);
   Status perform(const Call& call);
-  Status performBeside(std::span<const Call> calls);
+  Status performConcurrently(std::span<const Call> calls);
   Status communicate(const Call& call);
   Status start(const plan::Op& op, const Expected<int>& message);
   Status finishStarted(const plan::Op& op);

@@ -51,7 +51,7 @@ bool areIndependent(const OpCall& a, const OpCall& b) {
   return !disturbs(a, b) && !disturbs(b, a);
 }
 
-size_t besides(std::span<const OpCall> calls, size_t most) {
+size_t countConcurrent(std::span<const OpCall> calls, size_t most) {
   size_t count = 0;
   while (count < std::min(most, calls.size()) && isMatmul(calls[count]) &&
          std::ranges::all_of(calls.first(count), [&](const OpCall& before) {

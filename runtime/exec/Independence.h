@@ -14,9 +14,10 @@ namespace reciperun::exec {
 /// one reads or writes.
 bool areIndependent(const device::OpCall& a, const device::OpCall& b);
 
-/// The number of calls from the first one on, up to `most`, that are worth
-/// running at the same time: matmuls that are independent in pairs. At least 1.
-size_t besides(std::span<const device::OpCall> calls, size_t most);
+/// The number of calls from the first one on, up to `most`, to run
+/// concurrently: neighbouring matmuls, all independent of one another. At
+/// least 1.
+size_t countConcurrent(std::span<const device::OpCall> calls, size_t most);
 
 } // namespace reciperun::exec
 

@@ -146,7 +146,7 @@ Status CudaDevice::run(const OpCall& call) {
   return kernels[indexOf(call.op.kind)](arguments(call));
 }
 
-Status CudaDevice::runBeside(std::span<const OpCall> calls) {
+Status CudaDevice::runConcurrently(std::span<const OpCall> calls) {
   RECIPERUN_TRY(gpu->fork(int(calls.size())));
   Status status;
   for (size_t i = 0; i < calls.size() && status.isOk(); ++i) {

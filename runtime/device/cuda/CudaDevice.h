@@ -68,7 +68,7 @@ public:
   std::vector<std::string> notes() const override { return told; }
   Status run(const OpCall& call) override;
   int lanes() const override { return gpu->lanes(); }
-  Status runBeside(std::span<const OpCall> calls) override;
+  Status runConcurrently(std::span<const OpCall> calls) override;
   Expected<bool> draw(const FirstValues& values) override;
   Expected<bool> isIdle() override;
 

@@ -221,7 +221,7 @@ private:
     __syncwarp();
   }
 
-  /// The score's scale, or 1, of this lane's position i, of two.
+  /// The scale of position lane / 4 + 8 i of a stage; 1 for rows in bf16.
   __device__ float scaleOf(const float (&scales)[stages], int stage,
                            int i) const {
     if constexpr (isScaled<P>)
@@ -313,10 +313,11 @@ private:
   char* const own;          // this warp's stages
   int keyHead, head, count; // the query heads of this block
   int first, end;           // its positions
-  // Of the lane's copied position, in both of which it is lane % 16.
+  // Of position lane % 16 of each stage, for rows in 8 bits.
   float keyScale[stages], valueScale[stages];
   uint32_t query[width / 16][2];
-  // Of heads 2 (lane % 4) + j; sums of elements 16 i + lane / 4 and 8 on.
+  // Index j is head 2 (lane % 4) + j. sum[i] has rows 16 i + lane / 4 and
+  // 16 i + lane / 4 + 8 of an accumulator.
   float maximum[2], total[2], sum[width / 16][4];
 };
 

@@ -249,13 +249,13 @@ TEST(CudaLanes, opsRunBesideOneAnother) {
     }
     if (launch == 1) {
       ASSERT_TRUE(gpu.beginRecording().isOk());
-      ASSERT_TRUE(gpu.runBeside(calls).isOk());
+      ASSERT_TRUE(gpu.runConcurrently(calls).isOk());
       auto recorded = gpu.endRecording();
       ASSERT_TRUE(recorded) << recorded.message();
       recording = *std::move(recorded);
     }
     ASSERT_TRUE(
-        (recording ? recording->launch() : gpu.runBeside(calls)).isOk());
+        (recording ? recording->launch() : gpu.runConcurrently(calls)).isOk());
     for (int i = 0; i < 3; ++i)
       for (int64_t at : {int64_t(0), shape[0] - 1})
         EXPECT_EQ(*readElement<int32_t>(gpu, part(3 + i), at),

@@ -65,17 +65,17 @@ TEST_F(IndependenceTest, absentTensorsOverlapNothing) {
 TEST_F(IndependenceTest, neighbouringMatmulsRunBesideOneAnother) {
   std::vector<OpCall> calls = {call(at(0), at(8)), call(at(0), at(16)),
                                call(at(0), at(24)), call(at(24), at(32))};
-  EXPECT_EQ(besides(calls, 4), 3u);
-  EXPECT_EQ(besides(calls, 2), 2u);
-  EXPECT_EQ(besides(calls, 1), 1u);
-  EXPECT_EQ(besides(std::span(calls).subspan(2), 4), 1u);
+  EXPECT_EQ(countConcurrent(calls, 4), 3u);
+  EXPECT_EQ(countConcurrent(calls, 2), 2u);
+  EXPECT_EQ(countConcurrent(calls, 1), 1u);
+  EXPECT_EQ(countConcurrent(std::span(calls).subspan(2), 4), 1u);
 }
 
 TEST_F(IndependenceTest, otherOpsRunAlone) {
   std::vector<OpCall> calls = {call(at(0), at(8)),
                                call(at(0), at(16), {}, OpKind::Scale)};
-  EXPECT_EQ(besides(calls, 4), 1u);
-  EXPECT_EQ(besides(std::span(calls).subspan(1), 4), 1u);
+  EXPECT_EQ(countConcurrent(calls, 4), 1u);
+  EXPECT_EQ(countConcurrent(std::span(calls).subspan(1), 4), 1u);
 }
 
 } // namespace
