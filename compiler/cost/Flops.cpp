@@ -130,6 +130,9 @@ double denseOp(const ir::Op& op, const ShapeOf& shapeOf) {
   case ops::DenseOp::LinearWgrad:
   case ops::DenseOp::LinearAdd:
     return product(shapeOf, op.operands[0], op.operands[1], op.results[0]);
+  case ops::DenseOp::AdapterLinear: // of one adapter for each token
+    return product(shapeOf, op.operands[0], op.operands[1], op.results[0]) /
+           std::sqrt(double(shapeOf(op.operands[1])[0]));
   case ops::DenseOp::LinearJoint:
   case ops::DenseOp::LinearJointDgrad:
   case ops::DenseOp::LinearJointWgrad:

@@ -89,6 +89,15 @@ void findRowsOfScaled(const ir::Module& program, const ir::Op& op,
     rows[size_t(y)] = rows[size_t(a)];
 }
 
+/// Rows of the matrices of all adapters.
+void findRowsOfAdapters(const ir::Module& program, const ir::Op& op,
+                        std::vector<size_t>& rows) {
+  const size_t x = program[op.operands[0]].dims.size(),
+               w = program[op.operands[1]].dims.size() - 1,
+               y = program[op.results[0]].dims.size();
+  rows[size_t(op.operands[1])] = 1 + (y + w - x) / 2;
+}
+
 /// The number of dimensions that form n, by value; 0 for a value that is not a
 /// matmul weight.
 std::vector<size_t> rowDimensions(const ir::Module& program) {
@@ -98,6 +107,8 @@ std::vector<size_t> rowDimensions(const ir::Module& program) {
       if (op.kind == OpKind::Quantize || op.kind == OpKind::SwigluQuantize ||
           op.kind == OpKind::SwigluBackwardQuantize)
         findRowsOfNarrow(program, op, rows);
+      if (op.kind == OpKind::AdapterLinear)
+        findRowsOfAdapters(program, op, rows);
       if (op.kind == OpKind::Transpose)
         findRowsOfTransposed(program, op, rows);
       if (op.kind == OpKind::ScaledMatmul || op.kind == OpKind::ScaledMatmulAdd)

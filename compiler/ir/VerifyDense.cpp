@@ -18,6 +18,9 @@ public:
     case ops::DenseOp::Linear:
       linear(op.operands[0], op.operands[1], op.results[0]);
       break;
+    case ops::DenseOp::AdapterLinear:
+      adapterLinear();
+      break;
     case ops::DenseOp::LinearDgrad:
       dgrad(op.operands[0], op.operands[1], op.results[0]);
       break;
@@ -77,15 +80,16 @@ private:
   struct Matmul {
     size_t lead, to, k;
   };
-  Matmul matmulOf(ValueId x, ValueId w, ValueId y) const {
-    size_t xs = module[x].dims.size(), ws = module[w].dims.size(),
-           ys = module[y].dims.size();
+  static Matmul matmulOf(size_t xs, size_t ws, size_t ys) {
     return {(xs + ys - ws) / 2, (ys + ws - xs) / 2, (xs + ws - ys) / 2};
   }
 
   Matmul product(ValueId x, ValueId w, ValueId y) {
-    Matmul sizes = matmulOf(x, w, y);
-    Pieces xs = pieces(x), ws = pieces(w), ys = pieces(y);
+    return product(pieces(x), pieces(w), pieces(y));
+  }
+
+  Matmul product(const Pieces& xs, const Pieces& ws, const Pieces& ys) {
+    Matmul sizes = matmulOf(xs.size(), ws.size(), ys.size());
     bool agree = xs.size() == sizes.lead + sizes.k &&
                  ys.size() == sizes.lead + sizes.to &&
                  part(xs, sizes.lead, sizes.k) == part(ws, sizes.to, sizes.k) &&
@@ -100,6 +104,19 @@ private:
     AxisSet contracted = splitOf(part(pieces(w), sizes.to, sizes.k));
     expect(partial(w).empty(), "the weight is a partial sum");
     expect(partial(y) == (contracted | partial(x)),
+           "the partial sum is not that of the contraction");
+  }
+
+  /// w [adapters, to..., k...], and adapters [lead...].
+  void adapterLinear() {
+    const ValueId x = op.operands[0], w = op.operands[1], y = op.results[0];
+    const Pieces xs = pieces(x), all = pieces(w);
+    const Pieces ws = part(all, 1, all.size() - 1);
+    const Matmul sizes = product(xs, ws, pieces(y));
+    expect(splitOf(part(all, 0, 1)).empty(), "the adapters are split");
+    expect(pieces(op.operands[2]) == part(xs, 0, sizes.lead),
+           "the adapters are not those of the tokens");
+    expect(partial(y) == (splitOf(part(ws, sizes.to, sizes.k)) | partial(x)),
            "the partial sum is not that of the contraction");
   }
 

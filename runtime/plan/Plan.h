@@ -160,6 +160,7 @@ struct StepInputs {
   /// i32 [maxBatch, pages of a sequence]: the pages of each slot; -1: no page.
   int pages = -1;
   int rows = -1; // i32 [1, rows]: the tokens whose logits are wanted; -1: none
+  int adapters = -1; // i32 [1, tokens]: the token's adapter; -1: none
 
   bool operator==(const StepInputs&) const = default;
 };
@@ -199,6 +200,7 @@ struct Serving {
   bool prefixCache = false;
   bool chunkedPrefill = false;
   int64_t draftTokens = 0; // guessed in a step of a decoding sequence
+  int64_t adapters = 0;    // of LoRA in memory at once
   ServingPolicy policy = ServingPolicy::guaranteedNoEvict;
   std::vector<Bucket> buckets; // ascending by tokens
 };
@@ -232,7 +234,9 @@ struct Parameter {
   std::vector<std::string> shardAxes;
   Initializer init;
   bool trainable = true;
-  bool adapter = false;      // of LoRA: exported separately in peft's layout
+  /// Of LoRA: exported separately, in peft's layout. A server keeps one matrix
+  /// for each of `Serving::adapters`, along dimension 0 of both shapes.
+  bool adapter = false;
   std::optional<DType> type; // set when it is not the compute type
   std::vector<int> stages;   // the stages that hold it, from their holdings
   /// Name and shape in a Hugging Face checkpoint. The data order is the same

@@ -159,6 +159,7 @@ void fields(V& v, typename V::template Ref<StepInputs> inputs) {
   v.optional("sequences", inputs.sequences, -1);
   v.optional("pages", inputs.pages, -1);
   v.optional("rows", inputs.rows, -1);
+  v.optional("adapters", inputs.adapters, -1);
 }
 
 template <class V> void fields(V& v, typename V::template Ref<Bucket> bucket) {
@@ -186,6 +187,7 @@ void fields(V& v, typename V::template Ref<Serving> serving) {
   v.field("prefix_cache", serving.prefixCache);
   v.field("chunked_prefill", serving.chunkedPrefill);
   v.optional("draft_tokens", serving.draftTokens, int64_t(0));
+  v.optional("adapters", serving.adapters, int64_t(0));
   v.field("policy", serving.policy);
   v.field("buckets", serving.buckets);
 }

@@ -54,6 +54,21 @@ bool checkJointWgrad(OpCheck& c) {
   return true;
 }
 
+/// Checks that x and y have rows of the matrices in w for each token.
+bool checkAdapterLinear(OpCheck& c) {
+  const Buffer &x = c.in(0), &w = c.in(1), &adapters = c.in(2), &y = c.out(0);
+  if (!c.plan.serving || c.plan.serving->adapters < 1)
+    return c.fail("reads adapters, and the plan serves none");
+  if (!c.rank(w, 2) || !c.is(adapters, {DType::i32}))
+    return false;
+  const int64_t tokens = elementCount(adapters.shape);
+  return c.is(x, real) && c.is(w, {x.dtype}) && c.is(y, {x.dtype}) &&
+         c.divides(c.plan.serving->adapters, w.shape[0],
+                   "the number of adapters") &&
+         c.counts(x, tokens, w.shape[1]) &&
+         c.counts(y, tokens, w.shape[0] / c.plan.serving->adapters);
+}
+
 bool checkEmbedding(OpCheck& c, bool backward) {
   const Buffer& table = backward ? c.out(0) : c.in(1);
   const Buffer& rows = backward ? c.in(1) : c.out(0);
@@ -82,6 +97,8 @@ bool checkDenseOp(OpCheck& c) {
     return c.is(c.in(0), real) && c.is(c.in(1), {c.in(0).dtype}) &&
            c.is(c.out(0), {c.in(0).dtype}) &&
            checkLinear(c, c.in(0), c.out(0), c.in(1));
+  case ops::DenseOp::AdapterLinear:
+    return checkAdapterLinear(c);
   case ops::DenseOp::LinearDgrad:
     return c.is(c.in(0), real) && c.is(c.in(1), {c.in(0).dtype}) &&
            c.is(c.out(0), {c.in(0).dtype}) &&

@@ -110,6 +110,8 @@ private:
       return embedding();
     case ops::ForwardDenseOp::Linear:
       return linear();
+    case ops::ForwardDenseOp::AdapterLinear:
+      return adapterLinear();
     case ops::ForwardDenseOp::AddBias:
       return addBias();
     }
@@ -375,6 +377,15 @@ private:
                          engine);
     Dims result(x.begin(), x.end() - long(contracted));
     result.insert(result.end(), w.begin(), w.end() - long(contracted));
+    set(0, std::move(result));
+    return true;
+  }
+
+  /// x [lead..., from...], w [adapters, to..., from...]; made for each other.
+  bool adapterLinear() {
+    const Dims &x = dims(0), &w = dims(1);
+    Dims result(x.begin(), x.end() - long(contracted));
+    result.insert(result.end(), w.begin() + 1, w.end() - long(contracted));
     set(0, std::move(result));
     return true;
   }

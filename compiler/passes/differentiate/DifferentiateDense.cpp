@@ -10,6 +10,8 @@
 #include "runtime/ops/DenseOps.h"
 #include "runtime/ops/OpKind.h"
 
+#include <cassert>
+
 #include <utility>
 
 namespace recipec::passes {
@@ -111,6 +113,9 @@ void differentiateDense(Cotangents& rules, const Op& op, ValueId dy) {
     return differentiateEmbedding(rules, op, dy);
   case ops::ForwardDenseOp::Linear:
     return differentiateLinear(rules, op, dy);
+  case ops::ForwardDenseOp::AdapterLinear:
+    assert(false && "adapters of a server are not trained");
+    return;
   case ops::ForwardDenseOp::AddBias:
     return differentiateAddBias(rules, op, dy);
   }

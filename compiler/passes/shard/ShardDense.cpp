@@ -18,7 +18,10 @@ void Sharder::shardDense(Op& op) {
     embedding(op);
     break;
   case ops::ForwardDenseOp::Linear:
-    linear(op);
+    linear(op, shardingOf(op.operands[1]).dims);
+    break;
+  case ops::ForwardDenseOp::AdapterLinear:
+    adapterLinear(op);
     break;
   case ops::ForwardDenseOp::AddBias:
     addBias(op);
@@ -35,12 +38,12 @@ void Sharder::embedding(Op& op) {
   set(op.results[0], std::move(dims), table[0]);
 }
 
-void Sharder::linear(Op& op) {
+/// `weight` is the sharding of the matrix's dimensions.
+void Sharder::linear(Op& op, const std::vector<AxisSet>& weight) {
   ValueId x = op.operands[0];
-  size_t xs = module[x].dims.size(), ws = module[op.operands[1]].dims.size(),
+  size_t xs = module[x].dims.size(), ws = weight.size(),
          ys = module[op.results[0]].dims.size();
   size_t lead = (xs + ys - ws) / 2, to = (ys + ws - xs) / 2;
-  const std::vector<AxisSet> weight = shardingOf(op.operands[1]).dims;
   Sharding best;
   double bestCost = std::numeric_limits<double>::infinity();
   for (ValueId form : forms[size_t(x)]) {
@@ -62,6 +65,15 @@ void Sharder::linear(Op& op) {
   result.insert(result.end(), weight.begin(), weight.begin() + long(to));
   AxisSet contracted = splitOf({weight.begin() + long(to), weight.end()});
   set(op.results[0], std::move(result), contracted | best.partial);
+}
+
+/// Each rank has its part of the matrix of each adapter.
+void Sharder::adapterLinear(Op& op) {
+  const std::vector<AxisSet> all = shardingOf(op.operands[1]).dims;
+  linear(op, {all.begin() + 1, all.end()});
+  const std::vector<AxisSet>& x = shardingOf(op.operands[0]).dims;
+  const size_t lead = module[op.operands[2]].dims.size();
+  require(op, 2, {x.begin(), x.begin() + long(lead)});
 }
 
 Sharding Sharder::linearOperand(ValueId form,

@@ -106,5 +106,22 @@ TEST_F(CudaSteps, LikeliestTokens) {
     }
 }
 
+TEST_F(CudaSteps, Adapters) {
+  struct Shape {
+    int64_t in, out;
+  };
+  const int64_t count = 3;
+  for (DType type : types)
+    for (const Shape& s :
+         {Shape{4096, 16}, {16, 4096}, {8, 100}, {300, 7}, {5, 33}}) {
+      Array x = numbers(type, {1, 6, s.in}, 1);
+      Array w = numbers(type, {count * s.out, s.in}, 2);
+      Array adapters = Array::integers({1, 6}, {2, 2, -1, 0, 1, -1});
+      Array y = numbers(type, {1, 6, s.out}, 3);
+      compare({OpKind::AdapterLinear, {&x, &w, &adapters}, {&y}},
+              {tolerance(type, sums)});
+    }
+}
+
 } // namespace
 } // namespace reciperun::kernels
