@@ -42,6 +42,8 @@ ParameterCounts countParameters(const ir::Module& graph) {
   ParameterCounts counts;
   const std::map<ir::ValueId, double> parts = usedParts(graph);
   for (const ir::Param& param : graph.params) {
+    if (param.adapter && !param.trainable)
+      continue;
     int64_t elements = elementsOf(graph, param.value);
     auto part = parts.find(param.value);
     counts.total += elements;

@@ -97,6 +97,8 @@ private:
       return load.tokens * rowBytes(op.operands[1]);
     case OpKind::ExpertLinear:
       return usedExperts(op, load.tokens) * rowBytes(op.operands[1]);
+    case OpKind::AdapterLinear: // at best all tokens have the same adapter
+      return rowBytes(op.operands[1]);
     case OpKind::AttentionPaged:
       return keyBytes(op, load);
     case OpKind::CausalConvStep:

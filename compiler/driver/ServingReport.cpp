@@ -98,6 +98,30 @@ Json boundJson(int64_t sequences, double speed, const cost::StepBound& bound) {
           {"bound_by", binding(bound)}};
 }
 
+std::string adaptersText(const recipe::Recipe& recipe) {
+  const int64_t adapters = recipe.integer("serve.adapters");
+  return adapters == 0
+             ? ""
+             : reportLine(
+                   "adapters at once",
+                   std::to_string(adapters) + ", of rank " +
+                       std::to_string(recipe.integer("serve.adapter_rank")) +
+                       " or less");
+}
+
+/// The most bytes of adapters that a rank keeps.
+int64_t adapterBytes(const Compilation& compilation) {
+  int64_t most = 0;
+  for (const ir::Module& stage : compilation.stages) {
+    int64_t bytes = 0;
+    for (const ir::Param& param : stage.params)
+      if (param.adapter)
+        bytes += ir::localBytes(stage, param.value);
+    most = std::max(most, bytes);
+  }
+  return most;
+}
+
 cost::ServingBounds boundsOf(const Compilation& compilation) {
   return cost::servingBounds(compilation.stages, compilation.recipe,
                              compilation.cache.pages);
@@ -112,7 +136,8 @@ std::string servingLimitsText(const recipe::Recipe& recipe) {
                         ", of up to " + longest + " tokens") +
          reportLine("tokens in a step",
                     "up to " +
-                        std::to_string(recipe.integer("serve.token_budget")));
+                        std::to_string(recipe.integer("serve.token_budget"))) +
+         adaptersText(recipe);
 }
 
 std::string servingText(const Compilation& compilation) {
@@ -134,6 +159,8 @@ Json servingJson(const Compilation& compilation) {
       {"page", cache.pageTokens},
       {"pages", cache.pages},
       {"state_bytes", stateBytes(compilation)},
+      {"adapters", recipe.integer("serve.adapters")},
+      {"adapter_bytes", adapterBytes(compilation)},
       {"fits_at_once", std::move(held)},
       {"first_token_seconds", bounds.prefill.seconds},
       {"first_token_bound_by", binding(bounds.prefill)},

@@ -346,6 +346,7 @@ plan::StageStep Emitter::step(const plan::Stage& made, int64_t tokens) const {
   step.inputs.sequences = bound("sequences" + suffix);
   step.inputs.pages = bound("pages");
   step.inputs.rows = bound("rows" + suffix);
+  step.inputs.adapters = bound("adapters" + suffix);
   step.logits = bound("logits" + suffix);
   step.likeliest = bound("likeliest" + suffix);
   return step;

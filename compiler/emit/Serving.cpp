@@ -51,6 +51,7 @@ plan::Serving servingSection(const recipe::Recipe& recipe,
       recipe.boolean("serve.prefix_cache") && made.pages > 0 && !made.hasStates;
   made.chunkedPrefill = recipe.boolean("serve.chunked_prefill");
   made.draftTokens = recipe.integer("serve.drafted");
+  made.adapters = recipe.integer("serve.adapters");
   auto policy =
       reciperun::ops::findServingPolicy(recipe.string("serve.policy"));
   assert(policy && "the schema has a policy that runtime/ops lacks");

@@ -45,6 +45,8 @@ private:
                         /*isNeeded=*/false));
     RECIPERUN_TRY(holds("`sequences`", in.sequences, DType::i32, ofTokens,
                         /*isNeeded=*/false));
+    RECIPERUN_TRY(holds("`adapters`", in.adapters, DType::i32, ofTokens,
+                        /*isNeeded=*/false));
     if (serving.page == 0 && in.pages != -1)
       return damaged("`pages`" + who + " is a buffer, and there are no pages");
     return holds("`pages`", in.pages, DType::i32,
@@ -173,10 +175,26 @@ private:
           "its `draft_tokens` = " + std::to_string(serving.draftTokens) +
           " are below 0, too many, or of a model whose states "
           "cannot be taken back");
+    RECIPERUN_TRY(adapters());
     if (!serving.chunkedPrefill && serving.tokenBudget < serving.maxInput)
       return damaged("a prompt of " + std::to_string(serving.maxInput) +
                      " tokens does not fit in a step of " +
                      std::to_string(serving.tokenBudget));
+    return Status::ok();
+  }
+
+  /// Each matrix of an adapter is there for all of them.
+  Status adapters() const {
+    if (serving.adapters < 0 || serving.adapters > maxSteps)
+      return damaged("its `adapters` = " + std::to_string(serving.adapters) +
+                     " are below 0 or too many");
+    for (const Parameter& parameter : plan.parameters)
+      if (parameter.adapter &&
+          (parameter.globalShape.size() < 3 || parameter.hfShape.size() != 3 ||
+           parameter.globalShape[0] != serving.adapters ||
+           parameter.hfShape[0] != serving.adapters))
+        return damaged("parameter " + quoted(parameter.name) + " is not of " +
+                       std::to_string(serving.adapters) + " adapters");
     return Status::ok();
   }
 

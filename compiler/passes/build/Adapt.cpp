@@ -1,28 +1,28 @@
 // LoRA (Hu et al. 2021) on a Graph.
 //
-// 1. Freeze every parameter.
-// 2. Look up the targets by the last part of their name, among the linears that
-//    made their own weight. A linear whose weight is only some rows of a
-//    Hugging Face tensor is no target: the adapter there covers the whole
-//    tensor.
+// 1. Freeze every parameter, in training.
+// 2. Look up the targets (AdapterTargets.h).
 // 3. For each target, rename the linear's result to `<name>.base`. Then append
 //    dropout, `lora_a` (to the rank), `lora_b` (from the rank, times alpha /
 //    rank) and an add, which takes over the result, so that its readers stay
-//    unchanged.
+//    unchanged. In a server both factors are `adapter_linear`s, which read the
+//    matrices of each token's adapter; loading one multiplies B by alpha /
+//    rank.
 
 #include "compiler/passes/build/Adapt.h"
 
 #include "compiler/passes/ValueNames.h"
+#include "compiler/passes/build/AdapterTargets.h"
 #include "compiler/passes/build/InferDims.h"
 #include "compiler/passes/build/Inputs.h"
+#include "compiler/recipe/Task.h"
 #include "runtime/ops/OpKind.h"
 
 #include <algorithm>
 #include <cassert>
 #include <cmath>
-#include <optional>
-#include <set>
 #include <unordered_map>
+#include <utility>
 
 namespace recipec::passes {
 
@@ -33,24 +33,34 @@ using ir::OpKind;
 using ir::ParamId;
 using ir::ValueId;
 
+/// What a recipe says of adapters.
+struct Settings {
+  std::string prefix; // of its fields: `adapter.`
+  int64_t rank = 0;
+  double scale = 1;
+  double dropout = 0;
+  int64_t servedAdapters = 0; // of a server, which has others for each token
+};
+
 class Lora {
 public:
-  Lora(ir::Module& module, const recipe::Recipe& recipe, diag::Engine& engine)
-      : module(module), recipe(recipe), engine(engine), names(module) {}
+  Lora(ir::Module& module, const recipe::Recipe& recipe, Settings settings,
+       diag::Engine& engine)
+      : module(module), recipe(recipe), settings(std::move(settings)),
+        engine(engine), names(module),
+        targets(module, recipe, this->settings.prefix + "targets", engine) {}
 
   void run() {
-    for (size_t i = 0; i < module.params.size(); ++i) {
-      module.params[i].trainable = false;
+    for (size_t i = 0; i < module.params.size(); ++i)
       paramOf.emplace(module.params[i].value, ParamId(i));
-    }
-    readSettings();
-    if (!findTargets())
+    if (!targets.find())
       return;
+    addDims();
     ir::Function& forward = module.functions[0];
     std::vector<Op> before = std::move(forward.ops);
     forward.ops.clear();
     for (Op& op : before) {
-      if (isTarget(op) && takesTokens(op))
+      if (targets.contains(op) && takesTokens(op))
         adapt(op);
       else
         forward.ops.push_back(std::move(op));
@@ -58,43 +68,35 @@ public:
   }
 
 private:
-  void readSettings() {
-    rank = recipe.integer("adapter.rank");
-    scale = recipe.real("adapter.alpha") / double(rank);
-    dropout = recipe.real("adapter.dropout");
-    rankDim = ir::addDim(module, "lora_rank", rank,
-                         recipe.at("adapter.rank").origin.range);
+  bool isServer() const { return settings.servedAdapters > 0; }
+
+  void addDims() {
+    rankDim = ir::addDim(module, "lora_rank", settings.rank,
+                         recipe.at(settings.prefix + "rank").origin.range);
+    if (isServer())
+      adaptersDim = ir::addDim(module, "adapters", settings.servedAdapters);
     for (const Op& op : module.functions[0].ops)
       streams += op.kind == OpKind::Dropout;
   }
 
-  // ---- targets
-
-  /// Whether an op is a linear with a weight of its own name.
-  bool isNamedLinear(const Op& op) const {
-    return op.kind == OpKind::Linear &&
-           module[op.operands[1]].name == op.name + ".weight";
-  }
-
-  /// Whether the op's weight is only some rows of a Hugging Face tensor.
-  bool isPart(const Op& linear) const {
-    return module[paramOf.at(linear.operands[1])].hfRows > 0;
-  }
-
-  bool isTarget(const Op& op) const {
-    return isNamedLinear(op) && !isPart(op) &&
-           targets.contains(lastPart(op.name));
-  }
-
-  /// Whether the adapter's dropout has tokens to drop elements of; reports an
-  /// error otherwise.
+  /// Whether the op computes tokens, for which dropout and a server's adapters
+  /// are chosen; reports an error otherwise.
   bool takesTokens(const Op& linear) {
     const std::vector<ir::DimId>& x = module[linear.operands[0]].dims;
     const std::vector<ir::DimId>& tokens =
         module[module.bindings.at("tokens")].dims;
-    if (dropout == 0 || (x.size() >= tokens.size() &&
-                         std::equal(tokens.begin(), tokens.end(), x.begin())))
+    if ((settings.dropout == 0 && !isServer()) ||
+        (x.size() >= tokens.size() &&
+         std::equal(tokens.begin(), tokens.end(), x.begin())))
       return true;
+    if (isServer())
+      reportExpertRows(linear);
+    else
+      reportDropout(linear);
+    return false;
+  }
+
+  void reportDropout(const Op& linear) {
     engine
         .report(diag::Kind::InvalidValue,
                 recipe.at("adapter.dropout").origin.range,
@@ -103,128 +105,16 @@ private:
         .note("the linear op is made here", linear.range)
         .propose({"set `dropout` to ", {{"0", {"adapter.dropout=0"}}}, ""})
         .otherwise("set `dropout` to 0, or leave the op out of `targets`");
-    return false;
   }
 
-  bool findTargets() {
-    std::set<std::string, std::less<>> linears;
-    for (const Op& op : module.functions[0].ops)
-      if (isNamedLinear(op) && !isPart(op))
-        linears.emplace(lastPart(op.name));
-    const recipe::Value& given = recipe.at("adapter.targets");
-    bool isDefault = given.origin.kind == recipe::Origin::Kind::defaultValue;
-    std::vector<std::string> missing; // default targets
-    for (const recipe::Value& target : std::get<recipe::List>(given.data)) {
-      const auto& name = std::get<std::string>(target.data);
-      if (linears.contains(name))
-        targets.insert(name);
-      else if (const Op* part = findPart(name))
-        reportPart(target, *part, {linears.begin(), linears.end()});
-      else if (isDefault)
-        missing.push_back(name);
-      else
-        unknown(target, name, {linears.begin(), linears.end()});
-    }
-    if (!missing.empty())
-      reportDefault(given.origin.range, missing,
-                    {linears.begin(), linears.end()});
-    return !engine.hasErrors();
-  }
-
-  /// Reports default targets that this model lacks.
-  void reportDefault(SourceRange place, const std::vector<std::string>& missing,
-                     const std::vector<std::string>& candidates) {
-    std::set<std::string> ofLayers;
-    for (const Op& op : module.functions[0].ops)
-      if (isNamedLinear(op) && !isPart(op) && op.layer >= 0)
-        ofLayers.emplace(lastPart(op.name));
-    std::string list;
-    for (const std::string& name : ofLayers)
-      list += (list.empty() ? "\"" : ", \"") + name + "\"";
+  void reportExpertRows(const Op& linear) {
     engine
-        .report(diag::Kind::UnknownName, place,
-                "`targets` of `adapter` are not given, and the model has no "
-                "linear op called " +
-                    listed(missing) + ", as they are by default")
-        .note("the linear ops are " + listed(candidates))
-        .propose({"write `targets = ",
-                  {{"[" + list + "]", {"adapter.targets=[" + list + "]"}}},
-                  "`, or some of these"})
-        .otherwise("name some of those in `targets`");
-  }
-
-  /// A linear with a part of the tensor `name`, or a linear of that name that
-  /// makes a part.
-  const Op* findPart(const std::string& name) const {
-    for (const Op& op : module.functions[0].ops)
-      if (isNamedLinear(op) && isPart(op) &&
-          (lastPart(op.name) == name || lastPart(scopeOf(op.name)) == name))
-        return &op;
-    return nullptr;
-  }
-
-  void reportPart(const recipe::Value& target, const Op& part,
-                  const std::vector<std::string>& candidates) {
-    std::string tensor(lastPart(scopeOf(part.name)));
-    engine
-        .report(diag::Kind::NotSupported, target.origin.range,
-                "this version does not support an adapter of `" + tensor +
-                    "`, which is one matrix of a checkpoint and several "
-                    "linear ops of the model")
-        .note("the linear ops are made here", part.range)
-        .note("linear ops that can be adapted are " + listed(candidates))
-        .help("leave it out, or name some of those");
-  }
-
-  bool isOfExperts(const std::string& name) const {
-    const auto& ops = module.functions[0].ops;
-    return std::any_of(ops.begin(), ops.end(), [&](const Op& op) {
-      return op.kind == OpKind::ExpertLinear && lastPart(op.name) == name;
-    });
-  }
-
-  void unknown(const recipe::Value& target, const std::string& name,
-               const std::vector<std::string>& candidates) {
-    if (isOfExperts(name)) {
-      engine
-          .report(diag::Kind::NotSupported, target.origin.range,
-                  "this version does not support an adapter of the experts, "
-                  "which `" +
-                      name + "` is a matrix of")
-          .note("the linear ops that can be adapted are " + listed(candidates))
-          .help("leave it out, or name some of those");
-      return;
-    }
-    diag::Builder report =
-        engine.report(diag::Kind::UnknownName, target.origin.range,
-                      "no linear op of the model is called `" + name + "`");
-    report.note("the linear ops are " + listed(candidates));
-    if (std::optional<std::string> own = namedByCheckpoint(name))
-      report.help("that is `\"" + *own + "\"` here")
-          .fixIt(target.origin.range, "\"" + *own + "\"",
-                 diag::Applicability::safe);
-    else if (!report.suggest(target.origin.range, name, candidates, "\""))
-      report.help("write names of these ops in `targets`");
-  }
-
-  /// The model's name of the linear that a Hugging Face weight belongs to: `q`
-  /// for `q_proj`.
-  std::optional<std::string> namedByCheckpoint(std::string_view name) const {
-    for (const Op& op : module.functions[0].ops) {
-      if (!isNamedLinear(op) || isPart(op))
-        continue;
-      std::string_view hfName = module[paramOf.at(op.operands[1])].hfName;
-      if (lastPart(scopeOf(hfName)) == name)
-        return std::string(lastPart(op.name));
-    }
-    return std::nullopt;
-  }
-
-  static std::string listed(const std::vector<std::string>& names) {
-    std::string list;
-    for (const std::string& name : names)
-      list += (list.empty() ? "`" : ", `") + name + "`";
-    return list;
+        .report(diag::Kind::NotSupported,
+                recipe.at("serve.adapter_targets").origin.range,
+                "a server chooses adapters by token, and `" + linear.name +
+                    "` takes rows of experts")
+        .note("the linear op is made here", linear.range)
+        .help("leave it out of `adapter_targets`");
   }
 
   // ---- the rewrite
@@ -241,16 +131,18 @@ private:
     module[base].dims = module[result].dims;
     linear.results[0] = base;
     push(linear);
-    if (dropout > 0)
+    if (settings.dropout > 0)
       x = addDropout(linear, x);
     ValueId a = paramA(linear, weight, contracted);
     ValueId b = paramB(linear, weight, contracted);
-    ir::Param& adapted = module[paramOf.at(weight)];
-    adapted.loraA = ParamId(module.params.size() - 2);
-    adapted.loraB = ParamId(module.params.size() - 1);
-    adapted.loraScale = scale;
+    if (!isServer()) { // whose adapters are no part of the model
+      ir::Param& adapted = module[paramOf.at(weight)];
+      adapted.loraA = ParamId(module.params.size() - 2);
+      adapted.loraB = ParamId(module.params.size() - 1);
+      adapted.loraScale = settings.scale;
+    }
     ValueId low = addLinear(linear, "lora_a", x, a, contracted, 1.0);
-    ValueId high = addLinear(linear, "lora_b", low, b, 1, scale);
+    ValueId high = addLinear(linear, "lora_b", low, b, 1, settings.scale);
     Op add = opLike(linear, OpKind::Add, linear.name);
     add.operands = {base, high};
     add.results = {result};
@@ -281,7 +173,7 @@ private:
     Op op = opLike(linear, OpKind::Dropout, linear.name + ".lora_dropout");
     op.operands = {x, obtainInput(module, "samples"),
                    obtainInput(module, "places")};
-    op.attributes["p"] = dropout;
+    op.attributes["p"] = settings.dropout;
     op.attributes["seed"] = recipe.integer("train.seed");
     op.attributes["stream"] = streams++;
     return infer(std::move(op), 0);
@@ -289,8 +181,11 @@ private:
 
   ValueId addLinear(const Op& linear, const char* name, ValueId x,
                     ValueId weight, size_t contracted, double alpha) {
-    Op op = opLike(linear, OpKind::Linear, linear.name + "." + name);
+    Op op = opLike(linear, isServer() ? OpKind::AdapterLinear : OpKind::Linear,
+                   linear.name + "." + name);
     op.operands = {x, weight};
+    if (isServer())
+      op.operands.push_back(obtainInput(module, "adapters"));
     if (alpha != 1.0)
       op.attributes["alpha"] = alpha;
     return infer(std::move(op), contracted);
@@ -318,7 +213,7 @@ private:
     dims.insert(dims.begin(), rankDim);
     return param(linear, weight, "lora_a", "lora_A", std::move(dims),
                  {"normal", 1.0 / std::sqrt(3.0 * double(inputs))},
-                 {rank, inputs});
+                 {settings.rank, inputs});
   }
 
   /// B [to..., rank], zeros.
@@ -328,7 +223,7 @@ private:
     int64_t outputs = sizeOf(dims);
     dims.push_back(rankDim);
     return param(linear, weight, "lora_b", "lora_B", std::move(dims),
-                 {"zeros", 0.0}, {outputs, rank});
+                 {"zeros", 0.0}, {outputs, settings.rank});
   }
 
   int64_t sizeOf(const std::vector<ir::DimId>& dims) const {
@@ -342,10 +237,16 @@ private:
                 const char* hfPart, std::vector<ir::DimId> dims,
                 ir::Initializer init, std::vector<int64_t> hfShape) {
     std::string hfBase(scopeOf(module[paramOf.at(weight)].hfName));
+    if (isServer()) {
+      dims.insert(dims.begin(), adaptersDim);
+      hfShape.insert(hfShape.begin(), settings.servedAdapters);
+      init = {"zeros", 0.0};
+    }
     ir::Param param;
     param.name = names.make(linear.name + "." + part + ".weight");
     param.init = std::move(init);
     param.adapter = true;
+    param.trainable = !isServer();
     param.hfName = "base_model.model." + hfBase + "." + hfPart + ".weight";
     param.hfShape = std::move(hfShape);
     param.value = ir::addValue(module, {param.name,
@@ -360,16 +261,34 @@ private:
 
   ir::Module& module;
   const recipe::Recipe& recipe;
+  Settings settings;
   diag::Engine& engine;
   ValueNames names;
+  AdapterTargets targets;
   std::unordered_map<ValueId, ParamId> paramOf;
-  std::set<std::string, std::less<>> targets;
-  int64_t rank = 0;
-  double scale = 1;
-  double dropout = 0;
   ir::DimId rankDim = ir::DimId::none;
+  ir::DimId adaptersDim = ir::DimId::none;
   int64_t streams = 0;
 };
+
+void adaptForTraining(ir::Module& module, const recipe::Recipe& recipe,
+                      diag::Engine& engine) {
+  for (ir::Param& param : module.params)
+    param.trainable = false;
+  Settings settings{.prefix = "adapter."};
+  settings.rank = recipe.integer("adapter.rank");
+  settings.scale = recipe.real("adapter.alpha") / double(settings.rank);
+  settings.dropout = recipe.real("adapter.dropout");
+  Lora(module, recipe, std::move(settings), engine).run();
+}
+
+void adaptForServing(ir::Module& module, const recipe::Recipe& recipe,
+                     diag::Engine& engine) {
+  Settings settings{.prefix = "serve.adapter_"};
+  settings.rank = recipe.integer("serve.adapter_rank");
+  settings.servedAdapters = recipe.integer("serve.adapters");
+  Lora(module, recipe, std::move(settings), engine).run();
+}
 
 } // namespace
 
@@ -377,7 +296,9 @@ void adapt(ir::Module& module, const recipe::Recipe& recipe,
            diag::Engine& engine) {
   const recipe::Value* adapter = recipe.find("adapter");
   if (adapter && !adapter->isNone())
-    Lora(module, recipe, engine).run();
+    adaptForTraining(module, recipe, engine);
+  if (recipe::serves(recipe) && recipe.integer("serve.adapters") > 0)
+    adaptForServing(module, recipe, engine);
 }
 
 } // namespace recipec::passes

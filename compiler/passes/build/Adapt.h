@@ -1,4 +1,4 @@
-// Adds the recipe's adapter to a Graph: LoRA (Hu et al. 2021).
+// Adds the recipe's adapters to a Graph: LoRA (Hu et al. 2021).
 
 #ifndef RECIPEC_PASSES_BUILD_ADAPT_H
 #define RECIPEC_PASSES_BUILD_ADAPT_H
@@ -14,6 +14,10 @@ namespace recipec::passes {
 /// freezes every other parameter. Without an adapter the module stays
 /// unchanged. A target that matches no linear is an error that lists the
 /// available names.
+///
+/// With `serve.adapters`, a server does the same for the adapter of each token:
+/// A and B have a matrix for each adapter, and the input `adapters` chooses. No
+/// checkpoint of the model has them.
 void adapt(ir::Module& module, const recipe::Recipe& recipe,
            diag::Engine& engine);
 

@@ -14,13 +14,14 @@ struct Input {
   ir::DType type;
   int rank; // 1: [batch], 2: [batch, sequence]
 };
-constexpr std::array<Input, 8> inputs = {{
+constexpr std::array<Input, 9> inputs = {{
     {"tokens", ir::DType::i32, 2},
     {"labels", ir::DType::i32, 2},
     {"weights", ir::DType::f32, 2},
     {"positions", ir::DType::i32, 2},
     {"segments", ir::DType::i32, 2},
     {"places", ir::DType::i32, 2},
+    {"adapters", ir::DType::i32, 2},
     {"samples", ir::DType::i64, 1},
     {"loss_scale", ir::DType::f32, 0},
 }};

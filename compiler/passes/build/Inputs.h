@@ -14,9 +14,10 @@ namespace recipec::passes {
 std::vector<std::string_view> inputRoles();
 
 /// Returns the input with this role; makes and binds it on the first call:
-/// `tokens`, `labels`, `positions`, `segments`, `places` i32 [batch, sequence],
-/// `weights` f32 [batch, sequence], `samples` i64 [batch], `loss_scale` f32 [].
-/// The module must have the dimensions `batch` and `sequence`.
+/// `tokens`, `labels`, `positions`, `segments`, `places`, `adapters` i32
+/// [batch, sequence], `weights` f32 [batch, sequence], `samples` i64 [batch],
+/// `loss_scale` f32 []. The module must have the dimensions `batch` and
+/// `sequence`.
 ir::ValueId obtainInput(ir::Module& module, std::string_view role);
 
 } // namespace recipec::passes

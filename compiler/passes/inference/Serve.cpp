@@ -75,6 +75,7 @@ private:
   DimId slots = DimId::none; // of sequences
   ValueId forwardTokens = ValueId::none;
   ValueId forwardPositions = ValueId::none;
+  ValueId forwardAdapters = ValueId::none;
   ValueId forwardLogits = ValueId::none;
   ValueId forwardLikeliest = ValueId::none;
   TokenWiseTail tail;
@@ -301,6 +302,8 @@ void ServePass::addStep(int64_t width) {
   positions = input("positions", tokensDim);
   if (forwardPositions != ValueId::none)
     copies[forwardPositions] = positions;
+  if (forwardAdapters != ValueId::none)
+    copies[forwardAdapters] = input("adapters", tokensDim);
   sequences = input("sequences", tokensDim);
   rows = input("rows", rowsDim);
   ir::Function step;
@@ -357,6 +360,7 @@ void ServePass::takeForward() {
   };
   forwardTokens = bound("tokens");
   forwardPositions = bound("positions");
+  forwardAdapters = bound("adapters");
   forwardLikeliest = bound("likeliest");
   // The whole rows that the choice reads, where the vocabulary is split.
   forwardLogits = forward.ops.back().operands[0];

@@ -18,9 +18,10 @@ inline constexpr const char* cachePagesDim = "cache_pages";
 /// stepWidths. All functions share the parameters, the pages of keys and
 /// values, the states of state-space layers and the input `pages`. The cache
 /// has the pages of one longest sequence. Binds `pages`, when the model has
-/// attention, and of each width the inputs `tokens`, `positions`, `sequences`
-/// and `rows` and the outputs `logits` and `likeliest`. Reports attention that
-/// is not causal, at the model's op, and drafts for a model with states.
+/// attention, and of each width the inputs `tokens`, `positions`, `sequences`,
+/// `rows` and, of a server of adapters, `adapters`, and the outputs `logits`
+/// and `likeliest`. Reports attention that is not causal, at the model's op,
+/// and drafts for a model with states.
 void addServing(ir::Module& program, const ServingLimits& limits,
                 diag::Engine& engine);
 
