@@ -36,6 +36,7 @@ std::vector<cli::Option> loadOptions(BenchArguments& arguments) {
                   arguments.requestRate),
       cli::number("--warmup", "N", "requests before the measurement (2)", 0,
                   arguments.warmup),
+      adapterOption("requests use those given in turn", arguments.adapters),
       cli::number("--threads", "N",
                   "of the CPU (`OMP_NUM_THREADS`, or all cores)", 1,
                   arguments.threads),

@@ -4,6 +4,7 @@
 #define RECIPERUN_SERVE_BENCH_BENCHARGUMENTS_H
 
 #include "runtime/cli/Command.h"
+#include "runtime/serve/engine/AdapterArguments.h"
 
 #include <cstdint>
 #include <string>
@@ -22,6 +23,7 @@ struct BenchArguments {
   int64_t warmup = 2;       // requests
   uint64_t seed = 0;
   int threads = 0; // of the CPU; 0: OMP_NUM_THREADS or all cores
+  std::vector<NamedAdapter> adapters;
   std::string reportPath;
 };
 

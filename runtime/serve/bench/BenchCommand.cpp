@@ -69,6 +69,13 @@ Status checkReportPath(const BenchArguments& arguments) {
                        "`--report-json`");
 }
 
+std::vector<std::string> namesOf(const std::vector<NamedAdapter>& adapters) {
+  std::vector<std::string> names;
+  for (const NamedAdapter& each : adapters)
+    names.push_back(each.name);
+  return names;
+}
+
 /// Returns the statistics, after they are printed and written.
 Expected<BenchStatistics> bench(const BenchArguments& arguments,
                                 const ModelFolder& folder,
@@ -82,7 +89,8 @@ Expected<BenchStatistics> bench(const BenchArguments& arguments,
   RECIPERUN_TRY(requests);
   BenchSettings settings = settingsOf(arguments);
   settings.ranks = folder.plan.mesh.ranks;
-  EngineTarget target(*engine);
+  RECIPERUN_TRY(addAdapters(arguments.adapters, *engine));
+  EngineTarget target(*engine, namesOf(arguments.adapters));
   watchStopSignals();
   RECIPERUN_TRY(warmUp(target, warmupRequests(*requests, arguments.warmup,
                                               vocab, arguments.seed)));
@@ -103,7 +111,7 @@ Expected<BenchStatistics> bench(const BenchArguments& arguments,
 
 int runBenchServe(const BenchArguments& arguments) {
   const Expected<ModelFolder> folder =
-      readModelFolder(arguments.directories.front());
+      readModelFolder(arguments.directories.front(), arguments.adapters.size());
   const auto ranks = ServingRanks::join(folder, arguments.threads);
   if (!ranks->leads())
     return ranks->follow(folder);

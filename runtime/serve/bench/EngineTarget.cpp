@@ -19,7 +19,10 @@ Expected<int64_t> EngineTarget::submit(const BenchRequest& request) {
   sampling.temperature = 0;
   sampling.maxTokens = request.outputTokens;
   sampling.ignoreEndTokens = true;
-  return engine.submit({.prompt = request.prompt, .sampling = sampling});
+  const std::string adapter =
+      adapters.empty() ? "" : adapters[requests++ % adapters.size()];
+  return engine.submit(
+      {.prompt = request.prompt, .sampling = sampling, .adapter = adapter});
 }
 
 Expected<std::vector<BenchTarget::Event>> EngineTarget::step() {

@@ -6,14 +6,21 @@
 #include "runtime/serve/bench/BenchRun.h"
 #include "runtime/serve/engine/Engine.h"
 
+#include <cstddef>
+#include <string>
+#include <utility>
+#include <vector>
+
 namespace reciperun::serve {
 
 /// Answers greedily and ignores end tokens, so that an answer has exactly the
 /// tokens asked for.
 class EngineTarget : public BenchTarget {
 public:
+  /// Requests use the adapters of these names in turn, if there are any.
   /// `engine` must outlive this object.
-  explicit EngineTarget(Engine& engine) : engine(engine) {}
+  explicit EngineTarget(Engine& engine, std::vector<std::string> adapters = {})
+      : engine(engine), adapters(std::move(adapters)) {}
 
   /// Also fails when prompt and answer are longer than the plan takes.
   Expected<int64_t> submit(const BenchRequest& request) override;
@@ -21,6 +28,8 @@ public:
 
 private:
   Engine& engine;
+  std::vector<std::string> adapters;
+  size_t requests = 0;
 };
 
 } // namespace reciperun::serve

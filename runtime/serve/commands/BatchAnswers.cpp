@@ -59,6 +59,7 @@ Expected<RequestId> BatchAnswers::trySubmit(const Prompt& prompt,
   RECIPERUN_TRY(made);
   options = *std::move(made);
   Request request{.prompt = *std::move(ids), .sampling = options};
+  request.adapter = prompt.adapter.value_or("");
   if (masks)
     request.constraint =
         std::make_shared<GrammarConstraint>(masks, folder.endTokens);

@@ -9,6 +9,7 @@
 #include "runtime/serve/commands/ChatLine.h"
 #include "runtime/serve/commands/ChatSession.h"
 #include "runtime/serve/commands/InterruptKey.h"
+#include "runtime/serve/engine/AdapterArguments.h"
 #include "runtime/serve/engine/ServingRanks.h"
 #include "runtime/serve/sampling/SamplingArguments.h"
 
@@ -30,6 +31,7 @@ struct ChatArguments {
   std::vector<std::string> directories; // exactly one
   std::string system;
   nlohmann::ordered_json variables;
+  std::vector<NamedAdapter> adapters;
   SamplingArguments sampling;
 };
 
@@ -159,6 +161,10 @@ int talk(ChatSession& session, const plan::Serving& limits) {
     case ChatLine::Kind::system:
       session.setSystem(read->text);
       break;
+    case ChatLine::Kind::adapter:
+      if (const Status set = session.setAdapter(read->text); !set.isOk())
+        failures += failChat(set);
+      break;
     case ChatLine::Kind::help:
       printPiece(chatHelp());
       break;
@@ -201,15 +207,18 @@ Expected<int> chat(const ChatArguments& arguments, const ModelFolder& folder,
   auto model = ranks.open(folder);
   RECIPERUN_TRY(model);
   const std::unique_ptr<Engine> engine = makeEngine(folder, *std::move(model));
+  RECIPERUN_TRY(addAdapters(arguments.adapters, *engine));
   ChatSession session(*engine, *prompts, *folder.tokenizer, *sampling);
   session.setVariables(arguments.variables);
   session.setSystem(arguments.system);
+  if (arguments.adapters.size() == 1)
+    RECIPERUN_TRY(session.setAdapter(arguments.adapters.front().name));
   return talk(session, *folder.plan.serving) == 0 ? 0 : 1;
 }
 
 int runChat(const ChatArguments& arguments) {
   const Expected<ModelFolder> folder =
-      readModelFolder(arguments.directories.front());
+      readModelFolder(arguments.directories.front(), arguments.adapters.size());
   const auto ranks = ServingRanks::join(folder, /*threads=*/0);
   if (!ranks->leads())
     return ranks->follow(folder);
@@ -244,9 +253,13 @@ cli::Command describeChat(ChatArguments& arguments) {
       {.name = "--chat-template-kwargs",
        .valueName = "JSON",
        .help = "variables of the chat template: '{\"enable_thinking\": false}'",
-       .store = [&arguments](const cli::Given& given) {
-         return storeVariables(given.value, arguments);
-       }}};
+       .store =
+           [&arguments](const cli::Given& given) {
+             return storeVariables(given.value, arguments);
+           }},
+      adapterOption("answers use a single one, or the one that `/adapter` "
+                    "names",
+                    arguments.adapters)};
   for (cli::Option& each : describeSampling(arguments.sampling))
     options.push_back(std::move(each));
   return {.name = "chat",
@@ -259,7 +272,8 @@ cli::Command describeChat(ChatArguments& arguments) {
               "(`export.hf`), or a Hugging Face directory of a library model. "
               "Messages are written by the folder's chat template.\n\n"
               "/reset begins a new conversation, /system TEXT sets the system "
-              "message, /exit ends. Ctrl-C stops an answer.",
+              "message, /adapter NAME chooses an adapter, /exit ends. Ctrl-C "
+              "stops an answer.",
           .options = std::move(options),
           .operands = {1, 1, "the model's directory", &arguments.directories},
           .check = [&arguments] { return checkSystem(arguments); }};

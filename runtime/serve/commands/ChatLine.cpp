@@ -20,6 +20,7 @@ struct ChatCommandName {
 };
 constexpr ChatCommandName chatCommands[] = {{"/reset", Kind::reset},
                                             {"/system", Kind::system},
+                                            {"/adapter", Kind::adapter},
                                             {"/help", Kind::help},
                                             {"/exit", Kind::exit}};
 
@@ -84,6 +85,8 @@ std::string_view chatHelp() {
          "/system TEXT   set the system message and begin a new conversation; "
          "without\n"
          "               TEXT, remove it\n"
+         "/adapter NAME  answer with an adapter, without NAME with the model "
+         "alone\n"
          "/help          print this list\n"
          "/exit          end the program\n"
          "A backslash at the end of a line continues the message on the next "

@@ -11,10 +11,10 @@
 namespace reciperun::serve {
 
 struct ChatLine {
-  enum class Kind { message, reset, system, help, exit };
+  enum class Kind { message, reset, system, adapter, help, exit };
 
   Kind kind = Kind::message;
-  std::string text; // of the message, or behind `/system`
+  std::string text; // of the message, or behind the command
 };
 
 /// Reads a line without its line break. A line whose first word is a slash and

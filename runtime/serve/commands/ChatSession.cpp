@@ -13,6 +13,12 @@ void ChatSession::setSystem(std::string text) {
   reset();
 }
 
+Status ChatSession::setAdapter(std::string name) {
+  RECIPERUN_TRY(engine.checkAdapter(name));
+  adapter = std::move(name);
+  return Status::ok();
+}
+
 void ChatSession::reset() {
   input.messages = nlohmann::ordered_json::array();
   if (!system.empty())
@@ -31,8 +37,8 @@ Expected<FinishReason> ChatSession::answer(const std::string& message,
     return forget(ids.status());
   SamplingOptions options = sampling;
   options.seed += turns++;
-  Expected<RequestId> request =
-      engine.submit({.prompt = *std::move(ids), .sampling = options});
+  Expected<RequestId> request = engine.submit(
+      {.prompt = *std::move(ids), .sampling = options, .adapter = adapter});
   if (!request)
     return forget(request.status());
   std::string text;

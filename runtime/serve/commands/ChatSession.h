@@ -33,6 +33,9 @@ public:
   /// Sets the system message, none when it is empty, and forgets the
   /// conversation.
   void setSystem(std::string text);
+  /// Answers with the adapter of this name from now on; with the model alone
+  /// when it is empty. Fails when there is no such adapter.
+  Status setAdapter(std::string name);
   /// Forgets the conversation except for the system message.
   void reset();
 
@@ -62,6 +65,7 @@ private:
   const data::Tokenizer& tokenizer;
   SamplingOptions sampling;
   std::string system;
+  std::string adapter;
   ChatInput input;
   uint64_t turns = 0;
 };

@@ -55,6 +55,9 @@ std::vector<cli::Option> optionsOf(GenerateArguments& arguments) {
                     arguments.resume),
           cli::flag("--force", "replace the file of `--output` or `--logits`",
                     arguments.force),
+          adapterOption("prompts of JSON lines name theirs as `adapter`, and "
+                        "use a single one where they name none",
+                        arguments.adapters),
           cli::number("--n", "N",
                       "answers to each prompt, drawn with seeds that follow "
                       "one another (1)",

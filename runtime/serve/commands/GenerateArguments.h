@@ -4,6 +4,7 @@
 #define RECIPERUN_SERVE_COMMANDS_GENERATEARGUMENTS_H
 
 #include "runtime/cli/Command.h"
+#include "runtime/serve/engine/AdapterArguments.h"
 #include "runtime/serve/prompts/PromptFile.h"
 #include "runtime/serve/sampling/SamplingArguments.h"
 #include "runtime/serve/structured/GrammarArguments.h"
@@ -18,6 +19,7 @@ struct GenerateArguments {
   std::vector<std::string> directories; // exactly one
   std::vector<PromptSource> prompts;    // in the order of answers
   SamplingArguments sampling;
+  std::vector<NamedAdapter> adapters;
   GrammarArguments grammar; // that all answers have
   bool json = false;        // one object per line instead of text
   std::string output;       // a file of answers instead of stdout

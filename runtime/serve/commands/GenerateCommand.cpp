@@ -74,7 +74,8 @@ struct Opened {
 };
 
 Expected<Opened> openAll(const ModelFolder& folder, const Grammar& grammar,
-                         ServingRanks& ranks) {
+                         ServingRanks& ranks,
+                         const GenerateArguments& arguments) {
   if (!folder.tokenizer)
     return noTokenizer(folder);
   Expected<PromptTokens> tokens =
@@ -83,6 +84,7 @@ Expected<Opened> openAll(const ModelFolder& folder, const Grammar& grammar,
   auto model = ranks.open(folder);
   RECIPERUN_TRY(model);
   Opened opened{*std::move(tokens), makeEngine(folder, *std::move(model)), {}};
+  RECIPERUN_TRY(addAdapters(arguments.adapters, *opened.engine));
   if (grammar)
     opened.masks = std::make_shared<grammar::MaskTable>(
         grammar, vocabularyOf(*folder.tokenizer, opened.engine->vocab()));
@@ -93,7 +95,7 @@ Expected<Outcome> answerToStdout(const ModelFolder& folder,
                                  const std::vector<Prompt>& prompts,
                                  const Grammar& grammar, ServingRanks& ranks,
                                  const GenerateArguments& arguments) {
-  Expected<Opened> opened = openAll(folder, grammar, ranks);
+  Expected<Opened> opened = openAll(folder, grammar, ranks, arguments);
   RECIPERUN_TRY(opened);
   watchStopSignals();
   BatchAnswers batch(*opened->engine, folder, opened->tokens, opened->masks);
@@ -120,7 +122,7 @@ Expected<Outcome> answerToFile(const ModelFolder& folder,
   RECIPERUN_TRY(file);
   if (file->answers() == prompts.size())
     return Outcome{0, prompts.size()};
-  Expected<Opened> opened = openAll(folder, grammar, ranks);
+  Expected<Opened> opened = openAll(folder, grammar, ranks, arguments);
   RECIPERUN_TRY(opened);
   watchStopSignals();
   BatchAnswers batch(*opened->engine, folder, opened->tokens, opened->masks);
@@ -152,6 +154,10 @@ Expected<int> generate(const GenerateArguments& arguments,
   Expected<std::vector<Prompt>> prompts =
       readPrompts(arguments.prompts, arguments.sampling);
   RECIPERUN_TRY(prompts);
+  if (arguments.adapters.size() == 1)
+    for (Prompt& prompt : *prompts)
+      if (!prompt.adapter)
+        prompt.adapter = arguments.adapters.front().name;
   Expected<Grammar> grammar = compileGrammar(arguments.grammar);
   RECIPERUN_TRY(grammar);
   const bool wantsLogits = !arguments.logitsPath.empty();
@@ -175,7 +181,7 @@ Expected<int> generate(const GenerateArguments& arguments,
 
 int runGenerate(const GenerateArguments& arguments) {
   const Expected<ModelFolder> folder =
-      readModelFolder(arguments.directories.front());
+      readModelFolder(arguments.directories.front(), arguments.adapters.size());
   const auto ranks = ServingRanks::join(folder, arguments.threads);
   if (!ranks->leads())
     return ranks->follow(folder);

@@ -68,7 +68,7 @@ int codeOf(pid_t child) {
 }
 
 /// Fails when there is no such program.
-Expected<Outcome> run(const std::string& program, const fs::path& directory) {
+Expected<Outcome> run(std::vector<std::string> words) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0)
     return failure("make a pipe", errno);
@@ -82,14 +82,16 @@ Expected<Outcome> run(const std::string& program, const fs::path& directory) {
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, out.number, STDOUT_FILENO);
   posix_spawn_file_actions_adddup2(&actions, errors.number, STDERR_FILENO);
-  std::string name = program, command = "plan", folder = directory.string();
-  char* arguments[] = {name.data(), command.data(), folder.data(), nullptr};
+  std::vector<char*> arguments;
+  for (std::string& word : words)
+    arguments.push_back(word.data());
+  arguments.push_back(nullptr);
   pid_t child = 0;
-  int error =
-      posix_spawnp(&child, name.c_str(), &actions, nullptr, arguments, environ);
+  int error = posix_spawnp(&child, words[0].c_str(), &actions, nullptr,
+                           arguments.data(), environ);
   posix_spawn_file_actions_destroy(&actions);
   if (error != 0)
-    return failure("start `" + program + "`", error);
+    return failure("start `" + words[0] + "`", error);
   out.close();
   Expected<std::string> output = readToEnd(in.number);
   in.close(); // ends a child that still writes
@@ -98,9 +100,9 @@ Expected<Outcome> run(const std::string& program, const fs::path& directory) {
   RECIPERUN_TRY(output);
   outcome.output = *std::move(output);
   lseek(errors.number, 0, SEEK_SET);
-  Expected<std::string> words = readToEnd(errors.number);
-  RECIPERUN_TRY(words);
-  outcome.errors = *std::move(words);
+  Expected<std::string> messages = readToEnd(errors.number);
+  RECIPERUN_TRY(messages);
+  outcome.errors = *std::move(messages);
   return outcome;
 }
 
@@ -116,20 +118,27 @@ std::string compiler() {
 
 } // namespace
 
-Expected<plan::Plan> compilePlan(const fs::path& directory) {
+Expected<plan::Plan> compilePlan(const fs::path& directory,
+                                 const std::vector<std::string>& settings) {
   const std::string folder = directory.string();
   const std::string target = (directory / "generate.plan.json").string();
   const std::string place = "`" + folder + "` holds no `generate.plan.json`";
-  Expected<Outcome> outcome = run(compiler(), directory);
+  std::vector<std::string> words = {compiler(), "plan", folder};
+  std::string options; // as a user writes them
+  for (const std::string& setting : settings) {
+    words.insert(words.end(), {"--set", setting});
+    options += " --set " + setting;
+  }
+  Expected<Outcome> outcome = run(std::move(words));
   if (!outcome)
     return Status::error(place +
                          ", and `recipec` is neither beside this "
                          "program nor in PATH (" +
                          outcome.message() +
                          "); where it is, compile one with `recipec plan " +
-                         folder + " -o " + target + "`");
+                         folder + options + " -o " + target + "`");
   if (outcome->code != 0)
-    return Status::error(place + ", and `recipec plan " + folder +
+    return Status::error(place + ", and `recipec plan " + folder + options +
                          "` ends with code " + std::to_string(outcome->code) +
                          ":\n" + outcome->errors);
   Expected<plan::Plan> plan = plan::fromJson(outcome->output);

@@ -41,8 +41,58 @@ Engine::Engine(std::unique_ptr<StepModel> model, const plan::Serving& limits,
   countState();
 }
 
+Status Engine::addAdapter(const std::string& name,
+                          const std::filesystem::path& directory) {
+  if (bounds.adapters == 0)
+    return Status::error("the plan serves no adapters; compile it again, by "
+                         "`recipec plan DIR --set serve.adapters=1 -o "
+                         "DIR/generate.plan.json` for the model's folder DIR");
+  if (name.empty() || adapters.contains(name))
+    return Status::error((name.empty()
+                              ? "an adapter has no name"
+                              : "there is an adapter `" + name + "` already") +
+                         std::string("; give each a name of its own"));
+  const AdapterId id = scheduler.adapters().add();
+  const Status status = model->addAdapter(id, directory);
+  if (status.isOk())
+    adapters.emplace(name, id);
+  else
+    scheduler.adapters().remove(id);
+  return status;
+}
+
+Status Engine::removeAdapter(const std::string& name) {
+  const Expected<AdapterId> id = findAdapter(name);
+  RECIPERUN_TRY(id);
+  adapters.erase(name);
+  scheduler.adapters().remove(*id);
+  return freeAdapters();
+}
+
+/// Frees the removed adapters whose last request has ended.
+Status Engine::freeAdapters() {
+  for (AdapterId id : scheduler.adapters().takeRemoved())
+    RECIPERUN_TRY(model->removeAdapter(id));
+  return Status::ok();
+}
+
+Expected<AdapterId> Engine::findAdapter(const std::string& name) const {
+  if (name.empty())
+    return noAdapter;
+  if (const auto found = adapters.find(name); found != adapters.end())
+    return found->second;
+  std::string known;
+  for (const auto& [each, id] : adapters)
+    known += (known.empty() ? "`" : ", `") + each + "`";
+  return Status::error("there is no adapter `" + name + "`; " +
+                       (known.empty() ? "add it with `--adapter NAME=FOLDER`"
+                                      : "those that there are: " + known));
+}
+
 Expected<RequestId> Engine::submit(Request request) {
   RECIPERUN_TRY(checkIds(request.prompt, model->vocab()));
+  const Expected<AdapterId> adapter = findAdapter(request.adapter);
+  RECIPERUN_TRY(adapter);
   SamplingOptions& options = request.sampling;
   RECIPERUN_TRY(validate(options, model->vocab()));
   Answer answer{Sampler(options, model->vocab(), request.prompt, endTokens),
@@ -54,7 +104,7 @@ Expected<RequestId> Engine::submit(Request request) {
                 options.promptLogprobs};
   Expected<RequestId> id =
       scheduler.submit(std::move(request.prompt), options.maxTokens,
-                       request.priority, options.promptLogprobs >= 0);
+                       request.priority, options.promptLogprobs >= 0, *adapter);
   RECIPERUN_TRY(id);
   answers.emplace(*id, std::move(answer));
   ++counts.submitted;
@@ -80,6 +130,8 @@ Expected<std::vector<Progress>> Engine::step() {
     broken = finishStep(all);
     RECIPERUN_TRY(broken);
   }
+  broken = freeAdapters();
+  RECIPERUN_TRY(broken);
   countState();
   return all;
 }

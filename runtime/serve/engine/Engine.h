@@ -21,6 +21,8 @@
 
 #include <cstdint>
 #include <deque>
+#include <filesystem>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -49,6 +51,8 @@ struct Request {
   std::vector<int32_t> prompt;
   SamplingOptions sampling = {};
   int priority = 0; // higher is sooner
+  /// The name of an adapter (addAdapter); empty: the model alone.
+  std::string adapter = {};
   std::shared_ptr<TokenConstraint> constraint = {};
 };
 
@@ -78,9 +82,23 @@ public:
   Engine(std::unique_ptr<StepModel> model, const plan::Serving& limits,
          std::set<int32_t> endTokens);
 
+  /// Adds a LoRA adapter in peft's layout, which requests may name from now on.
+  /// Fails, with the remedy, when the plan serves no adapters, when the name is
+  /// taken or empty, and when the adapter does not fit the model.
+  Status addAdapter(const std::string& name,
+                    const std::filesystem::path& directory);
+  /// Removes an adapter for later requests; those that name it already end as
+  /// they would. Fails when there is no such adapter.
+  Status removeAdapter(const std::string& name);
+  /// Fails, with the names that there are, when there is no such adapter.
+  Status checkAdapter(const std::string& name) const {
+    return findAdapter(name).status();
+  }
+
   /// Queues a request. Fails, with the numbers and the remedy, when the prompt
-  /// has no token or too many, or an id outside the vocabulary, and when
-  /// sampling options are out of their ranges.
+  /// has no token or too many, or an id outside the vocabulary, when
+  /// sampling options are out of their ranges, and when there is no such
+  /// adapter.
   Expected<RequestId> submit(Request request);
 
   /// Ends a request, for the reason that the next step then reports. Does
@@ -124,6 +142,8 @@ private:
     Status failure = {};
   };
 
+  Expected<AdapterId> findAdapter(const std::string& name) const;
+  Status freeAdapters();
   Status startSteps();
   Status finishStep(std::vector<Progress>& all);
   std::vector<Choice> choicesOf(const StepPlan& step);
@@ -140,6 +160,7 @@ private:
   plan::Serving bounds;
   std::set<int32_t> endTokens;
   Scheduler scheduler;
+  std::map<std::string, AdapterId> adapters;
   std::unordered_map<RequestId, Answer> answers;
   std::vector<Progress> ended; // since the last step
   std::deque<StepPlan> underway;

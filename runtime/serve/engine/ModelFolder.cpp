@@ -55,13 +55,17 @@ Status noModel(const fs::path& path) {
 }
 
 /// The folder's own plan, or one that is compiled for it.
-Expected<plan::Plan> folderPlan(const fs::path& directory) {
+Expected<plan::Plan> folderPlan(const fs::path& directory, size_t adapters) {
   const fs::path path = directory / "generate.plan.json";
   std::error_code code;
   if (fs::exists(fs::symlink_status(path, code)))
     return plan::readPlan(path.string());
-  return fs::exists(directory / "config.json", code) ? compilePlan(directory)
-                                                     : noModel(directory);
+  if (!fs::exists(directory / "config.json", code))
+    return noModel(directory);
+  std::vector<std::string> settings;
+  if (adapters > 0)
+    settings.push_back("serve.adapters=" + std::to_string(adapters));
+  return compilePlan(directory, settings);
 }
 
 /// The tokenizer of a folder; nullopt when it has none.
@@ -78,8 +82,8 @@ folderTokenizer(const fs::path& directory) {
 
 } // namespace
 
-Expected<ModelFolder> readModelFolder(const fs::path& path) {
-  Expected<plan::Plan> plan = folderPlan(path);
+Expected<ModelFolder> readModelFolder(const fs::path& path, size_t adapters) {
+  Expected<plan::Plan> plan = folderPlan(path, adapters);
   RECIPERUN_TRY(plan);
   RECIPERUN_TRY(checkServingPlan(*plan, path / "generate.plan.json"));
   Expected<std::optional<data::Tokenizer>> tokenizer = folderTokenizer(path);

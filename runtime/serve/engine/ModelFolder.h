@@ -9,6 +9,7 @@
 #include "runtime/serve/engine/Engine.h"
 #include "runtime/serve/engine/StepModel.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -29,10 +30,11 @@ struct ModelFolder {
 };
 
 /// Reads a folder with generate.plan.json, or with a config.json from which
-/// `recipec` compiles the plan. Fails, with the remedy, when the path is no
-/// model, when the plan is of another task, and when a file is invalid. Reads
-/// no weights.
-Expected<ModelFolder> readModelFolder(const std::filesystem::path& path);
+/// `recipec` compiles the plan, with room for `adapters` in memory. Fails, with
+/// the remedy, when the path is no model, when the plan is of another task, and
+/// when a file is invalid. Reads no weights.
+Expected<ModelFolder> readModelFolder(const std::filesystem::path& path,
+                                      size_t adapters = 0);
 
 /// The ids before the answer to `prompt`, formatted as in the training data
 /// (data.chat). Fails when the folder has no tokenizer.

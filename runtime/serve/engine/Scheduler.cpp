@@ -23,7 +23,8 @@ Scheduler::Scheduler(const plan::Serving& limits, int depth, int64_t patience)
       // A state cannot be entered in the middle of a prompt.
       reusesPrefixes(limits.prefixCache && limits.page > 0 &&
                      !limits.hasStates),
-      pool(limits.page > 0 ? limits.pages : 0), queue(patience) {
+      pool(limits.page > 0 ? limits.pages : 0), adapterPool(limits.adapters),
+      queue(patience) {
   assert(pool.size() >= plan::pagesOfSequence(limits) &&
          "the cache holds the longest sequence");
   for (int64_t slot = 0; slot < limits.maxBatch; ++slot)
@@ -54,7 +55,7 @@ Status Scheduler::checkLength(int64_t tokens) const {
 
 Expected<RequestId> Scheduler::submit(std::vector<int32_t> prompt,
                                       int64_t maxTokens, int priority,
-                                      bool wantsPromptRows) {
+                                      bool wantsPromptRows, AdapterId adapter) {
   const int64_t length = int64_t(prompt.size());
   RECIPERUN_TRY(checkLength(length));
   if (maxTokens < 1)
@@ -63,12 +64,14 @@ Expected<RequestId> Scheduler::submit(std::vector<int32_t> prompt,
   auto sequence = std::make_unique<Sequence>();
   sequence->id = nextId++;
   sequence->priority = priority;
+  sequence->adapter = adapter;
   sequence->tokens = std::move(prompt);
   sequence->promptTokens = length;
   sequence->wantsPromptRows = wantsPromptRows;
   sequence->mostTokens = std::min(
       length + std::min(maxTokens, limits.maxOutput), limits.maxTokens);
   queue.add(*sequence);
+  adapterPool.beginRequest(adapter);
   const RequestId id = sequence->id;
   sequences.emplace(id, std::move(sequence));
   return id;
@@ -154,12 +157,14 @@ void Scheduler::publishPages(Sequence& sequence) {
                  keyOf(sequence, sequence.published));
 }
 
-/// The key of a full page. The keys before it are made on the way.
+/// The key of a full page, which depends on all tokens up to its end and on
+/// the adapter. The keys before it are made on the way.
 const Hash& Scheduler::keyOf(Sequence& sequence, int64_t page) {
   const std::span<const int32_t> tokens = sequence.tokens;
   std::vector<Hash>& keys = sequence.keys;
+  const Hash ofAdapter{0, uint64_t(sequence.adapter - noAdapter)};
   while (int64_t(keys.size()) <= page)
-    keys.push_back(pageKey(keys.empty() ? Hash() : keys.back(),
+    keys.push_back(pageKey(keys.empty() ? ofAdapter : keys.back(),
                            tokens.subspan(keys.size() * size_t(limits.page),
                                           size_t(limits.page))));
   return keys[size_t(page)];
@@ -183,6 +188,7 @@ void Scheduler::leaveSlot(Sequence& sequence) {
   releasePages(sequence);
   sequence.computed = 0;
   freeSlots.insert(sequence.slot);
+  adapterPool.release(sequence.adapter);
   sequence.slot = -1;
   active.erase(std::find(active.begin(), active.end(), &sequence));
 }
@@ -197,6 +203,7 @@ void Scheduler::releasePages(Sequence& sequence) {
 void Scheduler::end(Sequence& sequence) {
   if (sequence.slot >= 0)
     leaveSlot(sequence);
+  adapterPool.endRequest(sequence.adapter);
   sequences.erase(sequence.id);
 }
 

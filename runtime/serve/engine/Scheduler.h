@@ -24,6 +24,10 @@
 // of them at a time, because its next token follows from the last one. Each
 // takes its share of the sequences, so that the stages have equal steps.
 //
+// Sequences of different adapters share steps. A sequence starts when its
+// adapter has a place in memory, or can have that of one that no running
+// sequence uses (AdapterPool.h).
+//
 // Precedence is by priority, then by arrival; WaitingQueue.h bounds the time
 // that low priorities wait. The scheduler knows neither a device nor a clock:
 // the same calls give the same steps.
@@ -33,6 +37,7 @@
 
 #include "runtime/base/Status.h"
 #include "runtime/plan/Plan.h"
+#include "runtime/serve/engine/AdapterPool.h"
 #include "runtime/serve/engine/PagePool.h"
 #include "runtime/serve/engine/Sequence.h"
 #include "runtime/serve/engine/StepPlan.h"
@@ -60,6 +65,7 @@ struct SchedulerStatistics {
   int64_t reusedTokens = 0;     // found in the cache instead of computed
   int64_t paddedTokens = 0;     // of buckets that were not full
   int64_t preemptions = 0;
+  int64_t adapterLoads = 0;
 };
 
 /// The outcome of the step for a part that wanted rows.
@@ -84,9 +90,10 @@ public:
   /// Adds a request for at most `maxTokens` tokens after `prompt`, and for the
   /// logits after each token of the prompt if `wantsPromptRows`. Fails, with
   /// the lengths and the remedy, when the prompt has no token or can never be
-  /// computed.
+  /// computed. `adapter` is one of adapters(), or none.
   Expected<RequestId> submit(std::vector<int32_t> prompt, int64_t maxTokens,
-                             int priority = 0, bool wantsPromptRows = false);
+                             int priority = 0, bool wantsPromptRows = false,
+                             AdapterId adapter = noAdapter);
 
   /// Ends a request, with its step where it is in one that is underway. Returns
   /// false when there is no such request.
@@ -107,6 +114,7 @@ public:
   /// Null when the request has ended.
   const Sequence* find(RequestId request) const;
   const PagePool& pages() const { return pool; }
+  AdapterPool& adapters() { return adapterPool; }
   const SchedulerStatistics& statistics() const { return counts; }
 
 private:
@@ -146,6 +154,7 @@ private:
   int64_t promptTokens(const Composition& step, const Sequence& sequence) const;
   int64_t rowsFor(const Composition& step, const Sequence& sequence) const;
   bool start(const Composition& step, Sequence& sequence);
+  bool takePages(const Composition& step, Sequence& sequence);
   void sharePages(Sequence& sequence);
   void releasePages(Sequence& sequence);
   StepPlan planOf(const Composition& composed);
@@ -163,6 +172,7 @@ private:
   bool reserves = false;       // pages for whole answers
   bool reusesPrefixes = false; // finds pages by their keys
   PagePool pool;
+  AdapterPool adapterPool;
   WaitingQueue queue;
   std::unordered_map<RequestId, std::unique_ptr<Sequence>> sequences;
   std::vector<Sequence*> active; // in the order of precedence

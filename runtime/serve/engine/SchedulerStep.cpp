@@ -169,9 +169,30 @@ void Scheduler::startWaiting(Composition& step) {
   }
 }
 
-/// Starts the first waiting sequence if the cache has the pages that the policy
-/// asks for.
+/// Starts the first waiting sequence if its adapter can have a place, and the
+/// cache has the pages that the policy asks for.
 bool Scheduler::start(const Composition& step, Sequence& sequence) {
+  if (!adapterPool.acquire(sequence.adapter))
+    return false;
+  if (!takePages(step, sequence)) {
+    adapterPool.release(sequence.adapter);
+    return false;
+  }
+  queue.start();
+  counts.reusedTokens += sequence.computed;
+  sequence.slot = *freeSlots.begin();
+  freeSlots.erase(freeSlots.begin());
+  active.insert(std::upper_bound(active.begin(), active.end(), &sequence,
+                                 [](const Sequence* a, const Sequence* b) {
+                                   return a->precedes(*b);
+                                 }),
+                &sequence);
+  return true;
+}
+
+/// Takes the pages of a sequence that starts, cached ones first; none when
+/// there are too few.
+bool Scheduler::takePages(const Composition& step, Sequence& sequence) {
   sharePages(sequence);
   const int64_t own =
       pagesFor(sequence.length()) - int64_t(sequence.pages.size());
@@ -182,18 +203,9 @@ bool Scheduler::start(const Composition& step, Sequence& sequence) {
     sequence.computed = 0;
     return false;
   }
-  queue.start();
-  counts.reusedTokens += sequence.computed;
   for (int64_t page = 0; page < own; ++page)
     sequence.pages.push_back(pool.take());
   reserved += pagesToReserve(sequence);
-  sequence.slot = *freeSlots.begin();
-  freeSlots.erase(freeSlots.begin());
-  active.insert(std::upper_bound(active.begin(), active.end(), &sequence,
-                                 [](const Sequence* a, const Sequence* b) {
-                                   return a->precedes(*b);
-                                 }),
-                &sequence);
   return true;
 }
 
@@ -234,6 +246,7 @@ StepPlan Scheduler::planOf(const Composition& composed) {
     StepPart part;
     part.request = sequence.id;
     part.slot = sequence.slot;
+    part.adapter = adapterPool.placeOf(sequence.adapter);
     part.position = sequence.computed;
     part.pages = sequence.pages;
     part.ids = sequence.drafted;
@@ -251,6 +264,8 @@ StepPlan Scheduler::planOf(const Composition& composed) {
     step.parts.push_back(part);
     countTokens(share);
   }
+  step.loads = adapterPool.takeLoads();
+  counts.adapterLoads += int64_t(step.loads.size());
   step.bucket = bucketFor(limits.buckets, step.tokens, step.rows);
   ++counts.steps;
   counts.paddedTokens +=

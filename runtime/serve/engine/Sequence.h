@@ -4,6 +4,7 @@
 #define RECIPERUN_SERVE_ENGINE_SEQUENCE_H
 
 #include "runtime/base/Hash.h"
+#include "runtime/serve/engine/AdapterPool.h"
 #include "runtime/serve/engine/NgramDraft.h"
 
 #include <cstdint>
@@ -19,6 +20,7 @@ using RequestId = int64_t;
 struct Sequence {
   RequestId id = -1;
   int priority = 0; // higher is sooner
+  AdapterId adapter = noAdapter;
   /// Whether others were preferred to it for so long that it now precedes all
   /// priorities.
   bool isPromoted = false;

@@ -100,9 +100,33 @@ Status ServedModel::run(const StepPlan& step) {
   const plan::Bucket& bucket = limits().buckets[size_t(step.bucket)];
   assert(step.tokens <= bucket.tokens && step.rows <= bucket.rows &&
          "the step fits its bucket");
+  RECIPERUN_TRY(loadAdapters(step));
   const plan::StageStep& part = stage().steps[size_t(step.bucket)];
   return executor->run(stage().schedules[size_t(part.schedule)],
                        [&](int) { return writeInputs(part.inputs, step); });
+}
+
+Status ServedModel::addAdapter(AdapterId adapter,
+                               const std::filesystem::path& directory) {
+  Expected<checkpoint::LoraAdapter> read = checkpoint::readLoraAdapter(
+      program, rank.communicator->rank(), directory);
+  RECIPERUN_TRY(read);
+  adapters.insert_or_assign(adapter, *std::move(read));
+  return Status::ok();
+}
+
+Status ServedModel::removeAdapter(AdapterId adapter) {
+  adapters.erase(adapter);
+  return Status::ok();
+}
+
+Status ServedModel::loadAdapters(const StepPlan& step) {
+  checkpoint::ArenaParameters access(program, rank.communicator->rank(),
+                                     arena.base(), device());
+  for (const AdapterLoad& load : step.loads)
+    RECIPERUN_TRY(checkpoint::placeLoraAdapter(adapters.at(load.adapter),
+                                               load.place, access));
+  return Status::ok();
 }
 
 Status ServedModel::writeInputs(const plan::StepInputs& inputs,
@@ -117,21 +141,25 @@ Status ServedModel::writeTokens(const plan::StepInputs& inputs,
   device::HostCopy tokens(device(), executor->tensor(inputs.tokens));
   device::HostCopy positions(device(), executor->tensor(inputs.positions));
   device::HostCopy sequences(device(), executor->tensor(inputs.sequences));
+  device::HostCopy adapters(device(), executor->tensor(inputs.adapters));
   int64_t at = 0;
-  auto put = [&](int32_t id, int64_t position, int slot) {
+  auto put = [&](int32_t id, int64_t position, int slot, int adapter) {
     if (int32_t* ids = tokens.as<int32_t>())
       ids[at] = id;
     if (int32_t* places = positions.as<int32_t>())
       places[at] = int32_t(position);
     if (int32_t* slots = sequences.as<int32_t>())
       slots[at] = slot;
+    if (int32_t* places = adapters.as<int32_t>())
+      places[at] = adapter;
     ++at;
   };
   for (const StepPart& part : step.parts)
     for (size_t i = 0; i < part.ids.size(); ++i)
-      put(part.ids[i], part.position + int64_t(i), part.slot);
+      put(part.ids[i], part.position + int64_t(i), part.slot, part.adapter);
   while (at < limits().buckets[size_t(step.bucket)].tokens)
-    put(/*id=*/0, /*position=*/-1, /*slot=*/-1);
+    put(/*id=*/0, /*position=*/-1, /*slot=*/-1, /*adapter=*/-1);
+  RECIPERUN_TRY(adapters.store());
   RECIPERUN_TRY(tokens.store());
   RECIPERUN_TRY(positions.store());
   return sequences.store();

@@ -8,6 +8,7 @@
 #ifndef RECIPERUN_SERVE_ENGINE_SERVEDMODEL_H
 #define RECIPERUN_SERVE_ENGINE_SERVEDMODEL_H
 
+#include "runtime/checkpoint/LoraAdapter.h"
 #include "runtime/exec/Executor.h"
 #include "runtime/exec/RankDevice.h"
 #include "runtime/memory/Arena.h"
@@ -47,6 +48,10 @@ public:
   /// The model as a whole, for a plan of one rank.
   Status start(const StepPlan& step) override;
   Status finish(StepResults& results) override;
+  /// Keeps this rank's part of the adapter in host memory.
+  Status addAdapter(AdapterId adapter,
+                    const std::filesystem::path& directory) override;
+  Status removeAdapter(AdapterId adapter) override;
 
   /// Runs this rank's part of a step.
   Status run(const StepPlan& step);
@@ -64,6 +69,7 @@ private:
   const plan::Stage& stage() const {
     return plan::stageOf(program, rank.communicator->rank());
   }
+  Status loadAdapters(const StepPlan& step);
   Status writeInputs(const plan::StepInputs& inputs, const StepPlan& step);
   Status writeTokens(const plan::StepInputs& inputs, const StepPlan& step);
   Status writeRows(const plan::StepInputs& inputs, const StepPlan& step);
@@ -77,6 +83,7 @@ private:
   std::optional<exec::Executor> executor;
   /// What each buffer of pages has, so that only changed rows are copied to it.
   std::map<int, std::vector<int32_t>> pageTables;
+  std::map<AdapterId, checkpoint::LoraAdapter> adapters;
   StepReads underway; // of start()
 };
 

@@ -21,7 +21,14 @@
 namespace reciperun::serve {
 namespace {
 
-enum class Command : int32_t { open, run, close, end };
+enum class Command : int32_t {
+  open,
+  run,
+  addAdapter,    // followed by its id and path, a number for each byte
+  removeAdapter, // followed by its id
+  close,
+  end
+};
 
 Status announce(const comm::MpiSession& session, Command command) {
   const auto number = int32_t(command);
@@ -95,6 +102,26 @@ public:
     return status;
   }
 
+  /// All ranks keep the adapter, or none does.
+  Status addAdapter(AdapterId adapter,
+                    const std::filesystem::path& directory) override {
+    message = {int32_t(Command::addAdapter), int32_t(adapter)};
+    for (char byte : directory.string())
+      message.push_back(byte);
+    RECIPERUN_TRY(announceMessage());
+    const Status status =
+        ranks.session->agree(part->addAdapter(adapter, directory));
+    if (!status.isOk())
+      RECIPERUN_TRY(removeAdapter(adapter));
+    return status;
+  }
+
+  Status removeAdapter(AdapterId adapter) override {
+    message = {int32_t(Command::removeAdapter), int32_t(adapter)};
+    RECIPERUN_TRY(announceMessage());
+    return part->removeAdapter(adapter);
+  }
+
   Status finish(StepResults& results) override {
     Underway& first = underway.front();
     Status status = Status::ok();
@@ -118,10 +145,14 @@ private:
     std::vector<comm::MpiSession::PendingReceive> receives = {};
   };
 
+  Status announceMessage() {
+    return note(ranks.session->announce(std::as_bytes(std::span(message))));
+  }
+
   Status startOnAll(const StepPlan& step) {
     message.assign(1, int32_t(Command::run));
     appendStep(step, message);
-    RECIPERUN_TRY(ranks.session->announce(std::as_bytes(std::span(message))));
+    RECIPERUN_TRY(announceMessage());
     underway.push_back({readsOf(step), takeSpare()});
     if (resultsRank(part->plan()) != 0)
       RECIPERUN_TRY(receiveResults(underway.back()));
@@ -261,6 +292,14 @@ int ServingRanks::followSteps(const ModelFolder& folder) {
     case Command::close:
       part.reset();
       break;
+    case Command::addAdapter:
+      // On failure rank 0 reports the cause, and removes the adapter.
+      static_cast<void>(
+          session->agree(addAdapter(*part, std::span(*message).subspan(1))));
+      break;
+    case Command::removeAdapter:
+      static_cast<void>(part->removeAdapter((*message)[1]));
+      break;
     case Command::run:
       if (Status status =
               followStep(*part, std::span(*message).subspan(1), results);
@@ -268,6 +307,14 @@ int ServingRanks::followSteps(const ModelFolder& folder) {
         endJob(status);
     }
   }
+}
+
+Status ServingRanks::addAdapter(ServedModel& part,
+                                std::span<const int32_t> message) {
+  std::string path;
+  for (int32_t byte : message.subspan(1))
+    path.push_back(char(byte));
+  return part.addAdapter(message.front(), path);
 }
 
 /// Runs this rank's part of a step. Sends the results that rank 0 expects

@@ -60,6 +60,7 @@ private:
   Status startAlone(const Expected<ModelFolder>& folder, int threads);
   Expected<std::unique_ptr<ServedModel>> openPart(const ModelFolder& folder);
   int followSteps(const ModelFolder& folder);
+  static Status addAdapter(ServedModel& part, std::span<const int32_t> message);
   Status followStep(ServedModel& part, std::span<const int32_t> message,
                     StepResults& results) const;
   Expected<std::vector<int32_t>> nextMessage() const;

@@ -30,14 +30,17 @@ void appendStep(const StepPlan& step, std::vector<int32_t>& message) {
   auto append = [&](auto... numbers) {
     message.insert(message.end(), {int32_t(numbers)...});
   };
-  append(step.bucket, step.tokens, step.rows, step.parts.size());
+  append(step.bucket, step.tokens, step.rows, step.parts.size(),
+         step.loads.size());
   for (const StepPart& part : step.parts)
-    append(part.slot, part.position, part.rows, part.promptRows,
+    append(part.slot, part.adapter, part.position, part.rows, part.promptRows,
            part.takesLikeliest, part.ids.size(), part.pages.size());
   for (const StepPart& part : step.parts) {
     message.insert(message.end(), part.ids.begin(), part.ids.end());
     message.insert(message.end(), part.pages.begin(), part.pages.end());
   }
+  for (const AdapterLoad& load : step.loads)
+    append(load.adapter, load.place);
 }
 
 StepPlan readStep(std::span<const int32_t> message) {
@@ -47,9 +50,11 @@ StepPlan readStep(std::span<const int32_t> message) {
   step.tokens = reader.next();
   step.rows = reader.next();
   step.parts.resize(size_t(reader.next()));
+  step.loads.resize(size_t(reader.next()));
   std::vector<std::pair<size_t, size_t>> counts; // of ids and pages
   for (StepPart& part : step.parts) {
     part.slot = reader.next();
+    part.adapter = reader.next();
     part.position = reader.next();
     part.rows = reader.next();
     part.promptRows = reader.next();
@@ -60,6 +65,10 @@ StepPlan readStep(std::span<const int32_t> message) {
   for (size_t i = 0; i < step.parts.size(); ++i) {
     step.parts[i].ids = reader.take(counts[i].first);
     step.parts[i].pages = reader.take(counts[i].second);
+  }
+  for (AdapterLoad& load : step.loads) {
+    load.adapter = reader.next();
+    load.place = reader.next();
   }
   return step;
 }

@@ -14,6 +14,16 @@ constexpr const char* remedy = "; its weights are damaged, or too large for "
 
 } // namespace
 
+Status StepModel::addAdapter(AdapterId /*adapter*/,
+                             const std::filesystem::path& /*directory*/) {
+  return Status::error("the model serves no adapters; compile its plan with "
+                       "`serve.adapters` = 1 or more");
+}
+
+Status StepModel::removeAdapter(AdapterId /*adapter*/) {
+  return Status::ok();
+}
+
 Status checkFinite(std::span<const float> logits) {
   auto isFinite = [](float value) { return std::isfinite(value); };
   auto first = std::find_if_not(logits.begin(), logits.end(), isFinite);

@@ -7,6 +7,7 @@
 #include "runtime/serve/engine/StepPlan.h"
 
 #include <cstdint>
+#include <filesystem>
 #include <span>
 #include <vector>
 
@@ -42,6 +43,12 @@ public:
   virtual Status start(const StepPlan& step) = 0;
   /// Waits for the first of the steps underway, and reads its results.
   virtual Status finish(StepResults& results) = 0;
+  /// Reads an adapter, which later steps may load. Fails, with the remedy, when
+  /// the model serves none or it does not fit the model.
+  virtual Status addAdapter(AdapterId adapter,
+                            const std::filesystem::path& directory);
+  /// Frees an adapter that no step loads or uses any more.
+  virtual Status removeAdapter(AdapterId adapter);
   /// The threads of the CPU that choose tokens.
   virtual int threads() const { return 1; }
 };

@@ -4,6 +4,7 @@
 #define RECIPERUN_SERVE_ENGINE_STEPPLAN_H
 
 #include "runtime/plan/Plan.h"
+#include "runtime/serve/engine/AdapterPool.h"
 #include "runtime/serve/engine/Sequence.h"
 
 #include <cstdint>
@@ -25,6 +26,7 @@ struct StepPart {
   /// Whether the likeliest tokens are wanted of the rows behind `promptRows`,
   /// and not their logits.
   bool takesLikeliest = false;
+  int adapter = -1; // its place; -1: none
 };
 
 /// A step. The rows of logits follow the order of the parts.
@@ -33,6 +35,9 @@ struct StepPlan {
   int64_t tokens = 0; // of all parts, at most the bucket's
   int64_t rows = 0;   // of all parts, at most the bucket's
   std::vector<StepPart> parts;
+  /// What is to be loaded before the step, to places that no step underway
+  /// reads.
+  std::vector<AdapterLoad> loads = {};
 };
 
 /// The index of the first bucket for so many tokens and rows. The last one fits

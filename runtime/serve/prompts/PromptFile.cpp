@@ -151,6 +151,8 @@ constexpr ForeignFields foreignFields[] = {
     {" max_new_tokens max_length max_output_tokens max_completion_tokens "
      "n_predict ",
      "write `max_tokens`"},
+    {" lora lora_name lora_request lora_path lora_id adapter_name adapter_id ",
+     "write `adapter`, the name of an `--adapter`"},
     {" stop_sequences stop_strings stop_words ", "write `stop`"},
     {" best_of num_return_sequences num_beams ",
      "write `n`, the number of answers"},
@@ -170,8 +172,9 @@ Status checkForeign(const std::string& name) {
 /// that is read.
 Status checkNames(const OrderedJson& row) {
   std::vector<std::string> known = samplingFieldNames();
-  for (const char* name : {"prompt", "messages", "input_ids", "id", "tools",
-                           "chat_template_kwargs", "add_generation_prompt"})
+  for (const char* name :
+       {"prompt", "messages", "input_ids", "id", "adapter", "tools",
+        "chat_template_kwargs", "add_generation_prompt"})
     known.push_back(name);
   for (const auto& [name, value] : row.items()) {
     if (std::find(known.begin(), known.end(), name) != known.end())
@@ -186,12 +189,34 @@ Status checkNames(const OrderedJson& row) {
   return {};
 }
 
+Prompt promptOfContent(PromptContent content,
+                       const SamplingArguments& sampling) {
+  Prompt prompt;
+  prompt.content = std::move(content);
+  prompt.sampling = sampling;
+  return prompt;
+}
+
+/// Reads the name of an adapter, or null for the model alone.
+Status readAdapter(const OrderedJson& row,
+                   std::optional<std::string>& adapter) {
+  const auto found = row.find("adapter");
+  if (found == row.end())
+    return {};
+  if (!found->is_string() && !found->is_null())
+    return Status::error("the field `adapter` is `" + found->dump() +
+                         "` where a name is due; write that of an "
+                         "`--adapter`, or null for the model alone");
+  adapter = found->is_null() ? "" : found->get<std::string>();
+  return {};
+}
+
 Expected<Prompt> promptOfJson(std::string_view line,
                               const SamplingArguments& sampling) {
   Expected<OrderedJson> row = parseOrderedJson(line, {.noun = "line"});
   RECIPERUN_TRY(row);
   if (row->is_string())
-    return Prompt{row->get<std::string>(), {}, {}, sampling};
+    return promptOfContent(row->get<std::string>(), sampling);
   if (!row->is_object())
     return Status::error("the line is of type " +
                          std::string(row->type_name()) +
@@ -200,8 +225,9 @@ Expected<Prompt> promptOfJson(std::string_view line,
   Expected<PromptContent> content = contentOf(*row);
   RECIPERUN_TRY(content);
   RECIPERUN_TRY(checkNames(*row));
-  Prompt prompt{*std::move(content), {}, {}, sampling};
+  Prompt prompt = promptOfContent(*std::move(content), sampling);
   RECIPERUN_TRY(readSamplingFields(*row, prompt.sampling));
+  RECIPERUN_TRY(readAdapter(*row, prompt.adapter));
   if (const auto id = row->find("id"); id != row->end())
     prompt.id = id->dump();
   return prompt;
@@ -212,7 +238,7 @@ Expected<Prompt> promptOf(std::string_view line, bool isJson,
   RECIPERUN_TRY(checkUtf8(line));
   if (isJson)
     return promptOfJson(line, sampling);
-  return Prompt{std::string(line), {}, {}, sampling};
+  return promptOfContent(std::string(line), sampling);
 }
 
 bool isBlank(std::string_view line) {
@@ -334,7 +360,8 @@ readPrompts(const std::vector<PromptSource>& sources,
                             : "prompt " + std::to_string(prompts.size() + 1);
     RECIPERUN_TRY(checkUtf8(source.value)
                       .withContext(place.empty() ? "`--prompt`" : place));
-    prompts.push_back({source.value, std::move(place), {}, sampling});
+    prompts.push_back(promptOfContent(source.value, sampling));
+    prompts.back().place = std::move(place);
   }
   return withSamples(std::move(prompts));
 }

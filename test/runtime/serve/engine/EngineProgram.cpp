@@ -12,6 +12,8 @@
 //    the requests, their arrivals and cancellations, and limits within those of
 //    the plan: policy, slots, tokens of a step and pages so few that sequences
 //    are preempted.
+//    Plans that serve adapters get three of them, of random weights, and
+//    requests choose one or none.
 // 3. Tokens must be equal, and log probabilities up to rounding in the half of
 //    the requests that ask for them. They show a wrong key or position that
 //    happens to leave the likeliest token in place.
@@ -19,6 +21,7 @@
 // Prints the counts of what has happened, so that the test can check that all
 // cases have.
 
+#include "runtime/checkpoint/Safetensors.h"
 #include "runtime/plan/PlanJson.h"
 #include "runtime/serve/engine/Engine.h"
 #include "runtime/serve/engine/ServedModel.h"
@@ -28,8 +31,12 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <memory>
 #include <random>
+#include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -50,6 +57,7 @@ struct Ask {
   std::vector<int32_t> prompt;
   SamplingOptions sampling;
   int priority = 0;
+  std::string adapter;    // empty: none
   int64_t step = 0;       // of its arrival
   int64_t cancelled = -1; // before this step
 };
@@ -62,6 +70,13 @@ public:
   int depth() const override { return model.depth(); }
   Status start(const StepPlan& step) override { return model.start(step); }
   Status finish(StepResults& results) override { return model.finish(results); }
+  Status addAdapter(AdapterId adapter,
+                    const std::filesystem::path& directory) override {
+    return model.addAdapter(adapter, directory);
+  }
+  Status removeAdapter(AdapterId adapter) override {
+    return model.removeAdapter(adapter);
+  }
   int threads() const override { return model.threads(); }
 
 private:
@@ -74,9 +89,62 @@ struct Served {
   plan::Serving limits;
 };
 
-Engine engineOn(StepModel& model, const plan::Serving& limits) {
-  return Engine(std::make_unique<BorrowedModel>(model), limits,
-                /*endTokens=*/{});
+constexpr const char* adapterNames[] = {"a", "b", "c"};
+
+/// With the adapters that writeAdapters has written.
+Expected<std::unique_ptr<Engine>> engineOn(StepModel& model,
+                                           const plan::Serving& limits) {
+  auto engine =
+      std::make_unique<Engine>(std::make_unique<BorrowedModel>(model), limits,
+                               /*endTokens=*/std::set<int32_t>());
+  if (limits.adapters > 0)
+    for (const char* name : adapterNames)
+      RECIPERUN_TRY(engine->addAdapter(name, std::string("adapter-") + name));
+  return engine;
+}
+
+/// Writes an adapter of random weights, whose rank is that of the plan or less.
+Status writeAdapter(const plan::Plan& plan, const std::string& name,
+                    int64_t below) {
+  const std::filesystem::path folder = "adapter-" + name;
+  std::filesystem::create_directories(folder);
+  std::mt19937 random(static_cast<uint32_t>(name[0]));
+  std::normal_distribution<float> normal(0, 0.3F);
+  std::vector<checkpoint::TensorSpec> specs;
+  std::vector<float> values;
+  int64_t rank = 0;
+  for (const plan::Parameter& parameter : plan.parameters) {
+    if (!parameter.adapter)
+      continue;
+    std::vector<int64_t> shape(parameter.hfShape.begin() + 1,
+                               parameter.hfShape.end());
+    int64_t& side =
+        parameter.hfName.ends_with("lora_A.weight") ? shape[0] : shape[1];
+    rank = side -= below;
+    specs.push_back({parameter.hfName, "F32", shape});
+    for (int64_t i = 0; i < shape[0] * shape[1]; ++i)
+      values.push_back(normal(random));
+  }
+  std::ofstream(folder / "adapter_config.json")
+      << R"({"peft_type": "LORA", "r": )" << rank << R"(, "lora_alpha": )"
+      << 2 * rank << "}";
+  auto writer = checkpoint::SafetensorsWriter::create(
+      folder / "adapter_model.safetensors", specs);
+  RECIPERUN_TRY(writer);
+  RECIPERUN_TRY(writer->append(std::as_bytes(std::span(values))));
+  return writer->finish();
+}
+
+/// Writes the adapters of a plan to the working folder.
+Status writeAdapters(const std::string& path) {
+  Expected<plan::Plan> plan = plan::readPlan(path);
+  RECIPERUN_TRY(plan);
+  if (!plan->serving || plan->serving->adapters == 0)
+    return Status::ok();
+  int64_t below = 0;
+  for (const char* name : adapterNames)
+    RECIPERUN_TRY(writeAdapter(*plan, name, below++));
+  return Status::ok();
 }
 
 class LoadDrawer {
@@ -99,6 +167,8 @@ public:
     limits.chunkedPrefill = !once(4);
     if (limits.draftTokens > 0)
       limits.draftTokens = from(0, plan.draftTokens);
+    if (limits.adapters > 0)
+      limits.adapters = from(1, plan.adapters);
     limits.policy = once(3) ? plan::ServingPolicy::guaranteedNoEvict
                             : plan::ServingPolicy::maxUtilization;
     return limits;
@@ -120,6 +190,8 @@ public:
       ask.sampling.logprobs = once(2) ? 2 : -1;
       ask.sampling.promptLogprobs = once(4) ? 1 : -1;
       ask.priority = int(from(0, 2));
+      if (limits.adapters > 0 && !once(4))
+        ask.adapter = adapterNames[from(0, 2)];
       ask.cancelled = once(6) ? step + from(0, 12) : -1;
       all.push_back(std::move(ask));
     }
@@ -156,15 +228,16 @@ struct Answered {
 
 /// The answer to a prompt alone.
 Expected<Answered> answerAlone(const Served& plain, const Ask& ask) {
-  Engine engine = engineOn(*plain.model, plain.limits);
+  auto engine = engineOn(*plain.model, plain.limits);
+  RECIPERUN_TRY(engine);
   SamplingOptions sampling = ask.sampling;
   sampling.logprobs = 2;
-  Expected<RequestId> id =
-      engine.submit({.prompt = ask.prompt, .sampling = sampling});
+  Expected<RequestId> id = (*engine)->submit(
+      {.prompt = ask.prompt, .sampling = sampling, .adapter = ask.adapter});
   RECIPERUN_TRY(id);
   Answered answered;
-  while (!engine.isIdle()) {
-    Expected<std::vector<Progress>> all = engine.step();
+  while (!(*engine)->isIdle()) {
+    Expected<std::vector<Progress>> all = (*engine)->step();
     RECIPERUN_TRY(all);
     for (const Progress& each : *all) {
       answered.append(each);
@@ -185,7 +258,9 @@ struct LoadAnswers {
 Expected<LoadAnswers> runLoad(StepModel& model, const plan::Serving& limits,
                               const std::vector<Ask>& asks) {
   constexpr int64_t mostSteps = 100000;
-  Engine engine = engineOn(model, limits);
+  auto made = engineOn(model, limits);
+  RECIPERUN_TRY(made);
+  Engine& engine = **made;
   LoadAnswers out{std::vector<Answered>(asks.size()),
                   std::vector<FinishReason>(asks.size(), FinishReason::failed),
                   {}};
@@ -198,7 +273,8 @@ Expected<LoadAnswers> runLoad(StepModel& model, const plan::Serving& limits,
       const Ask& ask = asks[submitted];
       Expected<RequestId> id = engine.submit({.prompt = ask.prompt,
                                               .sampling = ask.sampling,
-                                              .priority = ask.priority});
+                                              .priority = ask.priority,
+                                              .adapter = ask.adapter});
       RECIPERUN_TRY(id); // ids count from 0, as requests do
     }
     for (size_t i = 0; i < submitted; ++i)
@@ -272,7 +348,7 @@ Status compare(const Tokens& alone, const Tokens& loaded, const Ask& ask,
 
 struct Counts {
   int64_t answers = 0, cancelled = 0, preemptions = 0, reused = 0,
-          recomputed = 0, drafted = 0, accepted = 0;
+          recomputed = 0, drafted = 0, accepted = 0, adapterLoads = 0;
 };
 
 Status runSeed(uint32_t seed, const Served& plain, const Served& served,
@@ -302,6 +378,7 @@ Status runSeed(uint32_t seed, const Served& plain, const Served& served,
   counts.recomputed += statistics.scheduler.recomputedTokens;
   counts.drafted += statistics.scheduler.draftedTokens;
   counts.accepted += statistics.scheduler.acceptedTokens;
+  counts.adapterLoads += statistics.scheduler.adapterLoads;
   return Status::ok();
 }
 
@@ -332,19 +409,21 @@ Status runLoads(uint32_t loads, uint32_t first, const std::string& plainPath,
                       .withContext("seed " + std::to_string(seed)));
   std::printf("%u loads, %lld answers, %lld cancelled, %lld preemptions, "
               "%lld tokens reused, %lld recomputed, %lld drafted, %lld "
-              "accepted\n",
+              "accepted, %lld adapters loaded\n",
               loads, static_cast<long long>(counts.answers),
               static_cast<long long>(counts.cancelled),
               static_cast<long long>(counts.preemptions),
               static_cast<long long>(counts.reused),
               static_cast<long long>(counts.recomputed),
               static_cast<long long>(counts.drafted),
-              static_cast<long long>(counts.accepted));
+              static_cast<long long>(counts.accepted),
+              static_cast<long long>(counts.adapterLoads));
   return Status::ok();
 }
 
 Status runAlone(uint32_t loads, uint32_t first, const std::string& plain,
                 const std::vector<std::string>& paths) {
+  RECIPERUN_TRY(writeAdapters(plain));
   std::vector<Served> models;
   for (const std::string& path : paths) {
     Expected<Served> model = openAlone(path);
@@ -358,6 +437,7 @@ Status runAlone(uint32_t loads, uint32_t first, const std::string& plain,
 Status lead(uint32_t loads, uint32_t first, const std::string& plain,
             const Expected<ModelFolder>& folder, ServingRanks& ranks) {
   RECIPERUN_TRY(ranks.status());
+  RECIPERUN_TRY(writeAdapters(plain));
   auto model = ranks.open(*folder);
   RECIPERUN_TRY(model);
   std::vector<Served> models;

@@ -22,6 +22,12 @@ SamplingOptions upTo(int64_t tokens) {
   return options;
 }
 
+SamplingOptions likeliest(int64_t tokens) {
+  SamplingOptions options = upTo(tokens);
+  options.temperature = 0;
+  return options;
+}
+
 /// The last progress of each request and all its tokens.
 struct Result {
   std::vector<int32_t> tokens;
@@ -171,6 +177,62 @@ TEST(Engine, FailsOnlyTheRequestWhoseLogitsAreNotFinite) {
   fixture.submit(bad, upTo(3));
   fixture.runAll();
   EXPECT_EQ(fixture.engine->statistics().scheduler.reusedTokens, 0);
+}
+
+TEST(Engine, AnswersWithTheAdapterThatARequestNames) {
+  plan::Serving limits = smallLimits();
+  limits.adapters = 1;
+  Fixture fixture({}, limits);
+  Engine& engine = *fixture.engine;
+  ASSERT_TRUE(engine.addAdapter("a", "folder").isOk());
+  ASSERT_TRUE(engine.addAdapter("b", "folder").isOk());
+  for (const char* adapter : {"", "a", "b", "a"})
+    ASSERT_TRUE(engine.submit(
+        {.prompt = hello, .sampling = likeliest(4), .adapter = adapter}));
+  fixture.runAll();
+  const AdapterId adapters[] = {noAdapter, 0, 1, 0};
+  for (size_t i = 0; i < 4; ++i)
+    EXPECT_EQ(fixture.results[RequestId(i)].tokens,
+              FakeModel::answer(hello, 4, adapters[i]));
+}
+
+TEST(Engine, FreesARemovedAdapterWithItsLastRequest) {
+  plan::Serving limits = smallLimits();
+  limits.adapters = 1;
+  Fixture fixture({}, limits);
+  Engine& engine = *fixture.engine;
+  ASSERT_TRUE(engine.addAdapter("a", "folder").isOk());
+  ASSERT_TRUE(engine.submit(
+      {.prompt = hello, .sampling = likeliest(4), .adapter = "a"}));
+  fixture.step();
+  ASSERT_TRUE(engine.removeAdapter("a").isOk());
+  EXPECT_EQ(fixture.model->adapters().size(), 1u);
+  EXPECT_FALSE(engine.submit(
+      {.prompt = hello, .sampling = likeliest(4), .adapter = "a"}));
+  fixture.runAll();
+  EXPECT_EQ(fixture.results[0].tokens, FakeModel::answer(hello, 4, 0));
+  EXPECT_TRUE(fixture.model->adapters().empty());
+}
+
+TEST(Engine, RefusesAdaptersThatAreNone) {
+  Fixture without;
+  EXPECT_EQ(without.engine->addAdapter("a", "folder").message(),
+            "the plan serves no adapters; compile it again, by `recipec plan "
+            "DIR --set serve.adapters=1 -o DIR/generate.plan.json` for the "
+            "model's folder DIR");
+  plan::Serving limits = smallLimits();
+  limits.adapters = 2;
+  Fixture fixture({}, limits);
+  Engine& engine = *fixture.engine;
+  EXPECT_EQ(engine.addAdapter("a", "absent").message(), "there is no `absent`");
+  EXPECT_EQ(engine.checkAdapter("a").message(),
+            "there is no adapter `a`; add it with `--adapter NAME=FOLDER`");
+  ASSERT_TRUE(engine.addAdapter("a", "folder").isOk());
+  EXPECT_EQ(engine.addAdapter("a", "folder").message(),
+            "there is an adapter `a` already; give each a name of its own");
+  EXPECT_EQ(engine.submit({.prompt = hello, .adapter = "b"}).message(),
+            "there is no adapter `b`; those that there are: `a`");
+  EXPECT_FALSE(engine.removeAdapter("b").isOk());
 }
 
 TEST(Engine, RefusesIdsOutsideTheVocabulary) {

@@ -17,8 +17,9 @@ uint64_t mixed(uint64_t hash, uint64_t word) {
   return hash ^ (hash >> 29);
 }
 
-uint64_t cellAfter(uint64_t before, int32_t token) {
-  return mixed(before, uint64_t(uint32_t(token)) + 1);
+uint64_t cellAfter(uint64_t before, int32_t token, AdapterId adapter) {
+  return mixed(before, (uint64_t(uint32_t(token)) + 1) +
+                           1000 * uint64_t(adapter - noAdapter));
 }
 
 int32_t tokenAfter(std::span<const uint64_t> cells) {
@@ -64,20 +65,35 @@ plan::Serving smallLimits() {
 
 FakeModel::FakeModel(const plan::Serving& limits, int depth)
     : limits(limits), steps(depth), cache(size_t(limits.pages * limits.page)),
-      states(size_t(limits.maxBatch)) {}
+      states(size_t(limits.maxBatch)),
+      places(size_t(limits.adapters), noAdapter) {}
 
-int32_t FakeModel::after(std::span<const int32_t> tokens) {
+int32_t FakeModel::after(std::span<const int32_t> tokens, AdapterId adapter) {
   std::vector<uint64_t> cells;
   for (int32_t token : tokens)
-    cells.push_back(cellAfter(cells.empty() ? firstCell : cells.back(), token));
+    cells.push_back(
+        cellAfter(cells.empty() ? firstCell : cells.back(), token, adapter));
   return tokenAfter(cells);
 }
 
+Status FakeModel::addAdapter(AdapterId adapter,
+                             const std::filesystem::path& directory) {
+  if (directory == "absent")
+    return Status::error("there is no `absent`");
+  known.insert(adapter);
+  return Status::ok();
+}
+
+Status FakeModel::removeAdapter(AdapterId adapter) {
+  known.erase(adapter);
+  return Status::ok();
+}
+
 std::vector<int32_t> FakeModel::answer(std::vector<int32_t> prompt,
-                                       int64_t tokens) {
+                                       int64_t tokens, AdapterId adapter) {
   const size_t before = prompt.size();
   for (int64_t i = 0; i < tokens; ++i)
-    prompt.push_back(after(prompt));
+    prompt.push_back(after(prompt, adapter));
   return {prompt.begin() + long(before), prompt.end()};
 }
 
@@ -115,9 +131,25 @@ void FakeModel::checkSlots(const StepPlan& step) const {
       ASSERT_FALSE(other.slots.contains(part.slot));
 }
 
+/// No step underway reads the place of an adapter that is loaded.
+void FakeModel::load(const StepPlan& step) {
+  for (const AdapterLoad& each : step.loads) {
+    ASSERT_GE(each.place, 0);
+    ASSERT_LT(each.place, limits.adapters);
+    for (const Computed& other : underway)
+      ASSERT_FALSE(other.places.contains(each.place));
+    places[size_t(each.place)] = each.adapter;
+  }
+}
+
+AdapterId FakeModel::adapterOf(const StepPart& part) const {
+  return part.adapter < 0 ? noAdapter : places[size_t(part.adapter)];
+}
+
 Status FakeModel::start(const StepPlan& step) {
   checkShape(step);
   checkSlots(step);
+  load(step);
   if (testing::Test::HasFatalFailure())
     return Status::error("the step breaks a limit");
   Computed& made = underway.emplace_back();
@@ -126,6 +158,7 @@ Status FakeModel::start(const StepPlan& step) {
     enter(part);
   for (const StepPart& part : step.parts) {
     made.slots.insert(part.slot);
+    made.places.insert(part.adapter);
     const int64_t end = part.position + int64_t(part.ids.size());
     const std::vector<uint64_t> cells = cellsOf(part, end);
     const bool isPoisoned =
@@ -151,11 +184,12 @@ void FakeModel::enter(const StepPart& part) {
     state.clear();
   for (size_t i = 0; i < part.ids.size(); ++i) {
     const int64_t position = part.position + int64_t(i);
-    state.push_back(
-        cellAfter(state.empty() ? firstCell : state.back(), part.ids[i]));
+    state.push_back(cellAfter(state.empty() ? firstCell : state.back(),
+                              part.ids[i], adapterOf(part)));
     if (limits.page > 0)
-      cell(part, position) = cellAfter(
-          position == 0 ? firstCell : cell(part, position - 1), part.ids[i]);
+      cell(part, position) =
+          cellAfter(position == 0 ? firstCell : cell(part, position - 1),
+                    part.ids[i], adapterOf(part));
   }
 }
 

@@ -4,7 +4,7 @@
 // before, as the keys and values of a model depend on all tokens before. The
 // next token depends on the hashes of all tokens, as they are found through
 // pages or states, so that a wrong page, position, slot or state changes the
-// answer.
+// answer, as does a wrong adapter.
 
 #ifndef RECIPERUN_TEST_SERVE_FAKEMODEL_H
 #define RECIPERUN_TEST_SERVE_FAKEMODEL_H
@@ -36,10 +36,12 @@ public:
   explicit FakeModel(const plan::Serving& limits, int depth = 1);
 
   /// The token that follows some tokens.
-  static int32_t after(std::span<const int32_t> tokens);
+  static int32_t after(std::span<const int32_t> tokens,
+                       AdapterId adapter = noAdapter);
   /// The answer to a prompt alone.
   static std::vector<int32_t> answer(std::vector<int32_t> prompt,
-                                     int64_t tokens);
+                                     int64_t tokens,
+                                     AdapterId adapter = noAdapter);
 
   int64_t vocab() const override { return vocabulary; }
   int depth() const override { return steps; }
@@ -47,6 +49,13 @@ public:
   Status start(const StepPlan& step) override;
   /// Logits are 1 for the next token, 0 for others.
   Status finish(StepResults& results) override;
+
+  /// Fails for the folder `absent`.
+  Status addAdapter(AdapterId adapter,
+                    const std::filesystem::path& directory) override;
+  Status removeAdapter(AdapterId adapter) override;
+  /// The adapters that steps may load.
+  const std::set<AdapterId>& adapters() const { return known; }
 
   /// The next token of each row of the last step that finished.
   const std::vector<int32_t>& rows() const { return last.next; }
@@ -59,12 +68,15 @@ private:
   struct Computed {
     StepReads reads;
     std::set<int> slots;
+    std::set<int> places;       // of adapters
     std::vector<int32_t> next;  // by row
     std::set<int64_t> poisoned; // rows
   };
 
   void checkShape(const StepPlan& step) const;
   void checkSlots(const StepPlan& step) const;
+  void load(const StepPlan& step);
+  AdapterId adapterOf(const StepPart& part) const;
   uint64_t& cell(const StepPart& part, int64_t position);
   void enter(const StepPart& part);
   std::vector<uint64_t> cellsOf(const StepPart& part, int64_t end);
@@ -73,6 +85,8 @@ private:
   int steps;                                 // underway at most
   std::vector<uint64_t> cache;               // [pages, page]
   std::vector<std::vector<uint64_t>> states; // by slot, of all tokens
+  std::vector<AdapterId> places;             // of adapters
+  std::set<AdapterId> known;
   std::deque<Computed> underway;
   Computed last; // that finished
 };

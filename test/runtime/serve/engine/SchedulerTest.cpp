@@ -351,6 +351,51 @@ TEST(Scheduler, CancelsInAStepBehindTheFirst) {
   EXPECT_EQ(server.answers[first], FakeModel::answer(prompt(8), 4));
 }
 
+plan::Serving limitsOfAdapters(int64_t adapters) {
+  plan::Serving limits = smallLimits();
+  limits.adapters = adapters;
+  return limits;
+}
+
+TEST(Scheduler, SharesStepsBetweenAdapters) {
+  Server server(limitsOfAdapters(2));
+  const AdapterId adapters[] = {noAdapter, server.scheduler.adapters().add(),
+                                server.scheduler.adapters().add()};
+  for (AdapterId adapter : adapters)
+    idOf(server.scheduler.submit(prompt(4), 3, 0, false, adapter));
+  server.step();
+  EXPECT_EQ(server.last.size(), 3u);
+  server.runAll();
+  for (size_t i = 0; i < 3; ++i)
+    EXPECT_EQ(server.answers[RequestId(i)],
+              FakeModel::answer(prompt(4), 3, adapters[i]));
+  EXPECT_EQ(server.scheduler.statistics().adapterLoads, 2);
+}
+
+TEST(Scheduler, WaitsForAPlaceOfAnAdapter) {
+  Server server(limitsOfAdapters(1));
+  const AdapterId first = server.scheduler.adapters().add(),
+                  second = server.scheduler.adapters().add();
+  idOf(server.scheduler.submit(prompt(4), 3, 0, false, first));
+  idOf(server.scheduler.submit(prompt(4), 3, 0, false, second));
+  server.step();
+  EXPECT_EQ(server.scheduler.waiting(), 1u);
+  server.runAll();
+  EXPECT_EQ(server.finished, (std::vector<RequestId>{0, 1}));
+  EXPECT_EQ(server.scheduler.statistics().adapterLoads, 2);
+}
+
+TEST(Scheduler, ReusesNoPagesOfAnotherAdapter) {
+  Server server(limitsOfAdapters(2));
+  const AdapterId first = server.scheduler.adapters().add(),
+                  second = server.scheduler.adapters().add();
+  for (AdapterId adapter : {first, second, first}) {
+    idOf(server.scheduler.submit(prompt(12), 1, 0, false, adapter));
+    server.runAll();
+  }
+  EXPECT_EQ(server.scheduler.statistics().reusedTokens, 8);
+}
+
 TEST(Scheduler, ComputesPromptsInPartsOfTheRowsThatAreLeft) {
   Server server(smallLimits()); // at most 8 rows a step
   const RequestId first = idOf(server.scheduler.submit(prompt(8), 9));
@@ -384,8 +429,12 @@ struct Arrival {
   int64_t tokens = 0;
   int priority = 0;
   bool wantsPromptRows = false;
+  AdapterId adapter = noAdapter;
   int64_t cancelled = -1; // before this step
 };
+
+/// The adapters that requests of a load choose from.
+constexpr int64_t adapterCount = 4;
 
 struct Load {
   plan::Serving limits;
@@ -420,6 +469,7 @@ public:
     limits.policy = once(2) ? plan::ServingPolicy::maxUtilization
                             : plan::ServingPolicy::guaranteedNoEvict;
     limits.buckets = bucketsOf(limits);
+    limits.adapters = once(2) ? 0 : from(1, adapterCount);
     return limits;
   }
 
@@ -438,6 +488,8 @@ public:
       arrival.tokens = from(1, limits.maxOutput);
       arrival.priority = int(from(0, 2));
       arrival.wantsPromptRows = once(4);
+      if (limits.adapters > 0)
+        arrival.adapter = from(noAdapter, adapterCount - 1);
       arrival.cancelled = once(5) ? step + from(0, 12) : -1;
       load.arrivals.push_back(arrival);
     }
@@ -465,9 +517,15 @@ private:
   int64_t tokens = FakeModel::vocabulary;
 };
 
+void addAdapters(Server& server) {
+  for (int64_t i = 0; i < adapterCount; ++i)
+    ASSERT_EQ(server.scheduler.adapters().add(), i);
+}
+
 /// Runs a load. The virtual clock counts steps, also those without work.
 void runLoad(const Load& load) {
   Server server(load.limits, load.patience, load.depth);
+  addAdapters(server);
   std::vector<RequestId> ids;
   std::set<RequestId> cancelled;
   int64_t work = 0;
@@ -481,9 +539,9 @@ void runLoad(const Load& load) {
     while (ids.size() < load.arrivals.size() &&
            load.arrivals[ids.size()].step == step) {
       const Arrival& arrival = load.arrivals[ids.size()];
-      ids.push_back(idOf(server.scheduler.submit(arrival.prompt, arrival.tokens,
-                                                 arrival.priority,
-                                                 arrival.wantsPromptRows)));
+      ids.push_back(idOf(server.scheduler.submit(
+          arrival.prompt, arrival.tokens, arrival.priority,
+          arrival.wantsPromptRows, arrival.adapter)));
     }
     for (size_t i = 0; i < ids.size(); ++i)
       if (load.arrivals[i].cancelled == step && server.scheduler.cancel(ids[i]))
@@ -499,7 +557,8 @@ void runLoad(const Load& load) {
     const int64_t tokens =
         std::min({arrival.tokens, load.limits.maxOutput,
                   load.limits.maxTokens - int64_t(arrival.prompt.size())});
-    std::vector<int32_t> expected = FakeModel::answer(arrival.prompt, tokens);
+    std::vector<int32_t> expected =
+        FakeModel::answer(arrival.prompt, tokens, arrival.adapter);
     if (cancelled.contains(ids[i]))
       expected.resize(server.answers[ids[i]].size());
     ASSERT_EQ(server.answers[ids[i]], expected) << "request " << i;
@@ -509,7 +568,8 @@ void runLoad(const Load& load) {
     ASSERT_GE(rows.size() + 1, arrival.prompt.size()) << "request " << i;
     for (size_t row = 0; row + 1 < arrival.prompt.size(); ++row)
       ASSERT_EQ(rows[row],
-                FakeModel::after(std::span(arrival.prompt).first(row + 1)))
+                FakeModel::after(std::span(arrival.prompt).first(row + 1),
+                                 arrival.adapter))
           << "request " << i;
   }
   ASSERT_EQ(server.scheduler.pages().held(), 0);
@@ -534,19 +594,24 @@ TEST(Scheduler, RandomLoadsMeetTheHardCases) {
   for (uint32_t seed = 0; seed < 400; ++seed) {
     const Load load = Drawer(seed).load();
     Server server(load.limits, load.patience);
+    addAdapters(server);
     for (const Arrival& arrival : load.arrivals)
-      idOf(server.scheduler.submit(arrival.prompt, arrival.tokens));
+      idOf(server.scheduler.submit(arrival.prompt, arrival.tokens,
+                                   /*priority=*/0, /*wantsPromptRows=*/false,
+                                   arrival.adapter));
     server.runAll();
     const SchedulerStatistics& counts = server.scheduler.statistics();
     sum.preemptions += counts.preemptions;
     sum.reusedTokens += counts.reusedTokens;
     sum.recomputedTokens += counts.recomputedTokens;
+    sum.adapterLoads += counts.adapterLoads;
     evictions += server.scheduler.pages().evictions();
   }
   EXPECT_GT(sum.preemptions, 50);
   EXPECT_GT(sum.reusedTokens, 500);
   EXPECT_GT(sum.recomputedTokens, 100);
   EXPECT_GT(evictions, 200);
+  EXPECT_GT(sum.adapterLoads, 500);
 }
 
 TEST(Scheduler, GivesTheSameStepsForTheSameArrivals) {
