@@ -38,8 +38,9 @@ void Sharder::embedding(Op& op) {
   set(op.results[0], std::move(dims), table[0]);
 }
 
-/// `weight` is the sharding of the matrix's dimensions.
-void Sharder::linear(Op& op, const std::vector<AxisSet>& weight) {
+/// `weight` is the sharding of the matrix's dimensions, a copy, because
+/// collectives add values to the module.
+void Sharder::linear(Op& op, std::vector<AxisSet> weight) {
   ValueId x = op.operands[0];
   size_t xs = module[x].dims.size(), ws = weight.size(),
          ys = module[op.results[0]].dims.size();

@@ -114,7 +114,7 @@ private:
   /// x [lead..., from...], w [to..., from...] → y [lead..., to...]. The weight
   /// is not moved. x gets the cheapest form with the weight's split of `from`
   /// and none of the weight's axes elsewhere.
-  void linear(Op& op, const std::vector<AxisSet>& weight);
+  void linear(Op& op, std::vector<AxisSet> weight);
   /// x [lead..., from...], w [adapters, to..., from...], adapters [lead...].
   void adapterLinear(Op& op);
   Sharding linearOperand(ValueId form, const std::vector<AxisSet>& weight,

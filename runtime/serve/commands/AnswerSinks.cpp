@@ -20,6 +20,8 @@ void printNote(const Prompt& prompt, const std::string& text) {
 /// Says why an answer ended early.
 void explainReason(const Prompt& prompt, const Answer& answer,
                    const plan::Serving& limits) {
+  if (answer.reason == FinishReason::timeout)
+    printNote(prompt, "ended at its `--timeout`");
   if (answer.reason == FinishReason::cacheFull)
     printNote(prompt, "ended where prompt and answer have the plan's " +
                           std::to_string(limits.maxTokens) + " tokens");

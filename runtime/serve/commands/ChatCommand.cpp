@@ -115,6 +115,8 @@ void noteReason(FinishReason reason, const ChatSession& session,
                  "note: ended where the conversation fills the %lld tokens of "
                  "the plan; `/reset` begins a new one\n",
                  static_cast<long long>(limits.maxTokens));
+  if (reason == FinishReason::timeout)
+    std::fputs("note: ended at the `--timeout`\n", stderr);
   if (reason == FinishReason::cancelled)
     std::fputs("note: stopped\n", stderr);
 }

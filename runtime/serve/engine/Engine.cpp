@@ -24,6 +24,8 @@ const char* nameOf(FinishReason reason) {
     return "token_limit";
   case FinishReason::cacheFull:
     return "cache_full";
+  case FinishReason::timeout:
+    return "timeout";
   case FinishReason::cancelled:
     return "cancelled";
   case FinishReason::failed:
@@ -33,9 +35,9 @@ const char* nameOf(FinishReason reason) {
 }
 
 Engine::Engine(std::unique_ptr<StepModel> model, const plan::Serving& limits,
-               std::set<int32_t> endTokens)
+               std::set<int32_t> endTokens, Clock clock)
     : model(std::move(model)), bounds(limits), endTokens(std::move(endTokens)),
-      scheduler(limits, this->model->depth()) {
+      clock(std::move(clock)), scheduler(limits, this->model->depth()) {
   results.logits.resize(
       size_t(limits.buckets.back().rows * this->model->vocab()));
   countState();
@@ -107,6 +109,11 @@ Expected<RequestId> Engine::submit(Request request) {
                        request.priority, options.promptLogprobs >= 0, *adapter);
   RECIPERUN_TRY(id);
   answers.emplace(*id, std::move(answer));
+  if (options.timeout)
+    deadlines.emplace(clock() +
+                          std::chrono::duration_cast<Time::duration>(
+                              std::chrono::duration<double>(*options.timeout)),
+                      *id);
   ++counts.submitted;
   countState();
   return id;
@@ -121,8 +128,19 @@ void Engine::cancel(RequestId request, FinishReason reason) {
   countState();
 }
 
+void Engine::endLate() {
+  if (deadlines.empty())
+    return;
+  const Time now = clock();
+  while (!deadlines.empty() && deadlines.begin()->first <= now) {
+    cancel(deadlines.begin()->second, FinishReason::timeout);
+    deadlines.erase(deadlines.begin());
+  }
+}
+
 Expected<std::vector<Progress>> Engine::step() {
   RECIPERUN_TRY(broken);
+  endLate();
   std::vector<Progress> all = std::exchange(ended, {});
   broken = startSteps();
   RECIPERUN_TRY(broken);

@@ -19,9 +19,11 @@
 #include "runtime/serve/sampling/SamplingOptions.h"
 #include "runtime/serve/sampling/TokenConstraint.h"
 
+#include <chrono>
 #include <cstdint>
 #include <deque>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -39,12 +41,13 @@ enum class FinishReason {
   stopToken,  // of SamplingOptions
   tokenLimit, // SamplingOptions::maxTokens, or the plan's maxOutput
   cacheFull,  // prompt and answer have the plan's maxTokens
+  timeout,    // SamplingOptions::timeout has passed
   cancelled,
   failed, // see Progress::error
 };
 
 /// `end_token`, `stop_string`, `stop_token`, `token_limit`, `cache_full`,
-/// `cancelled`, `failed`.
+/// `timeout`, `cancelled`, `failed`.
 const char* nameOf(FinishReason reason);
 
 struct Request {
@@ -78,9 +81,13 @@ struct EngineStatistics {
 
 class Engine {
 public:
-  /// `limits` are those of the model's plan.
+  using Time = std::chrono::steady_clock::time_point;
+  using Clock = std::function<Time()>;
+
+  /// `limits` are those of the model's plan. Timeouts follow the clock.
   Engine(std::unique_ptr<StepModel> model, const plan::Serving& limits,
-         std::set<int32_t> endTokens);
+         std::set<int32_t> endTokens,
+         Clock clock = std::chrono::steady_clock::now);
 
   /// Adds a LoRA adapter in peft's layout, which requests may name from now on.
   /// Fails, with the remedy, when the plan serves no adapters, when the name is
@@ -105,7 +112,8 @@ public:
   /// nothing when it has ended.
   void cancel(RequestId request, FinishReason reason = FinishReason::cancelled);
 
-  /// Starts steps up to the model's depth, and finishes the first one. Returns
+  /// Ends the requests whose timeout has passed, waiting or running. Starts
+  /// steps up to the model's depth, and finishes the first one. Returns
   /// the requests that it gave tokens to or that ended, in no particular but a
   /// reproducible order; nothing when idle. Fails when the device does, as do
   /// all later steps.
@@ -144,6 +152,7 @@ private:
 
   Expected<AdapterId> findAdapter(const std::string& name) const;
   Status freeAdapters();
+  void endLate();
   Status startSteps();
   Status finishStep(std::vector<Progress>& all);
   std::vector<Choice> choicesOf(const StepPlan& step);
@@ -159,10 +168,12 @@ private:
   std::unique_ptr<StepModel> model;
   plan::Serving bounds;
   std::set<int32_t> endTokens;
+  Clock clock;
   Scheduler scheduler;
   std::map<std::string, AdapterId> adapters;
   std::unordered_map<RequestId, Answer> answers;
-  std::vector<Progress> ended; // since the last step
+  std::multimap<Time, RequestId> deadlines; // also of ended requests
+  std::vector<Progress> ended;              // since the last step
   std::deque<StepPlan> underway;
   StepResults results; // of the last step that finished
   Status broken;       // by a step

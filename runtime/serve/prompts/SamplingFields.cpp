@@ -136,6 +136,7 @@ constexpr SamplingField fields[] = {
     {"min_tokens", "a whole number from 0", storeCount<&Arguments::minTokens>},
     {"stop_token_ids", "a list of token ids", storeStopTokens},
     {"stop", "a text or a list of texts", storeTexts<&Arguments::stopStrings>},
+    {"timeout", "a number of seconds", storeNumber<&Arguments::timeout>},
     {"ignore_eos", "`true` or `false`", storeIgnored},
     {"logprobs", "a whole number from 0", storeLogprobs<&Arguments::logprobs>},
     {"prompt_logprobs", "a whole number from 0",

@@ -169,6 +169,11 @@ void addEnds(SamplingArguments& arguments, std::vector<cli::Option>& options) {
                                [&arguments](const std::string& text) {
                                  return appendStopToken(text, arguments);
                                }));
+  options.push_back(
+      rangedOption(timeoutRange, "SECONDS",
+                   "end an answer this long after its prompt was taken up, "
+                   "with the tokens that it has",
+                   arguments.timeout));
   options.push_back(cli::flag("--ignore-eos",
                               "continue after the model's end tokens",
                               arguments.ignoreEndTokens));
@@ -197,6 +202,7 @@ SamplingOptions optionsWithoutTokenizer(const SamplingArguments& arguments,
   options.stopTokens = arguments.stopTokens;
   options.stopStrings = arguments.stopStrings;
   options.ignoreEndTokens = arguments.ignoreEndTokens;
+  options.timeout = arguments.timeout;
   options.logprobs = arguments.logprobs;
   options.promptLogprobs = arguments.promptLogprobs;
   return options;

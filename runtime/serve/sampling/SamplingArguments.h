@@ -22,6 +22,7 @@ struct SamplingArguments {
   std::optional<double> temperature, topP, minP;
   std::optional<double> repetitionPenalty, presencePenalty, frequencyPenalty;
   std::optional<int64_t> topK, maxTokens, minTokens;
+  std::optional<double> timeout; // seconds
   uint64_t seed = 0;
   int64_t n = 1; // answers to the prompt
   std::vector<std::pair<int32_t, float>> logitBias;

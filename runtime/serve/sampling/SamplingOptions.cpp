@@ -87,6 +87,8 @@ std::vector<BadOption> findBadOptions(const SamplingOptions& options,
   checkTokenLists(options, check);
   checkLengths(options, check);
   checkStops(options, check);
+  if (options.timeout)
+    check.number(timeoutRange, *options.timeout);
   for (auto [name, count] :
        {std::pair("logprobs", options.logprobs),
         std::pair("prompt_logprobs", options.promptLogprobs)})

@@ -9,6 +9,7 @@
 #include "runtime/base/Status.h"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -33,6 +34,8 @@ struct SamplingOptions {
   std::vector<int32_t> stopTokens = {};
   std::vector<std::string> stopStrings = {};
   bool ignoreEndTokens = false; // continues after the model's end tokens
+  /// Seconds from the submission to the end of the answer.
+  std::optional<double> timeout = {};
   /// The number of likeliest tokens to report with each token; -1: no log
   /// probabilities at all.
   int logprobs = -1;

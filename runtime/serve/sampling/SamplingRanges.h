@@ -39,6 +39,9 @@ inline constexpr SamplingRange logitBiasRange = {"logit_bias", -100, 100};
 inline constexpr SamplingRange maxTokensRange = {"max_tokens", 1};
 inline constexpr SamplingRange minTokensRange = {"min_tokens"};
 
+/// At most a year.
+inline constexpr SamplingRange timeoutRange = {"timeout", 0, 31536000, true};
+
 /// The shortest decimal text that reads back as the same number.
 std::string shortestText(double value);
 

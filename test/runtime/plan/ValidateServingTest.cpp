@@ -45,6 +45,7 @@ void addStep(Plan& plan, const Shared& shared, int64_t tokens) {
       added(plan, named("sequences", tokens), DType::i32, {1, tokens});
   in.rows = added(plan, named("rows", tokens), DType::i32, {1, bucket.rows});
   in.pages = shared.pages;
+  in.adapters = added(plan, named("adapters", tokens), DType::i32, {1, tokens});
   const DType T = DType::f32;
   int q = added(plan, named("q", tokens), T, {1, tokens, heads, width});
   int k = added(plan, named("k", tokens), T, {1, tokens, keyHeads, width});
@@ -54,6 +55,9 @@ void addStep(Plan& plan, const Shared& shared, int64_t tokens) {
   int w = added(plan, named("w", tokens), T, {1, 6, 4});
   int a = added(plan, named("a", tokens), T, {1, 2});
   int y = added(plan, named("y", tokens), T, {1, tokens, vocab});
+  int low = added(plan, named("low", tokens), T, {1, tokens, 4});
+  int factor =
+      added(plan, named("factor", tokens), T, {serving.adapters * 4, 6});
   step.logits =
       added(plan, named("logits", tokens), T, {1, bucket.rows, vocab});
   step.likeliest =
@@ -68,6 +72,7 @@ void addStep(Plan& plan, const Shared& shared, int64_t tokens) {
         makeOp(OpKind::StateScanStep, "scan",
                {x, dt, b, b, a, a, a, in.positions, in.sequences},
                {x, shared.states}),
+        makeOp(OpKind::AdapterLinear, "low", {x, factor, in.adapters}, {low}),
         makeOp(OpKind::TakeRows, "rows", {y, in.rows}, {step.logits}),
         makeOp(OpKind::Argmax, "likeliest", {step.logits}, {step.likeliest})}});
   using Kind = ScheduleStep::Kind;
@@ -87,6 +92,7 @@ Plan servingPlan() {
   serving.maxBatch = 2;
   serving.maxInput = serving.maxOutput = serving.maxTokens = 5;
   serving.tokenBudget = 4;
+  serving.adapters = 3;
   serving.page = 2;
   serving.pages = 4;
   serving.hasStates = true;
@@ -323,6 +329,26 @@ TEST(ValidateServing, refusesRowsOfAnotherWidth) {
   expectRefused(
       [](Plan& p) { shapeOf(p, opOf(p, OpKind::TakeRows).inputs[0]) = {64}; },
       "takes rows of");
+}
+
+TEST(ValidateServing, refusesAdaptersOfAnotherNumber) {
+  expectRefused([](Plan& p) { p.serving->adapters = -1; },
+                "its `adapters` = -1 are below 0");
+  expectRefused([](Plan& p) { p.serving->adapters = 0; },
+                "(adapter_linear) reads adapters, and the plan serves none");
+  expectRefused([](Plan& p) { p.serving->adapters = 5; },
+                "the number of adapters");
+  expectRefused(
+      [](Plan& p) {
+        shapeOf(p, opOf(p, OpKind::AdapterLinear).outputs[0])[2] = 3;
+      },
+      "(adapter_linear) wants 16 elements in `low_4`");
+  expectRefused(
+      [](Plan& p) {
+        p.stages[0].steps[2].inputs.adapters =
+            addBuffer(p, "other", DType::i32, {1, 3});
+      },
+      "`adapters` of the bucket of 4 tokens is `other`");
 }
 
 } // namespace

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <map>
 #include <utility>
 
@@ -177,6 +178,50 @@ TEST(Engine, FailsOnlyTheRequestWhoseLogitsAreNotFinite) {
   fixture.submit(bad, upTo(3));
   fixture.runAll();
   EXPECT_EQ(fixture.engine->statistics().scheduler.reusedTokens, 0);
+}
+
+/// An engine whose clock stands still until a test sets it.
+struct TimedFixture : Fixture {
+  TimedFixture() {
+    const plan::Serving limits = smallLimits();
+    engine.emplace(std::make_unique<FakeModel>(limits), limits,
+                   std::set<int32_t>(), [this] { return now; });
+  }
+  RequestId submitFor(double seconds) {
+    SamplingOptions options = upTo(40);
+    options.timeout = seconds;
+    return submit(hello, options);
+  }
+  void pass(double seconds) {
+    now += std::chrono::duration_cast<Engine::Time::duration>(
+        std::chrono::duration<double>(seconds));
+  }
+
+  Engine::Time now;
+};
+
+TEST(Engine, EndsAnAnswerAtItsTimeout) {
+  TimedFixture fixture;
+  const RequestId late = fixture.submitFor(1), other = fixture.submitFor(100);
+  for (int i = 0; i < 5; ++i)
+    fixture.step();
+  fixture.pass(1);
+  fixture.step();
+  const Result& result = fixture.results[late];
+  EXPECT_EQ(result.finished, FinishReason::timeout);
+  EXPECT_EQ(result.tokens, FakeModel::answer(hello, 5));
+  fixture.runAll();
+  EXPECT_EQ(fixture.results[other].finished, FinishReason::tokenLimit);
+}
+
+TEST(Engine, EndsAWaitingRequestAtItsTimeout) {
+  TimedFixture fixture;
+  const RequestId late = fixture.submitFor(1);
+  fixture.pass(2);
+  fixture.step();
+  EXPECT_EQ(fixture.results[late].finished, FinishReason::timeout);
+  EXPECT_TRUE(fixture.results[late].tokens.empty());
+  EXPECT_TRUE(fixture.engine->isIdle());
 }
 
 TEST(Engine, AnswersWithTheAdapterThatARequestNames) {
