@@ -1,6 +1,7 @@
 // Import: 1. check the directory against the plan (HuggingFaceCheck.h); 2. read
 // each shard run by run through one window of the file, convert and store it.
-// A quantized tensor is read and dequantized by rows instead.
+// A quantized tensor is copied where the parameter is stored in the same way,
+// and read and dequantized by rows otherwise.
 
 #include "runtime/checkpoint/HuggingFaceImport.h"
 
@@ -10,7 +11,10 @@
 #include "runtime/checkpoint/ParameterTensors.h"
 #include "runtime/checkpoint/StateShards.h"
 #include "runtime/checkpoint/quantized/QuantizingAccess.h"
+#include "runtime/checkpoint/quantized/StoredCodes.h"
 #include "runtime/checkpoint/quantized/StoredWeights.h"
+#include "runtime/plan/Mesh.h"
+#include "runtime/plan/TensorRows.h"
 
 #include <algorithm>
 #include <thread>
@@ -25,16 +29,31 @@ constexpr int64_t directRunBytes = int64_t(64) << 10;
 /// Reads one shard. `source` and `converted` are reused between tensors.
 class ShardReader {
 public:
-  ShardReader(const plan::Plan& plan, int rank, ParameterAccess& access)
-      : plan(plan), rank(rank), access(access), values(valueParts(plan, rank)),
-        source(windowBytes), converted(windowBytes) {}
+  /// Codes are written to `stored`, other values to `access`, which quantizes
+  /// them.
+  ShardReader(const plan::Plan& plan, int rank, ParameterAccess& access,
+              ParameterAccess& stored)
+      : plan(plan), rank(rank), access(access), stored(stored),
+        values(valueParts(plan, rank)), source(windowBytes),
+        converted(windowBytes) {}
 
   /// Reads the rank's slice of one tensor.
   Status load(int number, const TensorShard& part,
               const ModelFiles::Place& place);
-  Status load(int number, const TensorShard& part, const StoredWeight& stored);
+  Status load(int number, const TensorShard& part, const StoredWeight& weight);
+  /// Writes the factors of the parameter's inputs, if it has any: those of a
+  /// quantized tensor, or ones.
+  Status loadInputScales(int number, const TensorShard& part,
+                         const StoredWeight* weight);
 
 private:
+  plan::Holding holdingOf(int number) const {
+    return plan::holdingOf(plan::stageOf(plan, rank), number);
+  }
+  std::optional<MatrixBlock> blockOf(int number, const TensorShard& part,
+                                     int64_t tensorColumns) const;
+  Status dequantize(int number, const TensorShard& part,
+                    const StoredWeight& weight);
   int64_t fillWindow(const ShardLayout& layout, int64_t local, int64_t end,
                      int64_t limit);
   Status storeWindow(int number, ElementType from, const ShardLayout& layout,
@@ -46,6 +65,7 @@ private:
   const plan::Plan& plan;
   int rank;
   ParameterAccess& access;
+  ParameterAccess& stored;
   std::vector<StateShard> values;   // by parameter
   std::vector<std::byte> source;    // file contents from `windowStart` on
   std::vector<std::byte> converted; // in the parameter's type
@@ -129,16 +149,64 @@ Status ShardReader::load(int number, const TensorShard& part,
       .withContext("`" + place.file->path().string() + "`");
 }
 
-/// Dequantizes chunks of rows, and stores the block's pieces of each.
+/// The part of a tensor that a quantized parameter is; nullopt when the
+/// parameter is not quantized or no such block.
+std::optional<MatrixBlock> ShardReader::blockOf(int number,
+                                                const TensorShard& part,
+                                                int64_t tensorColumns) const {
+  const plan::Parameter& parameter = plan.parameters[size_t(number)];
+  const int value = holdingOf(number).value;
+  if (!parameter.quantization || value < 0 || part.begin != 0)
+    return std::nullopt;
+  const int64_t rows =
+      plan::stageOf(plan, rank).buffers[size_t(value)].shape[0];
+  return matrixBlockOf(part.block, rows, part.block.elements() / rows,
+                       tensorColumns);
+}
+
 Status ShardReader::load(int number, const TensorShard& part,
-                         const StoredWeight& stored) {
+                         const StoredWeight& weight) {
+  const auto block = blockOf(number, part, weight.columns);
+  if (!block)
+    return dequantize(number, part, weight);
+  const plan::WeightQuantization& kept =
+      *plan.parameters[size_t(number)].quantization;
+  const quantize::Scheme scheme = quantize::schemeOf(kept.format, kept.scales);
+  const bool isFolded = weight.inputScale && holdingOf(number).inScale < 0;
+  return !isFolded && holdsCodes(scheme, *block, weight)
+             ? copyCodes(scheme, *block, weight, number, stored)
+             : dequantize(number, part, weight);
+}
+
+Status ShardReader::loadInputScales(int number, const TensorShard& part,
+                                    const StoredWeight* weight) {
+  const plan::Holding holding = holdingOf(number);
+  if (holding.inScale < 0)
+    return Status::ok();
+  const plan::Parameter& parameter = plan.parameters[size_t(number)];
+  Expected<std::vector<float>> factors =
+      weight ? readInputScales(*weight)
+             : std::vector<float>(size_t(plan::tensorShape(parameter).back()),
+                                  1.0f);
+  RECIPERUN_TRY(factors);
+  const int64_t rows =
+      plan::stageOf(plan, rank).buffers[size_t(holding.value)].shape[0];
+  return writeInputScales(part.block, part.block.elements() / rows, *factors,
+                          number, stored);
+}
+
+/// Dequantizes chunks of rows, and stores the block's pieces of each.
+Status ShardReader::dequantize(int number, const TensorShard& part,
+                               const StoredWeight& weight) {
   constexpr int64_t chunkElements = int64_t(1) << 20;
   const ShardLayout& layout = part.block;
   const plan::DType to = writtenType(plan, plan.parameters[size_t(number)]);
-  const int64_t toSize = plan::byteSize(to), columns = stored.columns;
-  const int64_t chunkRows =
-      std::max<int64_t>(2, chunkElements / columns / 2 * 2); // see readRows
-  Expected<StoredWeightReader> reader = StoredWeightReader::open(stored);
+  const int64_t toSize = plan::byteSize(to), columns = weight.columns;
+  const int64_t chunkRows = std::max<int64_t>(1, chunkElements / columns);
+  using InputScales = StoredWeightReader::InputScales;
+  Expected<StoredWeightReader> reader = StoredWeightReader::open(
+      weight,
+      holdingOf(number).inScale < 0 ? InputScales::folded : InputScales::apart);
   RECIPERUN_TRY(reader);
   finite = {};
   std::vector<float> chunk;
@@ -152,7 +220,7 @@ Status ShardReader::load(int number, const TensorShard& part,
     const ShardLayout::Piece piece = layout.pieceAt(local);
     if (piece.global >= chunkEnd) {
       const int64_t row = piece.global / columns / chunkRows * chunkRows;
-      const int64_t rows = std::min(chunkRows, stored.rows - row);
+      const int64_t rows = std::min(chunkRows, weight.rows - row);
       chunkBegin = row * columns;
       chunkEnd = (row + rows) * columns;
       chunk.resize(size_t(rows * columns));
@@ -170,8 +238,8 @@ Status ShardReader::load(int number, const TensorShard& part,
                                (part.begin + local) * toSize, pieces));
     local += count;
   }
-  return finite.outcome(part.name, {stored.rows, stored.columns})
-      .withContext("`" + stored.data.file->path().string() + "`");
+  return finite.outcome(part.name, {weight.rows, weight.columns})
+      .withContext("`" + weight.data.file->path().string() + "`");
 }
 
 } // namespace
@@ -185,7 +253,7 @@ Status loadHuggingFace(const plan::Plan& plan, int rank,
   RECIPERUN_TRY(stored);
   const int threads = int(std::max(1u, std::thread::hardware_concurrency()));
   QuantizingAccess quantizing(plan, rank, access, threads);
-  ShardReader reader(plan, rank, quantizing);
+  ShardReader reader(plan, rank, quantizing, access);
   for (size_t i = 0; i < plan.parameters.size(); ++i) {
     const plan::Parameter& parameter = plan.parameters[i];
     if (parameter.adapter)
@@ -195,6 +263,7 @@ Status loadHuggingFace(const plan::Plan& plan, int rank,
       RECIPERUN_TRY(quantized
                         ? reader.load(int(i), part, *quantized)
                         : reader.load(int(i), part, *model->find(part.name)));
+      RECIPERUN_TRY(reader.loadInputScales(int(i), part, quantized));
     }
   }
   return Status::ok();

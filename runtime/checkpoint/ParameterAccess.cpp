@@ -13,9 +13,10 @@ std::byte* ArenaParameters::address(int parameter, Content content,
   const StateShard& part = values[size_t(parameter)];
   bool isValue = content == Content::value;
   const plan::Holding holding = plan::holdingOf(stage, parameter);
-  int number = isValue                     ? part.buffer
-               : content == Content::scale ? holding.scale
-                                           : holding.gradient;
+  int number = isValue                          ? part.buffer
+               : content == Content::scale      ? holding.scale
+               : content == Content::inputScale ? holding.inScale
+                                                : holding.gradient;
   assert(number >= 0 && "the parameter has no such buffer");
   const plan::Buffer& buffer = stage.buffers[size_t(number)];
   if (isValue) {

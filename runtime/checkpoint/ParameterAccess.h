@@ -20,9 +20,10 @@ namespace reciperun::checkpoint {
 
 /// Selects one of a parameter's buffers.
 enum class Content {
-  value,    // in the compute type, or quantized
-  scale,    // f32, of a quantized value
-  gradient, // f32, or f64 when the compute type is f64
+  value,      // in the compute type, or quantized
+  scale,      // f32, of a quantized value
+  inputScale, // f32, of the columns of a quantized value
+  gradient,   // f32, or f64 when the compute type is f64
 };
 
 /// This rank's shards of the parameters, as bytes of the row-major local shard.

@@ -68,6 +68,7 @@ public:
           return executor.device().upload(scales.as<float>() + run.firstScale,
                                           std::as_bytes(run.scales));
         });
+    RECIPERUN_TRY(clearInputScales(executor.tensor(holding.inScale)));
     std::vector<float> values(size_t(std::min(all, drawnAtOnce)));
     for (int64_t first = 0; first < all; first += drawnAtOnce) {
       const int64_t shape[] = {std::min(drawnAtOnce, all - first)};
@@ -93,6 +94,15 @@ public:
   }
 
 private:
+  /// Sets the factors of a matrix's inputs, if it has any, to 1.
+  Status clearInputScales(const Tensor& factors) {
+    if (!factors.present())
+      return Status::ok();
+    const std::vector<float> ones(size_t(factors.elements()), 1.0f);
+    return executor.device().upload(factors.data,
+                                    std::as_bytes(std::span(ones)));
+  }
+
   /// Draws elements of the rank's shard of a parameter, from `first` on.
   Status draw(const plan::Parameter& parameter, int64_t first,
               const Tensor& values) {

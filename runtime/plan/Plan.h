@@ -216,8 +216,9 @@ struct HfRows {
 
 /// How a frozen matrix [n,k] is stored in its value's buffer, and its scales in
 /// a buffer beside it: see ops/quantization.ops and sizes/WeightScales.h. The
-/// loader quantizes the values of a Hugging Face tensor, or takes them as they
-/// are when the tensor is stored in the same way.
+/// loader quantizes the values of a Hugging Face tensor, or copies their codes
+/// and scales when the tensor is stored in the same way. Another buffer may
+/// have the factors of the matrix's inputs (AWQ).
 struct WeightQuantization {
   std::string format; // `fp8`, `int8`, `int4`
   std::string scales; // the attribute `scales` of quantized_linear
@@ -260,6 +261,7 @@ struct Holding {
   int value = -1;    // -1 when ranks keep only parts of its region
   int gradient = -1; // -1 likewise, and when it is frozen
   int scale = -1;    // f32; -1 when it is not quantized
+  int inScale = -1;  // f32 [k]; -1 when its input is not scaled
 };
 
 /// A flat run of parameters that ranks share and the optimizer treats alike.

@@ -341,6 +341,7 @@ void fields(V& v, typename V::template Ref<Holding> holding) {
   v.optional("value", holding.value, -1);
   v.optional("gradient", holding.gradient, -1);
   v.optional("scale", holding.scale, -1);
+  v.optional("in_scale", holding.inScale, -1);
 }
 
 template <class V> void fields(V& v, typename V::template Ref<Stage> stage) {

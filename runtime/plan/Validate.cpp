@@ -313,9 +313,11 @@ private:
         stage.buffers[size_t(holding.value)].shape;
     if (shape.size() != 2)
       return damaged("the value of " + who + " is no matrix");
-    return holds(
-        "the scales of " + who, holding.scale, {DType::f32},
-        elementCount(sizes::scaleShape(*scales, shape[0], shape[1] * each)));
+    const int64_t n = shape[0], k = shape[1] * each;
+    RECIPERUN_TRY(holds("the scales of " + who, holding.scale, {DType::f32},
+                        elementCount(sizes::scaleShape(*scales, n, k))));
+    return holdsIf("the factors of the inputs of " + who, holding.inScale,
+                   {DType::f32}, k);
   }
 
   /// Whether the parameter is in a region of which ranks keep only parts.

@@ -9,6 +9,7 @@
 #include "runtime/device/Float8.h"
 
 #include <algorithm>
+#include <array>
 #include <cassert>
 #include <cstring>
 #include <functional>
@@ -243,11 +244,47 @@ Expected<std::vector<float>> readFloats(const ModelFiles::Place& place) {
   return values;
 }
 
-constexpr auto fp8Numbers = device::f8e4m3::table();
+using CodeValues = std::array<float, 256>;
 
-/// Two's complement of 4 bits.
-float signedHalf(unsigned half) {
-  return float(int(half ^ 8) - 8);
+CodeValues integerValues(int (*valueOf)(int)) {
+  CodeValues values;
+  for (int code = 0; code < 256; ++code)
+    values[size_t(code)] = float(valueOf(code));
+  return values;
+}
+
+/// The values of the codes of a format, see readCodes.
+const CodeValues& codeValues(WeightFormat format) {
+  static const CodeValues tables[] = {
+      device::f8e4m3::table(),
+      integerValues([](int code) { return int(int8_t(code)); }),
+      integerValues([](int code) { return code - 8; })};
+  return tables[size_t(format)];
+}
+
+/// The codes of rows that are words of an I32 each; int8 has an offset of 128.
+void unpackWords(const uint8_t* bytes, int64_t rowBytes, bool isHalf,
+                 int64_t columns, std::span<uint8_t> codes) {
+  const int64_t count = int64_t(codes.size()) / columns;
+  for (int64_t i = 0; i < count; ++i)
+    for (int64_t j = 0; j < columns; ++j) {
+      const uint8_t* row = bytes + i * rowBytes;
+      codes[size_t(i * columns + j)] =
+          isHalf ? uint8_t(row[j / 2] >> j % 2 * 4 & 15) : row[j] ^ 0x80;
+    }
+}
+
+/// The codes of rows from `first` on; `bytes` begins with the pair that holds
+/// it. Two's complement of 4 bits becomes an offset of 8.
+void unpackPairs(const uint8_t* bytes, int64_t first, int64_t columns,
+                 std::span<uint8_t> codes) {
+  const int64_t count = int64_t(codes.size()) / columns;
+  for (int64_t i = 0; i < count; ++i)
+    for (int64_t j = 0; j < columns; ++j) {
+      const int64_t pair = (first + i) / 2 - first / 2;
+      codes[size_t(i * columns + j)] =
+          uint8_t(bytes[pair * columns + j] >> (first + i) % 2 * 4 & 15) ^ 8;
+    }
 }
 
 } // namespace
@@ -301,12 +338,12 @@ bool StoredWeights::isAuxiliary(std::string_view name) const {
 }
 
 Expected<StoredWeightReader>
-StoredWeightReader::open(const StoredWeight& weight) {
+StoredWeightReader::open(const StoredWeight& weight, InputScales wanted) {
   StoredWeightReader reader(weight);
   Expected<std::vector<float>> scales = readFloats(weight.scale);
   RECIPERUN_TRY(scales);
   reader.scales = std::move(*scales);
-  if (weight.inputScale) {
+  if (weight.inputScale && wanted == InputScales::folded) {
     Expected<std::vector<float>> inputScales = readFloats(*weight.inputScale);
     RECIPERUN_TRY(inputScales);
     reader.inputScales = std::move(*inputScales);
@@ -314,50 +351,51 @@ StoredWeightReader::open(const StoredWeight& weight) {
   return reader;
 }
 
+Expected<std::vector<float>> readInputScales(const StoredWeight& weight) {
+  if (weight.inputScale)
+    return readFloats(*weight.inputScale);
+  return std::vector<float>(size_t(weight.columns), 1.0f);
+}
+
 Status StoredWeightReader::readRows(int64_t first, int64_t count,
                                     std::span<float> out) {
-  const StoredTensor& tensor = *weight->data.tensor;
-  const bool isPaired = weight->packing == Packing::pairsOfRows;
-  assert(int64_t(out.size()) == count * weight->columns && "whole rows");
-  assert((!isPaired || first % 2 == 0) && "rows are stored in pairs");
-  const int64_t rowBytes = (tensor.end - tensor.begin) / tensor.shape[0];
-  const int64_t begin = isPaired ? first / 2 : first;
-  const int64_t end = isPaired ? (first + count + 1) / 2 : first + count;
-  stored.resize(size_t((end - begin) * rowBytes));
-  RECIPERUN_TRY(weight->data.file->read(tensor, begin * rowBytes, stored));
-  decode(first, count, out.data());
-  scale(first, count, out.data());
+  codes.resize(out.size());
+  RECIPERUN_TRY(readCodes(first, count, codes));
+  valuesOf(first, codes, out);
   return Status::ok();
 }
 
-/// Decodes the numbers of the rows in `stored`.
-void StoredWeightReader::decode(int64_t first, int64_t count,
-                                float* out) const {
+void StoredWeightReader::valuesOf(int64_t first, std::span<const uint8_t> codes,
+                                  std::span<float> out) const {
+  const CodeValues& values = codeValues(weight->format);
+  std::transform(codes.begin(), codes.end(), out.begin(),
+                 [&](uint8_t code) { return values[code]; });
+  scale(first, int64_t(codes.size()) / weight->columns, out.data());
+}
+
+Status StoredWeightReader::readCodes(int64_t first, int64_t count,
+                                     std::span<uint8_t> codes) {
+  const StoredTensor& tensor = *weight->data.tensor;
+  assert(int64_t(codes.size()) == count * weight->columns && "whole rows");
+  const int64_t together = weight->packing == Packing::pairsOfRows ? 2 : 1;
+  const int64_t rowBytes = (tensor.end - tensor.begin) / tensor.shape[0];
+  const int64_t begin = first / together,
+                end = divideUp(first + count, together);
+  stored.resize(size_t((end - begin) * rowBytes));
+  RECIPERUN_TRY(weight->data.file->read(tensor, begin * rowBytes, stored));
   const auto* bytes = reinterpret_cast<const uint8_t*>(stored.data());
-  const int64_t k = weight->columns;
-  const bool isHalf = weight->format == WeightFormat::int4;
   switch (weight->packing) {
   case Packing::bytes:
-    for (int64_t i = 0; i < count * k; ++i)
-      out[i] = weight->format == WeightFormat::fp8 ? fp8Numbers[bytes[i]]
-                                                   : float(int8_t(bytes[i]));
-    return;
-  case Packing::wordsOfRow: {
-    const int64_t rowBytes = weight->data.tensor->shape[1] * 4;
-    for (int64_t i = 0; i < count; ++i)
-      for (int64_t j = 0; j < k; ++j) {
-        const uint8_t* row = bytes + i * rowBytes;
-        out[i * k + j] = isHalf ? float(int(row[j / 2] >> j % 2 * 4 & 15) - 8)
-                                : float(int(row[j]) - 128);
-      }
-    return;
-  }
+    std::copy_n(bytes, codes.size(), codes.begin());
+    break;
+  case Packing::wordsOfRow:
+    unpackWords(bytes, rowBytes, weight->format == WeightFormat::int4,
+                weight->columns, codes);
+    break;
   case Packing::pairsOfRows:
-    for (int64_t i = 0; i < count; ++i)
-      for (int64_t j = 0; j < k; ++j)
-        out[i * k + j] =
-            signedHalf(bytes[i / 2 * k + j] >> (first + i) % 2 * 4 & 15);
+    unpackPairs(bytes, first, weight->columns, codes);
   }
+  return Status::ok();
 }
 
 void StoredWeightReader::scale(int64_t first, int64_t count, float* out) const {

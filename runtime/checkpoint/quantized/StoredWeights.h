@@ -76,26 +76,51 @@ private:
   bool isQuantized = false;
 };
 
-/// Reads rows of a weight as floats.
+/// Reads rows of a weight, as floats or as they are stored.
 class StoredWeightReader {
 public:
+  /// What becomes of the factors of columns, `X.pre_quant_scale`.
+  enum class InputScales {
+    folded, // into the values
+    apart,  // the reader of the values multiplies its input by them
+  };
+
   /// Reads the scales. `weight` must outlive the object.
-  static Expected<StoredWeightReader> open(const StoredWeight& weight);
+  static Expected<StoredWeightReader>
+  open(const StoredWeight& weight, InputScales wanted = InputScales::folded);
 
   /// Fills `out` [count, columns] with the values of rows [first, first +
-  /// count). With ModelOpt's int4, `first` is even.
+  /// count).
   Status readRows(int64_t first, int64_t count, std::span<float> out);
+
+  /// Fills `codes` [count, columns] with the stored numbers, a byte each: the
+  /// bits of fp8 and int8, and for int4 the value + 8.
+  Status readCodes(int64_t first, int64_t count, std::span<uint8_t> codes);
+
+  /// The values of codes of whole rows from `first` on.
+  void valuesOf(int64_t first, std::span<const uint8_t> codes,
+                std::span<float> out) const;
+
+  /// The scale of an element.
+  float scaleAt(int64_t row, int64_t column) const {
+    return scales[size_t(row / weight->scaleRows * weight->scalesAcross() +
+                         column / weight->scaleColumns)];
+  }
 
 private:
   explicit StoredWeightReader(const StoredWeight& weight) : weight(&weight) {}
-  void decode(int64_t first, int64_t count, float* out) const;
   void scale(int64_t first, int64_t count, float* out) const;
 
   const StoredWeight* weight;
   std::vector<float> scales;      // [blocks down, scalesAcross]
-  std::vector<float> inputScales; // [columns], or none
+  std::vector<float> inputScales; // [columns], or none to fold
   std::vector<std::byte> stored;
+  std::vector<uint8_t> codes;
 };
+
+/// The factors of a weight's columns, which multiply its input; ones where it
+/// has none.
+Expected<std::vector<float>> readInputScales(const StoredWeight& weight);
 
 } // namespace reciperun::checkpoint
 

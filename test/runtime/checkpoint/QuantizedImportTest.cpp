@@ -1,5 +1,5 @@
 // Loading weights into quantized parameters: from plain tensors, from tensors
-// that are quantized in other ways, and on two ranks.
+// that are quantized in the same and in other ways, and on two ranks.
 
 #include "runtime/checkpoint/HuggingFaceImport.h"
 #include "runtime/checkpoint/quantized/QuantizeDirectory.h"
@@ -52,9 +52,16 @@ private:
   std::map<std::pair<int, Content>, std::vector<std::byte>> buffers;
 };
 
-/// A plan of one matrix, whose columns `ranks` ranks split; quantized if there
-/// is a format.
-plan::Plan planOf(std::optional<WeightFormat> format, int ranks) {
+/// A plan of one matrix, whose columns or rows `ranks` ranks split; quantized
+/// if there is a format, and then with factors of its inputs or without.
+struct PlanKind {
+  std::optional<WeightFormat> format = {};
+  int ranks = 1;
+  bool splitsRows = false, scalesInputs = false;
+};
+
+plan::Plan planOf(const PlanKind& kind) {
+  const auto& [format, ranks, splitsRows, scalesInputs] = kind;
   plan::Plan plan;
   plan.compute = plan::DType::f32;
   plan.mesh.axes = {{"tp", ranks}};
@@ -64,12 +71,13 @@ plan::Plan planOf(std::optional<WeightFormat> format, int ranks) {
   plan::Parameter parameter;
   parameter.name = parameter.hfName = matrix;
   parameter.globalShape = parameter.hfShape = {rows, columns};
-  parameter.shardAxes = {"", "tp"};
+  parameter.shardAxes = {splitsRows ? "tp" : "", splitsRows ? "" : "tp"};
   parameter.trainable = false;
   parameter.stages = {0};
   plan::Buffer value;
   value.dtype = plan::DType::f32;
-  value.shape = {rows, columns / ranks};
+  value.shape = {splitsRows ? rows / ranks : rows,
+                 splitsRows ? columns : columns / ranks};
   plan::Holding holding;
   holding.parameter = holding.value = 0;
   if (format) {
@@ -80,9 +88,10 @@ plan::Plan planOf(std::optional<WeightFormat> format, int ranks) {
     value.dtype = sizes::storedType(*format);
     value.shape[1] = sizes::storedWidth(*format, value.shape[1]);
     holding.scale = 1;
+    holding.inScale = scalesInputs ? 2 : -1;
   }
   plan.parameters = {parameter};
-  plan.stages[0].buffers = {value, plan::Buffer()};
+  plan.stages[0].buffers = {value, plan::Buffer(), plan::Buffer()};
   plan.stages[0].holdings = {holding};
   return plan;
 }
@@ -127,7 +136,7 @@ TEST(QuantizedImport, QuantizesEachRanksShard) {
     for (int ranks : {1, 2})
       for (int rank = 0; rank < ranks; ++rank) {
         Memory memory;
-        const plan::Plan plan = planOf(format, ranks);
+        const plan::Plan plan = planOf({format, ranks});
         const Status status =
             loadHuggingFace(plan, rank, folder / "source", memory);
         ASSERT_TRUE(status.isOk()) << status.message();
@@ -160,12 +169,14 @@ TEST(QuantizedImport, TakesQuantizedTensors) {
     const std::vector<float> meant = quantize::dequantizeMatrix(*once, 1);
     Memory plain; // dequantized into a parameter in the compute type
     ASSERT_TRUE(
-        loadHuggingFace(planOf({}, 1), 0, folder / "stored", plain).isOk());
+        loadHuggingFace(planOf({}), 0, folder / "stored", plain).isOk());
     EXPECT_EQ(plain.numbers<float>(Content::value), meant);
     for (WeightFormat format : formats) {
+      if (format == stored) // copied, see below
+        continue;
       Memory memory;
       const Status status =
-          loadHuggingFace(planOf(format, 1), 0, folder / "stored", memory);
+          loadHuggingFace(planOf({format}), 0, folder / "stored", memory);
       ASSERT_TRUE(status.isOk()) << status.message();
       auto twice = quantize::quantizeMatrix(quantize::usualScheme(format),
                                             meant, columns, 1);
@@ -174,6 +185,105 @@ TEST(QuantizedImport, TakesQuantizedTensors) {
                 quantize::dequantizeMatrix(*twice, 1));
     }
   }
+}
+
+/// The part of a row-major matrix [count, width] that a rank has, in bytes.
+template <class T>
+std::vector<T> partOf(const std::vector<T>& all, const PlanKind& kind, int rank,
+                      int64_t count) {
+  const int64_t width = int64_t(all.size()) / count;
+  const int64_t part =
+      kind.splitsRows ? int64_t(all.size()) / kind.ranks : width / kind.ranks;
+  std::vector<T> own;
+  for (int64_t i = 0; i < (kind.splitsRows ? 1 : count); ++i) {
+    const auto begin = all.begin() + i * width + rank * part;
+    own.insert(own.end(), begin, begin + part);
+  }
+  return own;
+}
+
+// Rounding again would find another clip of int4, and other scales of fp8 and
+// int8 where ranks split the columns.
+TEST(QuantizedImport, CopiesCodesOfTheSameScheme) {
+  TestFolder folder;
+  const std::vector<float> values = someWeights();
+  writeSource(folder, values);
+  for (WeightFormat format : formats)
+    for (QuantizedLayout layout :
+         {QuantizedLayout::compressedTensors, QuantizedLayout::modelOpt}) {
+      if (format == WeightFormat::int8 && layout == QuantizedLayout::modelOpt)
+        continue;
+      QuantizeOptions options;
+      options.format = format;
+      options.layout = layout;
+      ASSERT_TRUE(
+          quantizeHuggingFace(folder / "source", folder / "stored", options)
+              .isOk());
+      auto made = quantize::quantizeMatrix(quantize::usualScheme(format),
+                                           values, columns, 1);
+      ASSERT_TRUE(made);
+      for (const PlanKind& kind : {PlanKind{format}, PlanKind{format, 2},
+                                   PlanKind{format, 2, /*splitsRows=*/true}})
+        for (int rank = 0; rank < kind.ranks; ++rank) {
+          Memory memory;
+          const Status status =
+              loadHuggingFace(planOf(kind), rank, folder / "stored", memory);
+          ASSERT_TRUE(status.isOk()) << status.message();
+          EXPECT_EQ(memory.numbers<uint8_t>(Content::value),
+                    partOf(made->data, kind, rank, rows));
+          const bool hasGroups = format == WeightFormat::int4;
+          EXPECT_EQ(memory.numbers<float>(Content::scale),
+                    hasGroups || kind.splitsRows
+                        ? partOf(made->scales, kind, rank, rows)
+                        : made->scales);
+        }
+    }
+}
+
+TEST(QuantizedImport, CopiesCodesWithOneScale) {
+  TestFolder folder;
+  std::vector<uint8_t> codes(size_t(rows * columns));
+  for (size_t i = 0; i < codes.size(); ++i)
+    codes[i] = uint8_t(i * 7 % 0x7f); // no NaN
+  folder.write("stored/config.json", R"({"hidden_size": 512,
+      "quantization_config": {"quant_method": "modelopt",
+      "quant_algo": "FP8"}})");
+  folder.write(
+      "stored/model.safetensors",
+      safetensorsBytes(R"({"up.weight":{"dtype":"F8_E4M3",
+               "shape":[64,512],"data_offsets":[0,32768]},"up.weight_scale":
+               {"dtype":"F32","shape":[],"data_offsets":[32768,32772]}})",
+                       bytesOf(codes) + bytesOf(std::vector<float>{0.3f})));
+  Memory memory;
+  const Status status = loadHuggingFace(planOf({WeightFormat::fp8}), 0,
+                                        folder / "stored", memory);
+  ASSERT_TRUE(status.isOk()) << status.message();
+  EXPECT_EQ(memory.numbers<uint8_t>(Content::value), codes);
+  EXPECT_EQ(memory.numbers<float>(Content::scale),
+            std::vector<float>(size_t(rows), 0.3f));
+  codes[700] = 0x7f; // NaN
+  folder.write(
+      "stored/model.safetensors",
+      safetensorsBytes(R"({"up.weight":{"dtype":"F8_E4M3",
+               "shape":[64,512],"data_offsets":[0,32768]},"up.weight_scale":
+               {"dtype":"F32","shape":[],"data_offsets":[32768,32772]}})",
+                       bytesOf(codes) + bytesOf(std::vector<float>{0.3f})));
+  const Status damaged = loadHuggingFace(planOf({WeightFormat::fp8}), 0,
+                                         folder / "stored", memory);
+  ASSERT_FALSE(damaged.isOk());
+  EXPECT_NE(damaged.message().find("[1, 188]"), std::string::npos)
+      << damaged.message();
+}
+
+TEST(QuantizedImport, SetsFactorsToOneWithoutACalibration) {
+  TestFolder folder;
+  writeSource(folder, someWeights());
+  Memory memory;
+  ASSERT_TRUE(loadHuggingFace(planOf({WeightFormat::int4, 1, false, true}), 0,
+                              folder / "source", memory)
+                  .isOk());
+  EXPECT_EQ(memory.numbers<float>(Content::inputScale),
+            std::vector<float>(size_t(columns), 1.0f));
 }
 
 // A step of normal numbers is 1 / 16 of a value in fp8, max / 127 in int8 and
@@ -186,8 +296,8 @@ TEST(QuantizedImport, LosesLittle) {
   const double most[] = {0.03, 0.01, 0.12};
   for (WeightFormat format : formats) {
     Memory memory;
-    ASSERT_TRUE(loadHuggingFace(planOf(format, 1), 0, folder / "source", memory)
-                    .isOk());
+    ASSERT_TRUE(
+        loadHuggingFace(planOf({format}), 0, folder / "source", memory).isOk());
     EXPECT_LT(
         quantize::compare(values, valuesOf(memory, format, columns)).relative(),
         most[size_t(format)]);
@@ -200,7 +310,7 @@ TEST(QuantizedImport, NamesAWeightThatIsNotFinite) {
   values[100] = std::numeric_limits<float>::infinity();
   writeSource(folder, values);
   Memory memory;
-  const Status status = loadHuggingFace(planOf(WeightFormat::int8, 1), 0,
+  const Status status = loadHuggingFace(planOf({WeightFormat::int8}), 0,
                                         folder / "source", memory);
   ASSERT_FALSE(status.isOk());
   EXPECT_NE(status.message().find(matrix), std::string::npos)
