@@ -196,7 +196,9 @@ std::vector<ir::Module> lowerServing(ir::Module program,
   if (engine.hasErrors())
     return {};
   verify(program, "serve");
-  passes::quantizeWeights(program, recipe);
+  passes::quantizeWeights(program, recipe, engine);
+  if (engine.hasErrors())
+    return {};
   verify(program, "quantize weights");
   passes::multiplyInFp8(program);
   passes::fuseCasts(program);

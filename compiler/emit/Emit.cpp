@@ -180,11 +180,14 @@ void Emitter::parameters() {
 }
 
 void Emitter::holdings(plan::Stage& made) const {
-  for (const ir::Param& param : current->params)
+  for (const ir::Param& param : current->params) {
+    const ir::WeightQuantization none,
+        &kept = param.quantization ? *param.quantization : none;
     made.holdings.push_back(
         {numbers.at(param.name), buffers.number(param.value),
-         buffers.number(param.gradient),
-         param.quantization ? buffers.number(param.quantization->scale) : -1});
+         buffers.number(param.gradient), buffers.number(kept.scale),
+         buffers.number(kept.inScale)});
+  }
 }
 
 void Emitter::regions(plan::Stage& made) {

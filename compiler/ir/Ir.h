@@ -159,6 +159,7 @@ struct WeightQuantization {
   std::string format; // `fp8`, `int8`, `int4`
   std::string scales; // the attribute `scales` of quantized_linear
   ValueId scale = ValueId::none;
+  ValueId inScale = ValueId::none; // multiplies the input; none without factors
 };
 
 struct Param {

@@ -218,6 +218,8 @@ private:
       quantization.format = word();
       quantization.scales = word();
       quantization.scale = reference();
+      if (takeWord("input"))
+        quantization.inScale = reference();
       param.quantization = std::move(quantization);
     }
     if (takeWord("lora"))

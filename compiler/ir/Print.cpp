@@ -251,6 +251,10 @@ private:
       out += " quantized " + param.quantization->format + ' ' +
              param.quantization->scales + ' ';
       reference(param.quantization->scale);
+      if (param.quantization->inScale != ValueId::none) {
+        out += " input ";
+        reference(param.quantization->inScale);
+      }
     }
     if (param.loraA == ParamId::none)
       return;

@@ -2,9 +2,11 @@
 //
 // 1. Find the readers of each parameter, over all functions.
 // 2. Choose the matrices that only `linear` reads. The logits' and the routers'
-//    matrices are recognised by the readers of their results.
+//    matrices are recognised by the readers of their results, and others are
+//    excluded by the names of their modules.
 // 3. Give a chosen matrix the type of the format, and a parameter for its
-//    scales beside it. In int4 two elements of the last dimension share a byte.
+//    scales beside it, and one for the factors of its inputs in `int4_awq`. In
+//    int4 two elements of the last dimension share a byte.
 // 4. Turn the ops that read it into `quantized_linear`.
 
 #include "compiler/passes/inference/QuantizeWeights.h"
@@ -20,7 +22,9 @@
 #include <functional>
 #include <map>
 #include <numeric>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -35,11 +39,52 @@ using ir::ValueId;
 /// A smaller matrix has too few bytes to matter.
 constexpr int64_t leastElements = 1024;
 
+/// A value of `serve.weights`: a format, and whether inputs have factors.
+struct StoredForm {
+  sizes::WeightFormat format;
+  bool scalesInputs = false;
+};
+
+/// Nullopt for `"bf16"`, the compute type.
+std::optional<StoredForm> storedForm(const std::string& name) {
+  if (name == "bf16")
+    return std::nullopt;
+  if (name == "int4_awq")
+    return StoredForm{sizes::WeightFormat::int4, true};
+  const auto format = sizes::findWeightFormat(name);
+  assert(format && "schema/serve.recipe lists the formats");
+  return StoredForm{*format, false};
+}
+
+/// Whether a name matches a pattern, in which `*` stands for any characters.
+bool matches(std::string_view pattern, std::string_view name) {
+  const size_t star = pattern.find('*');
+  if (star == pattern.npos)
+    return pattern == name;
+  if (!name.starts_with(pattern.substr(0, star)))
+    return false;
+  const std::string_view rest = pattern.substr(star + 1);
+  for (size_t at = star; at <= name.size(); ++at)
+    if (matches(rest, name.substr(at)))
+      return true;
+  return false;
+}
+
+/// The Hugging Face name of a matrix without `.weight`.
+std::string_view moduleOf(const ir::Param& param) {
+  constexpr std::string_view suffix = ".weight";
+  std::string_view name = param.hfName;
+  if (name.ends_with(suffix))
+    name.remove_suffix(suffix.size());
+  return name;
+}
+
 class WeightQuantizer {
 public:
   WeightQuantizer(ir::Module& program, const recipe::Recipe& recipe,
-                  sizes::WeightFormat format)
-      : program(program), names(program), format(format),
+                  StoredForm form, diag::Engine& engine)
+      : program(program), recipe(recipe), engine(engine), names(program),
+        format(form.format), scalesInputs(form.scalesInputs),
         multipliesInFp8(recipe.string("serve.activations") == "fp8"),
         canQuantize(program.values.size(), true),
         rowDims(program.values.size(), -1) {
@@ -56,6 +101,7 @@ public:
     for (const ir::Function& function : program.functions)
       for (const ir::Op& op : function.ops)
         findReaders(op);
+    exclude();
     for (ir::Param& param : program.params)
       if (isChosen(param))
         quantize(param);
@@ -75,6 +121,38 @@ private:
       else
         rowDims[size_t(operand)] = rowsOf(op);
     }
+  }
+
+  /// Keeps the modules of `serve.exclude_modules` in the compute type. A
+  /// pattern that names no module of the model is an error.
+  void exclude() {
+    const recipe::Value& patterns = recipe.at("serve.exclude_modules");
+    for (const recipe::Value& each : std::get<recipe::List>(patterns.data)) {
+      const auto& pattern = std::get<std::string>(each.data);
+      bool isUsed = false;
+      for (const ir::Param& param : program.params)
+        if (matches(pattern, moduleOf(param))) {
+          canQuantize[size_t(param.value)] = false;
+          isUsed = true;
+        }
+      if (!isUsed)
+        reportUnused(each, pattern);
+    }
+  }
+
+  void reportUnused(const recipe::Value& value, const std::string& pattern) {
+    auto builder =
+        engine.report(diag::Kind::InvalidValue, value.origin.range,
+                      "`exclude_modules` names \"" + pattern +
+                          "\", and no module of the "
+                          "model has this name in its Hugging Face directory");
+    const auto matrix =
+        std::ranges::find_if(program.params, [&](const ir::Param& param) {
+          return rowDims[size_t(param.value)] > 0;
+        });
+    if (matrix != program.params.end())
+      builder.help("write names as \"" + std::string(moduleOf(*matrix)) +
+                   "\", where `*` stands for any characters");
   }
 
   bool isMatmulWith(const ir::Op& op, size_t operand) const {
@@ -107,17 +185,10 @@ private:
     const int rows = rowDims[size_t(param.value)];
     const auto [n, k] = sizesOf(param.value, rows);
     const sizes::WeightScales scales = scalesOf(n, k);
-    ir::Value scale;
-    scale.name = names.make(program[param.value].name + ".scale");
-    scale.kind = ir::ValueKind::parameter;
-    scale.type = ir::DType::f32;
-    for (int64_t size : sizes::scaleShape(scales, n, k))
-      scale.dims.push_back(ir::addDim(program, "scales", size));
-    scale.sharding.dims.resize(scale.dims.size());
-    scale.range = program[param.value].range;
     param.quantization = ir::WeightQuantization{
         sizes::weightFormatName(format), sizes::weightScalesName(scales),
-        ir::addValue(program, std::move(scale))};
+        addFactors(param, ".scale", sizes::scaleShape(scales, n, k)),
+        scalesInputs ? addFactors(param, ".in_scale", {k}) : ValueId::none};
     if (format == sizes::WeightFormat::int4) {
       const ir::Dim& last = program[program[param.value].dims.back()];
       const ir::DimId half =
@@ -126,6 +197,20 @@ private:
     }
     program[param.value].type = sizes::storedType(format);
     quantizations.emplace(param.value, *param.quantization);
+  }
+
+  /// A parameter beside a matrix, with factors of the rank's shard of it.
+  ValueId addFactors(const ir::Param& param, const char* suffix,
+                     const std::vector<int64_t>& shape) {
+    ir::Value factors;
+    factors.name = names.make(program[param.value].name + suffix);
+    factors.kind = ir::ValueKind::parameter;
+    factors.type = ir::DType::f32;
+    for (int64_t size : shape)
+      factors.dims.push_back(ir::addDim(program, "scales", size));
+    factors.sharding.dims.resize(factors.dims.size());
+    factors.range = program[param.value].range;
+    return ir::addValue(program, std::move(factors));
   }
 
   sizes::WeightScales scalesOf(int64_t n, int64_t k) const {
@@ -152,14 +237,17 @@ private:
       return;
     op.kind = OpKind::QuantizedLinear;
     op.operands = {op.operands[0], op.operands[1], found->second.scale,
-                   ValueId::none};
+                   found->second.inScale};
     op.attributes.erase("accumulate");
     op.attributes["scales"] = found->second.scales;
   }
 
   ir::Module& program;
+  const recipe::Recipe& recipe;
+  diag::Engine& engine;
   ValueNames names;
   sizes::WeightFormat format;
+  bool scalesInputs; // each matrix has factors of its inputs
   bool multipliesInFp8;
   std::vector<ValueId> exactResults; // of linears that stay
   std::vector<bool> canQuantize;     // by value
@@ -169,13 +257,10 @@ private:
 
 } // namespace
 
-void quantizeWeights(ir::Module& program, const recipe::Recipe& recipe) {
-  const std::string name = recipe.string("serve.weights");
-  if (name == "bf16")
-    return;
-  const auto format = sizes::findWeightFormat(name);
-  assert(format && "schema/serve.recipe lists the formats");
-  WeightQuantizer(program, recipe, *format).run();
+void quantizeWeights(ir::Module& program, const recipe::Recipe& recipe,
+                     diag::Engine& engine) {
+  if (const auto form = storedForm(recipe.string("serve.weights")))
+    WeightQuantizer(program, recipe, *form, engine).run();
 }
 
 } // namespace recipec::passes

@@ -3,6 +3,7 @@
 #ifndef RECIPEC_PASSES_INFERENCE_QUANTIZEWEIGHTS_H
 #define RECIPEC_PASSES_INFERENCE_QUANTIZEWEIGHTS_H
 
+#include "compiler/diag/Diagnostic.h"
 #include "compiler/ir/Ir.h"
 #include "compiler/recipe/Recipe.h"
 
@@ -13,8 +14,11 @@ namespace recipec::passes {
 /// which is the compute type. The router's matrix, which decides between
 /// experts, and that of the logits stay in the compute type; the latter is
 /// quantized with `serve.quantize_logits`. Embeddings, norms, biases, experts
-/// and adapters stay, too.
-void quantizeWeights(ir::Module& program, const recipe::Recipe& recipe);
+/// and adapters stay, too, and what `serve.exclude_modules` names. In
+/// `"int4_awq"` each matrix has factors of its inputs. Reports names that the
+/// model does not have.
+void quantizeWeights(ir::Module& program, const recipe::Recipe& recipe,
+                     diag::Engine& engine);
 
 } // namespace recipec::passes
 

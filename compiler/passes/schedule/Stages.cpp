@@ -330,7 +330,10 @@ private:
     if (param.gradient != ValueId::none)
       copy.gradient = ownedBy(param.gradient, stage);
     if (copy.quantization)
-      copy.quantization->scale = ownedBy(copy.quantization->scale, stage);
+      for (ValueId* factors :
+           {&copy.quantization->scale, &copy.quantization->inScale})
+        if (*factors != ValueId::none)
+          *factors = ownedBy(*factors, stage);
     own.params.emplace(id, ParamId(stages[size_t(stage)].params.size()));
     stages[size_t(stage)].params.push_back(std::move(copy));
   }
