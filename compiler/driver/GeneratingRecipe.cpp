@@ -13,6 +13,7 @@
 #include "compiler/driver/Pipeline.h"
 #include "compiler/emit/ExchangeJson.h"
 #include "runtime/checkpoint/ModelConfig.h"
+#include "runtime/checkpoint/quantized/ServingFormat.h"
 
 #include <nlohmann/json.hpp>
 
@@ -169,8 +170,28 @@ const char* computeOf(const ConfigJson& config) {
   return "bf16";
 }
 
+/// The section `serve` with which the codes of a quantized directory are
+/// copied; empty for one that is not quantized. The loader reports a directory
+/// that cannot be read.
+std::string servingOf(const std::filesystem::path& folder) {
+  auto files = reciperun::checkpoint::ModelFiles::open(folder);
+  if (!files)
+    return {};
+  auto format = reciperun::checkpoint::servingFormatOf(*files);
+  if (!format || format->weights == "bf16")
+    return {};
+  std::string text = "  serve {\n    weights = \"" + format->weights +
+                     "\"\n    activations = \"bf16\"\n";
+  if (format->quantizesLogits)
+    text += "    quantize_logits = true\n";
+  if (!format->excluded.empty())
+    text +=
+        "    exclude_modules = " + ConfigJson(format->excluded).dump() + "\n";
+  return text + "  }\n";
+}
+
 std::string recipeText(const Family& family, const std::string& model,
-                       const ConfigJson& config) {
+                       const ConfigJson& config, const std::string& serving) {
   return "import std.models." + family.module +
          " as library\n"
          "import std.serving.generation { generation }\n"
@@ -184,7 +205,7 @@ std::string recipeText(const Family& family, const std::string& model,
          std::to_string(tokensOf(config)) +
          " }\n"
          "  precision { compute = \"" +
-         computeOf(config) + "\" }\n}\n";
+         computeOf(config) + "\" }\n" + serving + "}\n";
 }
 
 /// Why the recipe's model differs from the file's; empty if it does not.
@@ -240,9 +261,10 @@ std::optional<std::string> generatingRecipe(Session& session,
     return refuse("the standard library has no model of `model_type` " +
                   type.dump());
   const std::string path = (base / "generate.recipe").string();
+  const std::string serving = servingOf(base);
   std::string first;
   for (const std::string& model : modelsOf(*family)) {
-    std::string made = recipeText(*family, model, *config);
+    std::string made = recipeText(*family, model, *config, serving);
     std::string why = disagreement(session.loader, path, made, text);
     if (why.empty())
       return made;

@@ -15,8 +15,9 @@ bool isModelFolder(const std::string& path);
 
 /// The text of a recipe with task `generate` on one CPU rank. Its model is one
 /// of the standard library, with the sizes of the folder's config.json, and
-/// agrees with every key that both have. Returns nullopt, with diagnostics in
-/// the session, if the library has no matching model.
+/// agrees with every key that both have. A quantized folder is served in its
+/// own format (checkpoint/quantized/ServingFormat.h). Returns nullopt, with
+/// diagnostics in the session, if the library has no matching model.
 std::optional<std::string> generatingRecipe(Session& session,
                                             const std::string& folder);
 

@@ -28,25 +28,31 @@ std::vector<float> factorsFor(const std::vector<float>& mean, double alpha) {
   return factors;
 }
 
-/// The error of ActivationScales for W and the dequantized W s.
-double weightedError(std::span<const float> values,
-                     const std::vector<float>& scaled,
-                     const std::vector<float>& factors,
-                     const std::vector<float>& mean, int threads) {
+std::vector<float> inverse(const std::vector<float>& factors) {
+  std::vector<float> inverses;
+  for (float factor : factors)
+    inverses.push_back(1.0f / factor);
+  return inverses;
+}
+
+/// The expected square error of the outputs of W for the dequantized W s.
+double outputError(std::span<const float> values,
+                   const std::vector<float>& scaled,
+                   const std::vector<float>& factors,
+                   const std::vector<float>& meanSquare, int threads) {
   const int64_t k = int64_t(factors.size());
   const int64_t rows = int64_t(values.size()) / k;
   std::vector<double> sums(size_t(rows), 0.0);
-  forRows(threads, rows, int64_t(values.size()),
-          [&](int64_t begin, int64_t end) {
-            for (int64_t i = begin; i < end; ++i)
-              for (int64_t j = 0; j < k; ++j) {
-                const double difference =
-                    values[size_t(i * k + j)] -
-                    scaled[size_t(i * k + j)] / factors[size_t(j)];
-                const double error = difference * mean[size_t(j)];
-                sums[size_t(i)] += error * error;
-              }
-          });
+  forRows(
+      threads, rows, int64_t(values.size()), [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i)
+          for (int64_t j = 0; j < k; ++j) {
+            const double difference =
+                values[size_t(i * k + j)] -
+                scaled[size_t(i * k + j)] / factors[size_t(j)];
+            sums[size_t(i)] += difference * difference * meanSquare[size_t(j)];
+          }
+      });
   return std::accumulate(sums.begin(), sums.end(), 0.0);
 }
 
@@ -55,46 +61,75 @@ double weightedError(std::span<const float> values,
 void ActivationStatistics::add(std::span<const float> x) {
   const size_t k = mean.size();
   const int64_t count = int64_t(x.size() / k);
+  const double all = double(std::max<int64_t>(1, tokens + count));
   for (size_t j = 0; j < k; ++j) {
-    double sum = double(mean[j]) * double(tokens);
+    double sum = double(mean[j]) * double(tokens),
+           squares = double(meanSquare[j]) * double(tokens);
     for (size_t i = 0; i < size_t(count); ++i) {
-      const float magnitude = std::abs(x[i * k + j]);
-      sum += magnitude;
-      largest[j] = std::max(largest[j], magnitude);
+      const double value = x[i * k + j];
+      sum += std::abs(value);
+      squares += value * value;
     }
-    mean[j] = float(sum / double(std::max<int64_t>(1, tokens + count)));
+    mean[j] = float(sum / all);
+    meanSquare[j] = float(squares / all);
   }
   tokens += count;
 }
 
-Expected<ActivationScales>
-searchActivationScales(const Scheme& scheme, std::span<const float> values,
-                       const ActivationStatistics& statistics, int threads) {
-  const int64_t k = int64_t(statistics.mean.size());
-  assert(int64_t(values.size()) % k == 0 && "a mean for each input channel");
-  std::vector<float> scaled(values.size());
-  ActivationScales best;
+ActivationScaleSearch::ActivationScaleSearch(
+    const Scheme& scheme, const ActivationStatistics& statistics, int threads)
+    : scheme(scheme), statistics(statistics), threads(threads),
+      errors(alphaSteps + 1, 0.0) {
+  assert((scheme.scales == WeightScales::rows ||
+          scheme.scales == WeightScales::groups) &&
+         "runs of rows are quantized alone");
   for (int step = 0; step <= alphaSteps; ++step) {
-    const double alpha = double(step) / alphaSteps;
-    const std::vector<float> factors = factorsFor(statistics.mean, alpha);
-    for (size_t i = 0; i < values.size(); ++i)
-      scaled[i] = values[i] * factors[i % size_t(k)];
-    Expected<QuantizedMatrix> made = quantizeMatrix(scheme, scaled, k, threads);
-    RECIPERUN_TRY(made);
-    const double error = weightedError(values, dequantizeMatrix(*made, threads),
-                                       factors, statistics.mean, threads);
-    if (step == 0)
-      best.plainError = error;
-    if (step > 0 && error >= best.error)
-      continue;
-    best.weight = std::move(*made);
-    best.alpha = alpha;
-    best.error = error;
-    best.inScale.assign(factors.size(), 0);
-    for (size_t j = 0; j < factors.size(); ++j)
-      best.inScale[j] = 1.0f / factors[j];
+    factors.push_back(factorsFor(statistics.mean, double(step) / alphaSteps));
+    importances.push_back(
+        columnImportance(statistics, inverse(factors.back())));
   }
-  return best;
+}
+
+Status ActivationScaleSearch::add(std::span<const float> rows) {
+  const size_t k = statistics.mean.size();
+  assert(rows.size() % k == 0 && "a mean for each input channel");
+  scaled.resize(rows.size());
+  for (size_t step = 0; step < factors.size(); ++step) {
+    const std::vector<float>& s = factors[step];
+    for (size_t i = 0; i < rows.size(); ++i)
+      scaled[i] = rows[i] * s[i % k];
+    Expected<QuantizedMatrix> made =
+        quantizeMatrix(scheme, scaled, int64_t(k), threads, importances[step]);
+    RECIPERUN_TRY(made);
+    errors[step] += outputError(rows, dequantizeMatrix(*made, threads), s,
+                                statistics.meanSquare, threads);
+  }
+  return Status::ok();
+}
+
+ActivationScales ActivationScaleSearch::best() const {
+  const size_t step =
+      size_t(std::min_element(errors.begin(), errors.end()) - errors.begin());
+  ActivationScales found;
+  found.alpha = double(step) / alphaSteps;
+  found.error = errors[step];
+  found.plainError = errors[0];
+  found.inScale = inverse(factors[step]);
+  return found;
+}
+
+std::vector<float> columnImportance(const ActivationStatistics& statistics,
+                                    std::span<const float> inScale) {
+  std::vector<float> importance = statistics.meanSquare;
+  for (size_t j = 0; j < importance.size(); ++j)
+    importance[j] *= inScale[j] * inScale[j];
+  return importance;
+}
+
+void scaleInputs(std::span<const float> inScale, std::span<float> rows) {
+  for (size_t i = 0; i < rows.size(); i += inScale.size())
+    for (size_t j = 0; j < inScale.size(); ++j)
+      rows[i + j] /= inScale[j];
 }
 
 } // namespace reciperun::quantize

@@ -10,36 +10,62 @@
 
 namespace reciperun::quantize {
 
-/// Mean and maximum of |x| over the tokens of a calibration text, for each of
+/// Means of |x| and of x^2 over the tokens of a calibration text, for each of
 /// the k input channels of a weight.
 struct ActivationStatistics {
-  std::vector<float> mean, largest;
+  std::vector<float> mean, meanSquare;
   int64_t tokens = 0;
 
   explicit ActivationStatistics(int64_t channels)
-      : mean(size_t(channels)), largest(size_t(channels)) {}
+      : mean(size_t(channels)), meanSquare(size_t(channels)) {}
   /// Adds rows of x [tokens, k].
   void add(std::span<const float> x);
 };
 
-/// The result of the search.
+/// The result of a search.
 struct ActivationScales {
-  QuantizedMatrix weight;     // of W times 1 / inScale
-  std::vector<float> inScale; // [k]
+  std::vector<float> inScale; // [k]; the weight is W times 1 / inScale
   double alpha = 0;           // the exponent that was chosen
-  /// The expected square error of an output, from the mean of |x|, and that
-  /// without scales.
+  /// The expected square error of the outputs, and that without factors.
   double error = 0, plainError = 0;
 };
 
-/// Quantizes W [n,k] with the factors s_j = mean_j^alpha, divided by the root
-/// of the product of their extremes, for the alpha in 0, 1/20, ..., 1 with the
-/// least error. Errors of input channels are taken as independent: the error is
-/// the sum over j of mean_j^2 |W_j - Q(W s)_j / s_j|^2. At alpha = 0 the weight
-/// is that of quantizeMatrix. Needs memory for three copies of W.
-Expected<ActivationScales>
-searchActivationScales(const Scheme& scheme, std::span<const float> values,
-                       const ActivationStatistics& statistics, int threads);
+/// Searches the factors of an input x [k], which all weights that read x share:
+/// s_j = mean_j^alpha, divided by the root of the product of their extremes,
+/// for the alpha in 0, 1/20, ..., 1 with the least error of all outputs. Errors
+/// of input channels are taken as independent: the error is the sum over j of
+/// E[x_j^2] |W_j - Q(W s)_j / s_j|^2, which Q also minimises where it clips.
+/// The factors of alpha = 0 are 1, those of round-to-nearest. Weights are added
+/// run by run, so that the search needs memory for three runs only.
+class ActivationScaleSearch {
+public:
+  /// `statistics` must outlive the search. The scheme has scales of rows or of
+  /// groups.
+  ActivationScaleSearch(const Scheme& scheme,
+                        const ActivationStatistics& statistics, int threads);
+
+  /// Adds rows [rows, k] of a weight that reads x. Fails for NaN and infinity.
+  Status add(std::span<const float> rows);
+  /// The factors for all rows that were added.
+  ActivationScales best() const;
+
+private:
+  Scheme scheme;
+  const ActivationStatistics& statistics;
+  int threads;
+  // By step of alpha.
+  std::vector<std::vector<float>> factors;     // s
+  std::vector<std::vector<float>> importances; // of the columns of W s
+  std::vector<double> errors;
+  std::vector<float> scaled; // of a run
+};
+
+/// The importance of the columns of W times 1 / inScale (quantizeRows).
+std::vector<float> columnImportance(const ActivationStatistics& statistics,
+                                    std::span<const float> inScale);
+
+/// Multiplies rows [rows, k] by 1 / inScale.
+void scaleInputs(std::span<const float> inScale, std::span<float> rows);
 
 } // namespace reciperun::quantize
 

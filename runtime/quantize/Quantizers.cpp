@@ -91,22 +91,25 @@ void load(WeightFormat format, const uint8_t* stored, int64_t count,
   }
 }
 
-/// The square error of a group in int4 with a scale.
-float squareError(const float* values, int64_t count, float scale) {
+/// The square error of a group in int4 with a scale, each element's multiplied
+/// by its importance unless that is null.
+float squareError(const float* values, const float* importance, int64_t count,
+                  float scale) {
   const float factor = 1.0f / scale;
   float sum = 0;
   for (int64_t i = 0; i < count; ++i) {
     const float error = values[i] - rounded(values[i] * factor, 7.0f) * scale;
-    sum += error * error;
+    sum += error * error * (importance ? importance[i] : 1.0f);
   }
   return sum;
 }
 
-float clippedScale(const float* values, int64_t count, float scale) {
+float clippedScale(const float* values, const float* importance, int64_t count,
+                   float scale) {
   constexpr std::array<float, 5> shares = {0.95f, 0.9f, 0.85f, 0.8f, 0.75f};
-  float best = scale, least = squareError(values, count, scale);
+  float best = scale, least = squareError(values, importance, count, scale);
   for (float share : shares) {
-    const float error = squareError(values, count, scale * share);
+    const float error = squareError(values, importance, count, scale * share);
     if (error < least) {
       least = error;
       best = scale * share;
@@ -137,9 +140,10 @@ struct Blocks {
 class RunQuantizer {
 public:
   RunQuantizer(const Scheme& scheme, const float* values, int64_t rows,
-               int64_t columns, float largest, uint8_t* data, float* scales)
+               int64_t columns, float largest, uint8_t* data, float* scales,
+               const float* importance)
       : scheme(scheme), blocks(scheme.scales, rows, columns), values(values),
-        largest(largest), data(data), scales(scales),
+        largest(largest), data(data), scales(scales), importance(importance),
         bytes(rowBytes(scheme, columns)) {}
 
   /// Rows [begin, end); `begin` is a multiple of the blocks' height. Returns
@@ -166,7 +170,8 @@ private:
     float scale = scaleFor(scheme.format, isWhole ? largest : most);
     if (scheme.searchesClip && scheme.format == WeightFormat::int4 &&
         scheme.scales == WeightScales::groups)
-      scale = clippedScale(first, count, scale);
+      scale = clippedScale(first, importance ? importance + column : nullptr,
+                           count, scale);
     if (!isWhole)
       scales[row / blocks.height * blocks.across + block] = scale;
     for (int64_t i = row; i < end; ++i)
@@ -181,6 +186,7 @@ private:
   float largest;
   uint8_t* data;
   float* scales;
+  const float* importance; // by column, or null
   int64_t bytes;
 };
 
@@ -231,11 +237,14 @@ float largestMagnitude(std::span<const float> values, int threads) {
 
 Status quantizeRows(const Scheme& scheme, std::span<const float> values,
                     int64_t columns, float largest, std::span<uint8_t> data,
-                    std::span<float> scales, int threads) {
+                    std::span<float> scales, int threads,
+                    std::span<const float> importance) {
   const int64_t rows = int64_t(values.size()) / columns;
   assert(int64_t(data.size()) == rows * rowBytes(scheme, columns) &&
          int64_t(scales.size()) == scaleCount(scheme, rows, columns) &&
          "the outputs of a run have its sizes");
+  assert((importance.empty() || int64_t(importance.size()) == columns) &&
+         "an importance for each column");
   if (scheme.format == WeightFormat::int4 && columns % 2 != 0)
     return Status::error("an int4 weight has " + std::to_string(columns) +
                          " columns, which is odd: two elements share a byte");
@@ -246,7 +255,8 @@ Status quantizeRows(const Scheme& scheme, std::span<const float> values,
     scales[0] = scaleFor(scheme.format, largest);
   }
   const RunQuantizer run(scheme, values.data(), rows, columns, largest,
-                         data.data(), scales.data());
+                         data.data(), scales.data(),
+                         importance.empty() ? nullptr : importance.data());
   const int64_t height = rowsPerScale(scheme.scales);
   std::atomic<bool> isFinite = true;
   forRows(threads, (rows + height - 1) / height, int64_t(values.size()),
@@ -285,7 +295,8 @@ void dequantizeRows(const Scheme& scheme, std::span<const uint8_t> data,
 
 Expected<QuantizedMatrix> quantizeMatrix(const Scheme& scheme,
                                          std::span<const float> values,
-                                         int64_t columns, int threads) {
+                                         int64_t columns, int threads,
+                                         std::span<const float> importance) {
   QuantizedMatrix matrix;
   matrix.scheme = scheme;
   matrix.columns = columns;
@@ -296,7 +307,7 @@ Expected<QuantizedMatrix> quantizeMatrix(const Scheme& scheme,
                             ? largestMagnitude(values, threads)
                             : 0;
   RECIPERUN_TRY(quantizeRows(scheme, values, columns, largest, matrix.data,
-                             matrix.scales, threads));
+                             matrix.scales, threads, importance));
   return matrix;
 }
 

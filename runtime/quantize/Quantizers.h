@@ -56,10 +56,12 @@ float largestMagnitude(std::span<const float> values, int threads);
 /// Quantizes a run of rows. `values` is [rows, columns], `data` [rows,
 /// rowBytes] and `scales` [scaleCount]. For `tensor`, `largest` is the largest
 /// magnitude of the whole weight; otherwise it is not read. Fails for NaN or
-/// infinity, and for an odd number of columns in int4.
+/// infinity, and for an odd number of columns in int4. The square errors of a
+/// clip are multiplied by `importance` [columns]; empty: all count alike.
 Status quantizeRows(const Scheme& scheme, std::span<const float> values,
                     int64_t columns, float largest, std::span<uint8_t> data,
-                    std::span<float> scales, int threads);
+                    std::span<float> scales, int threads,
+                    std::span<const float> importance = {});
 
 /// Writes the values of a run of rows to `values` [rows, columns].
 void dequantizeRows(const Scheme& scheme, std::span<const uint8_t> data,
@@ -73,9 +75,10 @@ struct QuantizedMatrix {
   std::vector<uint8_t> data; // [rows, rowBytes]
   std::vector<float> scales; // [scaleCount]
 };
-Expected<QuantizedMatrix> quantizeMatrix(const Scheme& scheme,
-                                         std::span<const float> values,
-                                         int64_t columns, int threads);
+Expected<QuantizedMatrix>
+quantizeMatrix(const Scheme& scheme, std::span<const float> values,
+               int64_t columns, int threads,
+               std::span<const float> importance = {});
 std::vector<float> dequantizeMatrix(const QuantizedMatrix& matrix, int threads);
 
 } // namespace reciperun::quantize

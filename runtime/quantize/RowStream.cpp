@@ -23,9 +23,11 @@ int64_t rowsOfRuns(const Scheme& scheme, int64_t rows, int64_t columns) {
 } // namespace
 
 RowStream::RowStream(const Scheme& scheme, int64_t rows, int64_t columns,
-                     int threads, Store store)
+                     int threads, Store store,
+                     std::span<const float> importance)
     : scheme(scheme), rows(rows), columns(columns), threads(threads),
-      store(std::move(store)), rowsOfRun(rowsOfRuns(scheme, rows, columns)) {}
+      store(std::move(store)), importance(importance),
+      rowsOfRun(rowsOfRuns(scheme, rows, columns)) {}
 
 /// The elements of the current run.
 int64_t RowStream::runElements() const {
@@ -51,8 +53,8 @@ Status RowStream::storeRun() {
   scales.resize(size_t(scaleCount(scheme, count, columns)));
   const bool isWhole = scheme.scales == WeightScales::tensor;
   const float largest = isWhole ? largestMagnitude(run, threads) : 0;
-  RECIPERUN_TRY(
-      quantizeRows(scheme, run, columns, largest, data, scales, threads));
+  RECIPERUN_TRY(quantizeRows(scheme, run, columns, largest, data, scales,
+                             threads, importance));
   RECIPERUN_TRY(store({firstRow * rowBytes(scheme, columns),
                        isWhole ? 0 : scaleCount(scheme, firstRow, columns),
                        data, scales}));

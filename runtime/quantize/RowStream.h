@@ -25,8 +25,9 @@ class RowStream {
 public:
   using Store = std::function<Status(const QuantizedRun&)>;
 
+  /// `importance` is that of quantizeRows, and must outlive the object.
   RowStream(const Scheme& scheme, int64_t rows, int64_t columns, int threads,
-            Store store);
+            Store store, std::span<const float> importance = {});
 
   /// Takes the next elements. Quantizes and stores the runs that they complete.
   Status append(std::span<const float> values);
@@ -39,6 +40,7 @@ private:
   int64_t rows, columns;
   int threads;
   Store store;
+  std::span<const float> importance;
   int64_t rowsOfRun; // usually; the last run may have fewer
   int64_t firstRow = 0;
   std::vector<float> run;

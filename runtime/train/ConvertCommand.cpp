@@ -6,6 +6,7 @@
 #include "runtime/checkpoint/Convert.h"
 #include "runtime/checkpoint/quantized/QuantizeDirectory.h"
 #include "runtime/cli/Options.h"
+#include "runtime/serve/calibrate/Calibrate.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -25,6 +26,8 @@ struct ConvertArguments {
   std::optional<Form> form;
   std::optional<sizes::WeightFormat> weights;
   std::optional<checkpoint::QuantizedLayout> layout;
+  std::string calibration; // a file of texts
+  int64_t samples = 0;     // of the texts; 0: the default
   bool force = false;
 
   const std::string& source() const { return paths[0]; }
@@ -38,6 +41,7 @@ struct ConvertArguments {
 /// rest.
 class ShareShown {
 public:
+  explicit ShareShown(const char* what) : what(what) {}
   ~ShareShown() {
     if (shown >= 0)
       std::fprintf(stderr, "\n");
@@ -47,12 +51,47 @@ public:
     if (share == shown || !isatty(STDERR_FILENO))
       return;
     shown = share;
-    std::fprintf(stderr, "\rquantizing: %3d %%", share);
+    std::fprintf(stderr, "\r%s: %3d %%", what, share);
   }
 
 private:
+  const char* what;
   int shown = -1; // per cent
 };
+
+/// Measures the inputs of the source's linear layers.
+Expected<checkpoint::InputStatistics> calibrate(const ConvertArguments& line) {
+  ShareShown shown("calibrating");
+  serve::CalibrationOptions options;
+  options.file = line.calibration;
+  if (line.samples > 0)
+    options.samples = line.samples;
+  options.goesOn = checkStopSignal;
+  options.progress = [&](int64_t done, int64_t all) { shown.show(done, all); };
+  Expected<serve::Calibration> made = serve::calibrate(line.source(), options);
+  if (!made)
+    return made.status().withContext("`--calibrate`");
+  return std::move(made->statistics);
+}
+
+/// What a calibration goes together with.
+Status checkCalibration(const ConvertArguments& line) {
+  if (line.calibration.empty())
+    return line.samples > 0
+               ? Status::error(
+                     "`--calibrate-samples` needs `--calibrate=FILE`, "
+                     "the texts to take samples of")
+               : Status::ok();
+  if (line.weights != sizes::WeightFormat::int4)
+    return Status::error("`--calibrate` is for `--weights=int4`; the 8 bits of "
+                         "fp8 and int8 need no calibration: leave "
+                         "`--calibrate` out");
+  if (line.layout == checkpoint::QuantizedLayout::compressedTensors)
+    return Status::error("`--calibrate` finds factors of inputs, which the "
+                         "layout of compressed-tensors does not have: leave "
+                         "`--format` out, or write `--format=modelopt`");
+  return Status::ok();
+}
 
 Status quantize(const ConvertArguments& line, Form from) {
   if (from != Form::huggingFace)
@@ -63,11 +102,15 @@ Status quantize(const ConvertArguments& line, Form from) {
   if (line.form && *line.form != Form::huggingFace)
     return Status::error("`--weights` writes a Hugging Face directory: leave "
                          "`--to` out");
-  ShareShown shown;
+  const bool isCalibrated = !line.calibration.empty();
+  ShareShown shown("quantizing");
   checkpoint::QuantizeOptions options;
   options.format = *line.weights;
-  options.layout =
-      line.layout.value_or(checkpoint::QuantizedLayout::compressedTensors);
+  options.layout = line.layout.value_or(
+      isCalibrated ? checkpoint::QuantizedLayout::modelOpt
+                   : checkpoint::QuantizedLayout::compressedTensors);
+  if (isCalibrated)
+    options.calibrate = [&] { return calibrate(line); };
   options.threads = int(std::max(1u, std::thread::hardware_concurrency()));
   options.goesOn = checkStopSignal;
   options.existing = line.existing();
@@ -99,6 +142,7 @@ Status convert(const ConvertArguments& line) {
   if (!from)
     return from.status();
   RECIPERUN_TRY(checkpoint::checkApart(line.source(), line.target()));
+  RECIPERUN_TRY(checkCalibration(line));
   if (line.weights)
     return quantize(line, *from);
   if (line.layout)
@@ -207,6 +251,15 @@ cli::Command convertCommand() {
                         {"modelopt", checkpoint::QuantizedLayout::modelOpt,
                          "that of ModelOpt, for fp8 and int4"}},
                        line->layout),
+           cli::text("--calibrate", "FILE",
+                     "for int4, run the model on texts, a prompt a line as "
+                     "`generate --prompt-file` takes it, and scale inputs so "
+                     "that large ones lose less (AWQ); in ModelOpt's layout",
+                     line->calibration),
+           cli::number("--calibrate-samples", "N",
+                       "how many of the texts, of at most 512 tokens; 128 by "
+                       "default",
+                       1, line->samples),
            cli::flag("--force", "replace the model or the checkpoint in TARGET",
                      line->force)},
       .operands = {2, 2, "the paths of a source and a target", &line->paths},

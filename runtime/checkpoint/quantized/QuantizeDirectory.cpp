@@ -1,8 +1,10 @@
 // 1. Choose what becomes of each tensor of the source, and describe the tensors
 //    to write: a matrix is followed by its scales.
-// 2. Stream the matrices by runs of rows: read or dequantize, quantize, pack.
-//    The scales of a matrix wait until its end.
-// 3. Write the configuration and copy the small files. The directory appears
+// 2. With a calibration, search the factors of each input over all matrices
+//    that read it.
+// 3. Stream the matrices by runs of rows: read or dequantize, multiply by the
+//    factors, quantize, pack. The scales of a matrix wait until its end.
+// 4. Write the configuration and copy the small files. The directory appears
 //    when all is written (ExportDirectory.h).
 
 #include "runtime/checkpoint/quantized/QuantizeDirectory.h"
@@ -11,6 +13,7 @@
 #include "runtime/base/ParseJson.h"
 #include "runtime/checkpoint/Elements.h"
 #include "runtime/checkpoint/Files.h"
+#include "runtime/checkpoint/quantized/ServingFormat.h"
 #include "runtime/checkpoint/quantized/StoredWeights.h"
 #include "runtime/quantize/RowStream.h"
 
@@ -18,6 +21,8 @@
 
 #include <algorithm>
 #include <cassert>
+#include <cmath>
+#include <map>
 #include <set>
 
 namespace reciperun::checkpoint {
@@ -36,6 +41,7 @@ struct Job {
   int64_t rows = 0, columns = 0;
   bool isLinear = false;    // has the name of a linear layer's matrix
   bool isQuantized = false; // in the target
+  int input = -1;           // of the calibration's
 
   int64_t bytes() const {
     const ModelFiles::Place& data = stored ? stored->data : place;
@@ -45,18 +51,6 @@ struct Job {
     return name.substr(0, name.size() - std::string_view(".weight").size());
   }
 };
-
-/// Whether a name is that of a linear layer's matrix.
-bool isLinearName(std::string_view name) {
-  if (!name.ends_with(".weight"))
-    return false;
-  for (std::string_view part :
-       {"embed", "wte.", "wpe.", "lm_head.", "router.", "norm."})
-    if (name.find(part) != std::string_view::npos)
-      return false;
-  return !name.ends_with(".gate.weight") &&
-         !name.ends_with(".shared_expert_gate.weight");
-}
 
 /// The first four words, as "a, b or c".
 std::string joined(const std::set<std::string>& words,
@@ -97,6 +91,8 @@ public:
                      [](const Job& job) { return job.isQuantized; }))
       return nothingToQuantize();
     noteUnfit();
+    if (options.calibrate)
+      RECIPERUN_TRY(calibrate());
     RECIPERUN_TRY(writeTensors());
     RECIPERUN_TRY(writeConfig());
     return copyFiles();
@@ -221,13 +217,147 @@ private:
     const TensorSpec scale = {base + ".weight_scale", "F32", scaleShape};
     if (isFp8)
       return {{job.name, "F8_E4M3", {n, k}}, scale};
-    if (isModelOpt())
+    if (isModelOpt() && !hasOwnFactors(job))
       return {{job.name, "U8", {n / 2, k}}, scale};
+    if (isModelOpt())
+      return {{job.name, "U8", {n / 2, k}},
+              scale,
+              {base + ".pre_quant_scale", "F32", {k}}};
     const int64_t perWord = options.format == WeightFormat::int4 ? 8 : 4;
     return {{base + ".weight_packed", "I32", {n, k / perWord}},
             scale,
             {base + ".weight_shape", "I64", {2}}};
   }
+
+  // ---- factors of inputs
+
+  Status calibrate() {
+    Expected<InputStatistics> found = options.calibrate();
+    RECIPERUN_TRY(found);
+    for (Job& job : jobs) {
+      const auto input = found->inputOf.find(job.name);
+      if (!job.isQuantized || input == found->inputOf.end())
+        continue;
+      job.input = int(input->second);
+      total += job.bytes();
+    }
+    noteUncalibrated();
+    factors.resize(found->inputs.size());
+    for (size_t input = 0; input < factors.size(); ++input)
+      RECIPERUN_TRY(findFactors(int(input), found->inputs[input]));
+    importances.resize(factors.size());
+    for (size_t input = 0; input < factors.size(); ++input) {
+      RECIPERUN_TRY(foldIntoNorm(int(input), *found));
+      if (!factors[input].empty())
+        importances[input] =
+            quantize::columnImportance(found->inputs[input], factors[input]);
+    }
+    return Status::ok();
+  }
+
+  /// Searches the factors of an input over the matrices that read it.
+  Status findFactors(int input,
+                     const quantize::ActivationStatistics& statistics) {
+    quantize::ActivationScaleSearch search(scheme, statistics, options.threads);
+    bool isRead = false;
+    for (const Job& job : jobs) {
+      if (job.input != input)
+        continue;
+      isRead = true;
+      RECIPERUN_TRY(checkChannels(job, int64_t(statistics.mean.size())));
+      RECIPERUN_TRY(forRuns(job, [&](std::span<const float> values) {
+                      return search.add(values);
+                    }).withContext("tensor `" + job.name + "`"));
+    }
+    if (isRead)
+      factors[size_t(input)] = search.best().inScale;
+    return Status::ok();
+  }
+
+  /// Whether a matrix has a tensor of its input's factors.
+  bool hasOwnFactors(const Job& job) const {
+    return job.input >= 0 && !foldedInputs.contains(job.input);
+  }
+
+  /// Multiplies a norm's weight by the factors of its result, as ModelOpt does,
+  /// if all matrices that read the result are quantized.
+  Status foldIntoNorm(int input, const InputStatistics& statistics) {
+    if (size_t(input) >= statistics.norms.size() ||
+        !statistics.norms[size_t(input)] || factors[size_t(input)].empty())
+      return Status::ok();
+    const InputStatistics::Norm& norm = *statistics.norms[size_t(input)];
+    for (const auto& [name, read] : statistics.inputOf)
+      if (int(read) == input &&
+          std::ranges::none_of(jobs, [&, wanted = name](const Job& job) {
+            return job.name == wanted && job.input == input;
+          }))
+        return Status::ok();
+    const auto job = std::ranges::find(jobs, norm.tensor, &Job::name);
+    return job == jobs.end() ? Status::ok() : foldInto(*job, norm, input);
+  }
+
+  /// Replaces the factors by the quotients of the rounded weights, with which
+  /// the matrices are exact.
+  Status foldInto(const Job& job, const InputStatistics::Norm& norm,
+                  int input) {
+    std::vector<float>& scales = factors[size_t(input)];
+    const StoredTensor& tensor = *job.place.tensor;
+    const bool isNarrow = tensor.dtype == "BF16";
+    if ((!isNarrow && tensor.dtype != "F32") ||
+        tensor.shape != std::vector<int64_t>{int64_t(scales.size())})
+      return Status::ok();
+    const ElementType type = *findElementType(tensor.dtype);
+    std::vector<std::byte> bytes(size_t(job.bytes()));
+    RECIPERUN_TRY(job.place.file->read(tensor, 0, bytes));
+    const std::vector<std::byte> original = bytes;
+    const float added = norm.centered ? 1 : 0;
+    for (size_t j = 0; j < scales.size(); ++j) {
+      std::byte* stored = bytes.data() + j * size_t(byteSize(type));
+      const float before = floatAt(type, stored) + added,
+                  after = before * scales[j] - added;
+      convertElements(
+          ElementType::f32, reinterpret_cast<const std::byte*>(&after),
+          isNarrow ? plan::DType::bf16 : plan::DType::f32, stored, 1);
+      const float quotient = (floatAt(type, stored) + added) / before;
+      const bool isExact = quotient > 0 && std::isfinite(quotient);
+      scales[j] = isExact ? quotient : 1;
+      if (!isExact) // of a channel that is always 0
+        std::copy_n(original.data() + j * size_t(byteSize(type)),
+                    byteSize(type), stored);
+    }
+    foldedNorms[job.name] = std::move(bytes);
+    foldedInputs.insert(input);
+    return Status::ok();
+  }
+
+  static float floatAt(ElementType type, const std::byte* stored) {
+    float value = 0;
+    convertElements(type, stored, plan::DType::f32,
+                    reinterpret_cast<std::byte*>(&value), 1);
+    return value;
+  }
+
+  static Status checkChannels(const Job& job, int64_t channels) {
+    if (job.columns == channels)
+      return Status::ok();
+    return Status::error(
+        "tensor `" + job.name + "` has " + std::to_string(job.columns) +
+        " inputs, and the calibration measured " + std::to_string(channels) +
+        "; calibrate with the model of this directory");
+  }
+
+  void noteUncalibrated() const {
+    const auto count = std::ranges::count_if(
+        jobs, [](const Job& job) { return job.isQuantized && job.input < 0; });
+    if (count > 0 && options.note)
+      options.note(
+          std::to_string(count) + " of " +
+          std::to_string(std::ranges::count(jobs, true, &Job::isQuantized)) +
+          " quantized matrices are rounded to nearest: the "
+          "calibration does not measure their inputs, as of experts");
+  }
+
+  // ---- writing
 
   Status writeTensors() {
     std::vector<TensorSpec> specs;
@@ -256,8 +386,7 @@ private:
   /// Calls body(values) with runs of a matrix's rows as floats.
   template <class Body> Status forRuns(const Job& job, Body&& body) {
     constexpr int64_t runElements = int64_t(1) << 20;
-    const int64_t height =
-        std::max<int64_t>(2, runElements / job.columns / 2 * 2);
+    const int64_t height = std::max<int64_t>(1, runElements / job.columns);
     std::optional<StoredWeightReader> reader;
     if (job.stored) {
       Expected<StoredWeightReader> opened =
@@ -291,17 +420,27 @@ private:
   Status writeQuantized(const Job& job, ModelWriter& writer) {
     std::vector<float> scales(
         size_t(quantize::scaleCount(scheme, job.rows, job.columns)));
-    quantize::RowStream stream(scheme, job.rows, job.columns, options.threads,
-                               [&](const quantize::QuantizedRun& run) {
-                                 std::copy(run.scales.begin(), run.scales.end(),
-                                           scales.begin() + run.firstScale);
-                                 return writer.append(
-                                     packed(run.data, job.columns));
-                               });
+    quantize::RowStream stream(
+        scheme, job.rows, job.columns, options.threads,
+        [&](const quantize::QuantizedRun& run) {
+          std::copy(run.scales.begin(), run.scales.end(),
+                    scales.begin() + run.firstScale);
+          return writer.append(packed(run.data, job.columns));
+        },
+        job.input < 0 ? std::span<const float>()
+                      : importances[size_t(job.input)]);
+    std::vector<float> scaled;
     RECIPERUN_TRY(forRuns(job, [&](std::span<const float> values) {
-      return stream.append(values);
+      if (job.input < 0)
+        return stream.append(values);
+      scaled.assign(values.begin(), values.end());
+      quantize::scaleInputs(factors[size_t(job.input)], scaled);
+      return stream.append(scaled);
     }));
     RECIPERUN_TRY(writer.append(std::as_bytes(std::span(scales))));
+    if (hasOwnFactors(job))
+      return writer.append(
+          std::as_bytes(std::span(factors[size_t(job.input)])));
     if (isModelOpt() || options.format == WeightFormat::fp8)
       return Status::ok();
     const int64_t shape[] = {job.rows, job.columns};
@@ -349,6 +488,11 @@ private:
   }
 
   Status copyTensor(const Job& job, ModelWriter& writer) {
+    if (const auto norm = foldedNorms.find(job.name);
+        norm != foldedNorms.end()) {
+      RECIPERUN_TRY(writer.append(norm->second));
+      return step(job.bytes());
+    }
     constexpr int64_t piece = int64_t(4) << 20;
     for (int64_t at = 0; at < job.bytes(); at += piece) {
       source.resize(size_t(std::min(piece, job.bytes() - at)));
@@ -410,7 +554,7 @@ private:
       quantization["quant_algo"] = "W4A16_AWQ";
       quantization["group_size"] = sizes::weightGroup;
       quantization["has_zero_point"] = false;
-      quantization["pre_quant_scale"] = false;
+      quantization["pre_quant_scale"] = bool(options.calibrate);
     }
     quantization["kv_cache_quant_algo"] = nullptr;
     quantization["exclude_modules"] = ignoredModules();
@@ -473,6 +617,10 @@ private:
   const QuantizeOptions& options;
   quantize::Scheme scheme;
   std::vector<Job> jobs;
+  std::vector<std::vector<float>> factors;     // by input of the calibration
+  std::vector<std::vector<float>> importances; // of columns, by input
+  std::set<int> foldedInputs;                  // into norms
+  std::map<std::string, std::vector<std::byte>> foldedNorms; // by tensor
   int64_t done = 0, total = 0; // bytes of the source
   std::vector<std::byte> source;
   std::vector<uint8_t> repacked;
@@ -487,6 +635,9 @@ Status quantizeHuggingFace(const fs::path& source, const fs::path& directory,
     return Status::error("ModelOpt's layout has no int8 for weights alone: "
                          "choose the layout `compressed-tensors`, or fp8 or "
                          "int4");
+  if (options.calibrate && (options.layout != QuantizedLayout::modelOpt ||
+                            options.format != WeightFormat::int4))
+    return Status::error("factors of inputs are for int4 in ModelOpt's layout");
   Expected<ModelFiles> model = ModelFiles::open(source);
   RECIPERUN_TRY(model);
   Expected<StoredWeights> stored = StoredWeights::open(*model);

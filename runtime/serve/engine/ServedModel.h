@@ -43,6 +43,11 @@ public:
   const plan::Plan& plan() const { return program; }
   const plan::Serving& limits() const { return *program.serving; }
 
+  device::Device& device() { return *rank.device; }
+  /// Reports all ops from now on to `follower`, which must outlive its use;
+  /// null ends that.
+  void follow(exec::Observer* follower) { executor->setObserver(follower); }
+
   int64_t vocab() const override { return program.data.vocab; }
   int threads() const override { return rank.threads; }
   /// The model as a whole, for a plan of one rank.
@@ -65,7 +70,6 @@ private:
   Status takeMemory();
   Status prepareKernels();
   Status load(const std::filesystem::path& weights);
-  device::Device& device() { return *rank.device; }
   const plan::Stage& stage() const {
     return plan::stageOf(program, rank.communicator->rank());
   }

@@ -6,6 +6,7 @@
 #include "runtime/data/TextEncoder.h"
 
 #include <cassert>
+#include <limits>
 
 namespace reciperun::serve {
 
@@ -21,10 +22,26 @@ PromptTokens::open(const std::filesystem::path& directory,
 
 Expected<std::vector<int32_t>> PromptTokens::of(const PromptContent& content,
                                                 std::time_t now) const {
-  if (const auto* given = std::get_if<std::vector<int32_t>>(&content)) {
-    RECIPERUN_TRY(check(*given));
+  Expected<std::vector<int32_t>> ids = encode(content, now);
+  RECIPERUN_TRY(ids);
+  RECIPERUN_TRY(check(*ids));
+  return ids;
+}
+
+Expected<std::vector<int32_t>>
+PromptTokens::ofAnyLength(const PromptContent& content, std::time_t now) const {
+  Expected<std::vector<int32_t>> ids = encode(content, now);
+  RECIPERUN_TRY(ids);
+  plan::Serving unlimited = *plan.serving;
+  unlimited.maxInput = std::numeric_limits<int64_t>::max();
+  RECIPERUN_TRY(checkPromptIds(*ids, unlimited, plan.data.vocab));
+  return ids;
+}
+
+Expected<std::vector<int32_t>>
+PromptTokens::encode(const PromptContent& content, std::time_t now) const {
+  if (const auto* given = std::get_if<std::vector<int32_t>>(&content))
     return *given;
-  }
   const auto* text = std::get_if<std::string>(&content);
   Expected<std::vector<int32_t>> ids =
       text ? data::encodePrompt(plan.data, tokenizer, *text)
@@ -33,7 +50,6 @@ Expected<std::vector<int32_t>> PromptTokens::of(const PromptContent& content,
   for (const int32_t id : *ids)
     if (id >= plan.data.vocab)
       return Status::error(data::tooLargeId(plan.data, tokenizer, id));
-  RECIPERUN_TRY(check(*ids));
   return ids;
 }
 

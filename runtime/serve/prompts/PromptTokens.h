@@ -33,12 +33,19 @@ public:
   Expected<std::vector<int32_t>> of(const PromptContent& content,
                                     std::time_t now) const;
 
+  /// The same for a prompt of any length.
+  Expected<std::vector<int32_t>> ofAnyLength(const PromptContent& content,
+                                             std::time_t now) const;
+
   /// Checks the number of ids and their range.
   Status check(std::span<const int32_t> ids) const;
 
   const MessageRenderer& renderer() const { return messages; }
 
 private:
+  Expected<std::vector<int32_t>> encode(const PromptContent& content,
+                                        std::time_t now) const;
+
   PromptTokens(const plan::Plan& plan, const data::Tokenizer& tokenizer,
                MessageRenderer messages)
       : plan(plan), tokenizer(tokenizer), messages(std::move(messages)) {}

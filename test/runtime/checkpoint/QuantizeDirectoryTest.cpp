@@ -188,6 +188,142 @@ TEST_F(QuantizeDirectory, TakesAQuantizedSource) {
     ASSERT_NEAR(twice[i], once[i], std::abs(once[i]) * 0x1p-22f);
 }
 
+/// Statistics of an input of which every 16th channel is large, which the norm
+/// of the model computes or another op.
+InputStatistics outliers(bool hasNorm) {
+  InputStatistics statistics;
+  std::vector<float> x(size_t(columns), 1.0f);
+  for (size_t j = 0; j < x.size(); j += 16)
+    x[j] = 50;
+  statistics.inputs.emplace_back(columns);
+  statistics.inputs[0].add(x);
+  statistics.inputOf[matrix] = 0;
+  if (hasNorm)
+    statistics.norms = {InputStatistics::Norm{"model.norm.weight"}};
+  return statistics;
+}
+
+std::vector<float> readTensor(const std::filesystem::path& folder,
+                              const char* name) {
+  auto model = ModelFiles::open(folder);
+  EXPECT_TRUE(model);
+  const auto place = model->find(name);
+  if (!place)
+    return {};
+  const ElementType type = *findElementType(place->tensor->dtype);
+  std::vector<std::byte> bytes(size_t(place->tensor->end) -
+                               size_t(place->tensor->begin));
+  EXPECT_TRUE(place->file->read(*place->tensor, 0, bytes).isOk());
+  std::vector<float> values(bytes.size() / size_t(byteSize(type)));
+  convertElements(type, bytes.data(), plan::DType::f32,
+                  reinterpret_cast<std::byte*>(values.data()),
+                  int64_t(values.size()));
+  return values;
+}
+
+const char* const ownFactors = "model.layers.0.mlp.up_proj.pre_quant_scale";
+
+/// The square error of the outputs for the input of `outliers`.
+double outputError(const std::vector<float>& meant,
+                   const std::vector<float>& made) {
+  double sum = 0;
+  for (size_t i = 0; i < meant.size(); ++i) {
+    const double x = i % size_t(columns) % 16 == 0 ? 50 : 1;
+    sum += x * x * double(meant[i] - made[i]) * double(meant[i] - made[i]);
+  }
+  return sum;
+}
+
+TEST_F(QuantizeDirectory, HasFactorsOfInputsThatLowerTheError) {
+  const std::vector<float> values = someValues(rows * columns);
+  QuantizeOptions options;
+  options.format = WeightFormat::int4;
+  options.layout = QuantizedLayout::modelOpt;
+  ASSERT_TRUE(
+      quantizeHuggingFace(folder / "source", folder / "out", options).isOk());
+  const double plain = outputError(values, readStored(folder / "out"));
+  EXPECT_EQ(json("out/hf_quant_config.json")["quantization"]["pre_quant_scale"],
+            false);
+  options.calibrate = [] { return outliers(/*hasNorm=*/false); };
+  ASSERT_TRUE(
+      quantizeHuggingFace(folder / "source", folder / "out", options).isOk());
+  EXPECT_LT(outputError(values, readStored(folder / "out")), 0.6 * plain);
+  EXPECT_EQ(json("out/hf_quant_config.json")["quantization"]["pre_quant_scale"],
+            true);
+  const std::vector<float> factors = readTensor(folder / "out", ownFactors);
+  ASSERT_EQ(factors.size(), size_t(columns));
+  EXPECT_LT(factors[16], factors[1]);
+  EXPECT_EQ(readTensor(folder / "out", "model.norm.weight"),
+            readTensor(folder / "source", "model.norm.weight"));
+}
+
+// The norm's rounded weight stands for the factors exactly: the matrix is that
+// of the quotients.
+TEST_F(QuantizeDirectory, FoldsFactorsIntoANorm) {
+  QuantizeOptions options;
+  options.format = WeightFormat::int4;
+  options.layout = QuantizedLayout::modelOpt;
+  options.calibrate = [] { return outliers(/*hasNorm=*/true); };
+  const Status status =
+      quantizeHuggingFace(folder / "source", folder / "out", options);
+  ASSERT_TRUE(status.isOk()) << status.message();
+  EXPECT_TRUE(readTensor(folder / "out", ownFactors).empty());
+  const std::vector<float> before = readTensor(folder / "source",
+                                               "model.norm.weight"),
+                           after =
+                               readTensor(folder / "out", "model.norm.weight");
+  ASSERT_EQ(after.size(), before.size());
+  std::vector<float> factors, scaled = someValues(rows * columns);
+  for (size_t j = 0; j < before.size(); ++j)
+    factors.push_back(after[j] / before[j]);
+  EXPECT_LT(factors[16], factors[1]);
+  quantize::scaleInputs(factors, scaled);
+  auto made = quantize::quantizeMatrix(
+      quantize::usualScheme(WeightFormat::int4), scaled, columns, 1,
+      quantize::columnImportance(outliers(true).inputs[0], factors));
+  ASSERT_TRUE(made);
+  EXPECT_EQ(readStored(folder / "out"), quantize::dequantizeMatrix(*made, 1));
+}
+
+TEST_F(QuantizeDirectory, KeepsANormThatOtherMatricesRead) {
+  QuantizeOptions options;
+  options.format = WeightFormat::int4;
+  options.layout = QuantizedLayout::modelOpt;
+  options.calibrate = [] {
+    InputStatistics statistics = outliers(/*hasNorm=*/true);
+    statistics.inputOf["model.layers.0.mlp.gate.weight"] = 0; // a router
+    return statistics;
+  };
+  ASSERT_TRUE(
+      quantizeHuggingFace(folder / "source", folder / "out", options).isOk());
+  EXPECT_FALSE(readTensor(folder / "out", ownFactors).empty());
+  EXPECT_EQ(readTensor(folder / "out", "model.norm.weight"),
+            readTensor(folder / "source", "model.norm.weight"));
+}
+
+TEST_F(QuantizeDirectory, LeavesNothingWhenTheCalibrationFails) {
+  QuantizeOptions options;
+  options.format = WeightFormat::int4;
+  options.layout = QuantizedLayout::modelOpt;
+  options.calibrate = [] {
+    return Expected<InputStatistics>(Status::error("no text"));
+  };
+  EXPECT_EQ(
+      quantizeHuggingFace(folder / "source", folder / "out", options).message(),
+      "no text");
+  EXPECT_EQ(folder.names(), std::vector<std::string>{"source"});
+  options.calibrate = [] {
+    InputStatistics statistics;
+    statistics.inputs.emplace_back(3);
+    statistics.inputOf[matrix] = 0;
+    return statistics;
+  };
+  EXPECT_NE(quantizeHuggingFace(folder / "source", folder / "out", options)
+                .message()
+                .find("has 256 inputs, and the calibration measured 3"),
+            std::string::npos);
+}
+
 TEST_F(QuantizeDirectory, LeavesNothingWhenItIsCancelled) {
   QuantizeOptions options;
   options.goesOn = [] { return Status::error("stopped"); };

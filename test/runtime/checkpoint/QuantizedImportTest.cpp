@@ -275,6 +275,71 @@ TEST(QuantizedImport, CopiesCodesWithOneScale) {
       << damaged.message();
 }
 
+/// Statistics of inputs of which every 16th is large.
+InputStatistics someStatistics() {
+  InputStatistics statistics;
+  quantize::ActivationStatistics input(columns);
+  std::vector<float> x(size_t(columns), 1.0f);
+  for (size_t j = 0; j < x.size(); j += 16)
+    x[j] = float(j % 7 + 20);
+  input.add(x);
+  statistics.inputs.push_back(std::move(input));
+  statistics.inputOf[matrix] = 0;
+  return statistics;
+}
+
+TEST(QuantizedImport, CopiesOrFoldsFactorsOfInputs) {
+  TestFolder folder;
+  const std::vector<float> values = someWeights();
+  writeSource(folder, values);
+  QuantizeOptions options;
+  options.format = WeightFormat::int4;
+  options.layout = QuantizedLayout::modelOpt;
+  options.calibrate = [] { return someStatistics(); };
+  const Status made =
+      quantizeHuggingFace(folder / "source", folder / "stored", options);
+  ASSERT_TRUE(made.isOk()) << made.message();
+
+  Memory whole;
+  const PlanKind one{WeightFormat::int4, 1, false, /*scalesInputs=*/true};
+  ASSERT_TRUE(loadHuggingFace(planOf(one), 0, folder / "stored", whole).isOk());
+  const std::vector<float> factors = whole.numbers<float>(Content::inputScale);
+  ASSERT_EQ(factors.size(), size_t(columns));
+  EXPECT_LT(factors[0], factors[1]);
+  std::vector<float> meant = values;
+  quantize::scaleInputs(factors, meant);
+  auto scaled = quantize::quantizeMatrix(
+      quantize::usualScheme(WeightFormat::int4), meant, columns, 1,
+      quantize::columnImportance(someStatistics().inputs[0], factors));
+  ASSERT_TRUE(scaled);
+  EXPECT_EQ(whole.numbers<uint8_t>(Content::value), scaled->data);
+  EXPECT_EQ(whole.numbers<float>(Content::scale), scaled->scales);
+
+  const PlanKind two{WeightFormat::int4, 2, false, true};
+  Memory second;
+  ASSERT_TRUE(
+      loadHuggingFace(planOf(two), 1, folder / "stored", second).isOk());
+  EXPECT_EQ(second.numbers<float>(Content::inputScale),
+            partOf(factors, two, 1, 1));
+  EXPECT_EQ(second.numbers<uint8_t>(Content::value),
+            partOf(scaled->data, two, 1, rows));
+
+  // Folded where the parameter has no factors.
+  meant = quantize::dequantizeMatrix(*scaled, 1);
+  for (size_t i = 0; i < meant.size(); ++i)
+    meant[i] *= factors[i % factors.size()];
+  Memory plain;
+  ASSERT_TRUE(loadHuggingFace(planOf({}), 0, folder / "stored", plain).isOk());
+  EXPECT_EQ(plain.numbers<float>(Content::value), meant);
+  auto again = quantize::quantizeMatrix(
+      quantize::usualScheme(WeightFormat::int4), meant, columns, 1);
+  Memory folded;
+  ASSERT_TRUE(loadHuggingFace(planOf({WeightFormat::int4}), 0,
+                              folder / "stored", folded)
+                  .isOk());
+  EXPECT_EQ(folded.numbers<uint8_t>(Content::value), again->data);
+}
+
 TEST(QuantizedImport, SetsFactorsToOneWithoutACalibration) {
   TestFolder folder;
   writeSource(folder, someWeights());

@@ -12,20 +12,36 @@ namespace {
 
 constexpr int64_t n = 64, k = 256, tokens = 40;
 
+const Scheme scheme = {WeightFormat::int4, WeightScales::groups};
+
+/// The factors for a weight whose rows are added in two runs.
+ActivationScales search(const std::vector<float>& weight,
+                        const ActivationStatistics& statistics) {
+  ActivationScaleSearch search(scheme, statistics, 2);
+  const size_t first = size_t(10 * k);
+  EXPECT_TRUE(search.add(std::span(weight).first(first)).isOk());
+  EXPECT_TRUE(search.add(std::span(weight).subspan(first)).isOk());
+  return search.best();
+}
+
 /// The square error of W x for tokens x, with the weights that the quantized
 /// matrix and the factors stand for.
 double outputError(const std::vector<float>& weight,
-                   const ActivationScales& made, const std::vector<float>& x) {
-  const std::vector<float> scaled = dequantizeMatrix(made.weight, 1);
+                   const std::vector<float>& inScale,
+                   const std::vector<float>& x) {
+  std::vector<float> scaled = weight;
+  scaleInputs(inScale, scaled);
+  auto made = quantizeMatrix(scheme, scaled, k, 1);
+  EXPECT_TRUE(made);
+  scaled = dequantizeMatrix(*made, 1);
   double sum = 0;
   for (int64_t t = 0; t < tokens; ++t)
     for (int64_t i = 0; i < n; ++i) {
       double difference = 0;
       for (int64_t j = 0; j < k; ++j)
-        difference +=
-            x[size_t(t * k + j)] *
-            (weight[size_t(i * k + j)] -
-             scaled[size_t(i * k + j)] * double(made.inScale[size_t(j)]));
+        difference += x[size_t(t * k + j)] *
+                      (weight[size_t(i * k + j)] -
+                       scaled[size_t(i * k + j)] * double(inScale[size_t(j)]));
       sum += difference * difference;
     }
   return sum;
@@ -45,28 +61,34 @@ TEST(ActivationScales, LowerTheErrorOfOutputs) {
   EXPECT_EQ(statistics.tokens, tokens);
   EXPECT_GT(statistics.mean[0], 10);
   EXPECT_LT(statistics.mean[1], 2);
-  const Scheme scheme = {WeightFormat::int4, WeightScales::groups};
-  auto made = searchActivationScales(scheme, weight, statistics, 2);
-  ASSERT_TRUE(made);
-  auto plain =
-      searchActivationScales(scheme, weight, ActivationStatistics(k), 2);
-  ASSERT_TRUE(plain);
-  EXPECT_GT(made->alpha, 0);
-  EXPECT_LT(made->error, 0.7 * made->plainError);
-  EXPECT_LT(outputError(weight, *made, x),
-            0.7 * outputError(weight, *plain, x));
+  EXPECT_GT(statistics.meanSquare[0], 200);
+  EXPECT_LT(statistics.meanSquare[1], 4);
+  const ActivationScales made = search(weight, statistics);
+  EXPECT_GT(made.alpha, 0);
+  EXPECT_LT(made.error, 0.7 * made.plainError);
+  const std::vector<float> ones(size_t(k), 1.0f);
+  const double plain = outputError(weight, ones, x);
+  EXPECT_LT(outputError(weight, made.inScale, x), 0.7 * plain);
+  // The expected error is that of the tokens, but for correlations of channels.
+  EXPECT_NEAR(made.plainError * tokens, plain, 0.2 * plain);
 }
 
 TEST(ActivationScales, AreOneForEqualChannels) {
-  std::vector<float> weight(size_t(n * k), 0.5f);
   ActivationStatistics statistics(k);
   statistics.add(std::vector<float>(size_t(k), 2.0f));
-  auto made = searchActivationScales({WeightFormat::int4, WeightScales::groups},
-                                     weight, statistics, 1);
-  ASSERT_TRUE(made);
-  EXPECT_EQ(made->alpha, 0);
-  for (float factor : made->inScale)
+  const ActivationScales made =
+      search(std::vector<float>(size_t(n * k), 0.5f), statistics);
+  EXPECT_EQ(made.alpha, 0);
+  for (float factor : made.inScale)
     EXPECT_EQ(factor, 1);
+}
+
+TEST(ActivationScales, RefuseAWeightThatIsNotFinite) {
+  const ActivationStatistics statistics(k);
+  ActivationScaleSearch search(scheme, statistics, 1);
+  std::vector<float> row(size_t(k), 1.0f);
+  row[3] = INFINITY;
+  EXPECT_FALSE(search.add(row).isOk());
 }
 
 } // namespace

@@ -157,6 +157,22 @@ TEST(Quantizers, ClipWhereThatLowersTheError) {
   EXPECT_LT(errorOf(true), errorOf(false));
 }
 
+// The largest number is clipped, unless its column counts for more.
+TEST(Quantizers, ClipByTheImportanceOfColumns) {
+  std::mt19937 random(3);
+  std::normal_distribution<float> normal;
+  std::vector<float> values(128), importance(128, 1.0f);
+  for (float& value : values)
+    value = normal(random);
+  values[5] = 4;
+  const Scheme scheme = {WeightFormat::int4, WeightScales::groups, true};
+  auto plain = quantizeMatrix(scheme, values, 128, 1);
+  EXPECT_LT(plain->scales[0], 4.0f / 7);
+  importance[5] = 1000;
+  auto weighted = quantizeMatrix(scheme, values, 128, 1, importance);
+  EXPECT_EQ(weighted->scales[0], 4.0f / 7);
+}
+
 TEST(Quantizers, RefuseNumbersThatAreNotFinite) {
   for (float bad : {std::numeric_limits<float>::quiet_NaN(),
                     std::numeric_limits<float>::infinity()})
