@@ -14,9 +14,11 @@ namespace {
 namespace fs = std::filesystem;
 
 /// An absolute path, with links followed as far as the path exists.
+/// weakly_canonical alone leaves a path relative of which nothing exists.
 fs::path canonical(const fs::path& path) {
   std::error_code code;
-  fs::path found = fs::weakly_canonical(path.empty() ? "." : path, code);
+  fs::path found =
+      fs::weakly_canonical(fs::absolute(path.empty() ? "." : path, code), code);
   if (code)
     found = fs::absolute(path, code).lexically_normal();
   // `a/b/` and `a/b` are one folder.

@@ -66,6 +66,7 @@ TEST_F(Paths, followsLinks) {
   EXPECT_EQ(startOfPaths("linked/p.json", "../../recipes"), "recipes");
   EXPECT_EQ(wayTo("recipes", "linked"), "../../recipes");
   EXPECT_EQ(wayTo(".", "plans/not/yet/made"), "../../../..");
+  EXPECT_EQ(wayTo(".", "nothing/yet"), "../..");
   EXPECT_EQ(wayTo("plans/", "plans"), ".");
 }
 
