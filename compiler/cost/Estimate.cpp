@@ -349,6 +349,15 @@ MemoryTable memoryTable(const ir::Module& program,
   return table;
 }
 
+int64_t draftBytes(const ir::Module& draft, const recipe::Recipe& recipe) {
+  return memoryTable(draft, nullptr, recipe).total -
+         recipe.count("cluster.hardware.library");
+}
+
+const MemoryTable& fullest(const std::vector<MemoryTable>& stages) {
+  return *std::ranges::max_element(stages, {}, &MemoryTable::total);
+}
+
 std::function<double(const ir::Op&)> opSeconds(const ir::Module& program,
                                                const recipe::Recipe& recipe) {
   return [&program, device = deviceOf(program, recipe)](const ir::Op& op) {
@@ -364,11 +373,7 @@ Estimate estimate(const std::vector<ir::Module>& stages,
   for (const ir::Module& stage : stages)
     estimate.stages.push_back(
         memoryTable(stage, connections ? &*connections : nullptr, recipe));
-  estimate.memory =
-      *std::max_element(estimate.stages.begin(), estimate.stages.end(),
-                        [](const MemoryTable& left, const MemoryTable& right) {
-                          return left.total < right.total;
-                        });
+  estimate.memory = fullest(estimate.stages);
   Runs runs = runsOf(stages, device);
   Timeline timeline = trainTimeline(stages, runs, device);
   estimate.ranks = int(rankCount(stages[0]));

@@ -27,7 +27,9 @@ struct MemoryTable {
   int64_t host = 0; // the copy that an asynchronous checkpoint is written from
   int64_t offloaded = 0; // activations offloaded to the host
   int64_t arena = 0;     // the sum of the first six
-  int64_t total = 0;     // arena + library, and host bytes of a CPU device
+  int64_t draft = 0;     // what a draft model takes beside the rest
+  /// arena + library + draft, and host bytes of a CPU device
+  int64_t total = 0;
   int64_t capacity = 0;
 
   bool fits() const { return total <= capacity; }
@@ -59,6 +61,13 @@ struct Estimate {
 MemoryTable memoryTable(const ir::Module& stage,
                         const ir::Connections* connections,
                         const recipe::Recipe& recipe);
+
+/// The bytes that a draft model's Program takes beside the served one, which
+/// has loaded the libraries. `recipe` is that of the served one.
+int64_t draftBytes(const ir::Module& draft, const recipe::Recipe& recipe);
+
+/// The stage that takes most.
+const MemoryTable& fullest(const std::vector<MemoryTable>& stages);
 
 /// Returns a function that gives the seconds of a single op by the roofline
 /// model. The function refers to `program`, which must outlive it.

@@ -19,6 +19,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <set>
 #include <string_view>
 #include <vector>
 
@@ -132,9 +133,11 @@ const ConfigJson* valueOf(const ConfigJson& config, const std::string& key) {
   return theta == rope->end() ? nullptr : &*theta;
 }
 
-/// `  vocab = 640`: one line for each field with a number in the file.
+/// `  vocab = 640`: one line for each field with a number in the file. A field
+/// that has several keys has the value of the first.
 std::string settingsOf(const Family& family, const ConfigJson& config) {
   std::string text;
+  std::set<std::string> written;
   for (const ast::Item& item : family.config->items) {
     const ast::Assignment* entry = entryOf(item);
     auto* name =
@@ -146,7 +149,8 @@ std::string settingsOf(const Family& family, const ConfigJson& config) {
     const ConfigJson* value = field && !field->isFixed
                                   ? valueOf(config, entry->path[0].text)
                                   : nullptr;
-    if (value && (value->is_number() || value->is_boolean()))
+    if (value && (value->is_number() || value->is_boolean()) &&
+        written.insert(name->name.text).second)
       text += "    " + name->name.text + " = " + value->dump() + "\n";
   }
   return text;
@@ -190,16 +194,21 @@ std::string servingOf(const std::filesystem::path& folder) {
   return text + "  }\n";
 }
 
-std::string recipeText(const Family& family, const std::string& model,
-                       const ConfigJson& config, const std::string& serving) {
-  return "import std.models." + family.module +
+FolderModel modelText(const Family& family, const std::string& model,
+                      const ConfigJson& config) {
+  return {family.module,
+          "library." + model + " {\n" + settingsOf(family, config) + "  }\n"};
+}
+
+std::string recipeText(const FolderModel& model, const ConfigJson& config,
+                       const std::string& serving) {
+  return "import std.models." + model.module +
          " as library\n"
          "import std.serving.generation { generation }\n"
          "\n"
          "recipe generate with generation {\n"
-         "  model = library." +
-         model + " {\n" + settingsOf(family, config) +
-         "  }\n"
+         "  model = " +
+         model.value +
          "  cluster   { hardware = cpu }\n"
          "  data      { sequence = " +
          std::to_string(tokensOf(config)) +
@@ -228,6 +237,12 @@ std::string disagreement(const FileLoader& library, const std::string& path,
       .message();
 }
 
+/// The model of a folder, and the recipe that generates from it.
+struct Found {
+  FolderModel model;
+  std::string recipe;
+};
+
 } // namespace
 
 bool isModelFolder(const std::string& path) {
@@ -236,8 +251,8 @@ bool isModelFolder(const std::string& path) {
       std::filesystem::path(path) / "config.json", ignored);
 }
 
-std::optional<std::string> generatingRecipe(Session& session,
-                                            const std::string& folder) {
+static std::optional<Found> findModel(Session& session,
+                                      const std::string& folder) {
   const std::filesystem::path base(folder);
   sema::Loaded::State state;
   SourceId source =
@@ -263,15 +278,32 @@ std::optional<std::string> generatingRecipe(Session& session,
   const std::string path = (base / "generate.recipe").string();
   const std::string serving = servingOf(base);
   std::string first;
-  for (const std::string& model : modelsOf(*family)) {
-    std::string made = recipeText(*family, model, *config, serving);
+  for (const std::string& name : modelsOf(*family)) {
+    FolderModel model = modelText(*family, name, *config);
+    std::string made = recipeText(model, *config, serving);
     std::string why = disagreement(session.loader, path, made, text);
     if (why.empty())
-      return made;
+      return Found{std::move(model), std::move(made)};
     first = first.empty() ? why : first;
   }
   return refuse("no model of the standard library agrees with this file: " +
                 first);
+}
+
+std::optional<FolderModel> modelOfFolder(Session& session,
+                                         const std::string& folder) {
+  std::optional<Found> found = findModel(session, folder);
+  if (!found)
+    return std::nullopt;
+  return std::move(found->model);
+}
+
+std::optional<std::string> generatingRecipe(Session& session,
+                                            const std::string& folder) {
+  std::optional<Found> found = findModel(session, folder);
+  if (!found)
+    return std::nullopt;
+  return std::move(found->recipe);
 }
 
 bool openModelFolder(Session& session) {

@@ -13,11 +13,22 @@ namespace recipec::driver {
 /// Whether the path is a folder with a config.json.
 bool isModelFolder(const std::string& path);
 
+/// The model of a folder's config.json in the library.
+struct FolderModel {
+  std::string module; // `llama` of std/models/llama.recipe
+  std::string value;  // `library.llama3_8b { ... }`, in whole lines
+};
+
+/// The model of the standard library, imported as `library`, that agrees with
+/// every key that it and the folder's config.json both have. Returns nullopt,
+/// with diagnostics in the session, if there is none.
+std::optional<FolderModel> modelOfFolder(Session& session,
+                                         const std::string& folder);
+
 /// The text of a recipe with task `generate` on one CPU rank. Its model is one
-/// of the standard library, with the sizes of the folder's config.json, and
-/// agrees with every key that both have. A quantized folder is served in its
-/// own format (checkpoint/quantized/ServingFormat.h). Returns nullopt, with
-/// diagnostics in the session, if the library has no matching model.
+/// that of modelOfFolder(). A quantized folder is served in its own format
+/// (checkpoint/quantized/ServingFormat.h). Returns nullopt, with diagnostics in
+/// the session, if there is none.
 std::optional<std::string> generatingRecipe(Session& session,
                                             const std::string& folder);
 

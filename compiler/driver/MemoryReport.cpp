@@ -35,6 +35,8 @@ std::vector<MemoryRow> memoryRows(const cost::MemoryTable& memory) {
     rows.push_back({"host", memory.host, 'H'});
   if (memory.offloaded > 0)
     rows.push_back({"offloaded", memory.offloaded, 'F'});
+  if (memory.draft > 0)
+    rows.push_back({"draft", memory.draft, 'D'});
   return rows;
 }
 
@@ -42,7 +44,8 @@ std::string largestCategories(const cost::MemoryTable& memory,
                               const std::vector<std::string_view>& skipped) {
   std::vector<MemoryRow> rows = memoryRows(memory);
   // Host memory counts towards the total only on CPU devices.
-  const bool countsHost = memory.total != memory.arena + memory.library;
+  const bool countsHost =
+      memory.total != memory.arena + memory.library + memory.draft;
   std::erase_if(rows, [&](const MemoryRow& row) {
     const bool isHost = row.name == "host" || row.name == "offloaded";
     return (isHost && !countsHost) ||

@@ -3,6 +3,7 @@
 #include "compiler/driver/Pipeline.h"
 
 #include "compiler/cost/Timeline.h"
+#include "compiler/driver/DraftProgram.h"
 #include "compiler/driver/MemoryFit.h"
 #include "compiler/driver/UserPlaces.h"
 #include "compiler/emit/Emit.h"
@@ -49,6 +50,7 @@
 #include "compiler/passes/shard/Shard.h"
 #include "compiler/recipe/Task.h"
 #include "compiler/sema/recipes/Analyze.h"
+#include "runtime/plan/Paths.h"
 #include "runtime/plan/PlanJson.h"
 
 #include <cstdio>
@@ -214,10 +216,6 @@ std::vector<ir::Module> lowerServing(ir::Module program,
   return stages;
 }
 
-/// Turns a training recipe into the recipe that generates from its export.
-const sema::LibraryMixin generationMixin = {"std/serving/generation.recipe",
-                                            "generation"};
-
 plan::Plan emitPlan(const Compilation& compilation, std::string generation) {
   const cost::Estimate& estimate = compilation.estimate;
   emit::Findings findings;
@@ -226,13 +224,16 @@ plan::Plan emitPlan(const Compilation& compilation, std::string generation) {
     findings.memory.push_back(
         {memory.parameters, memory.gradients, memory.optimizer, memory.cache,
          memory.activations, memory.workspace, memory.library, memory.host,
-         memory.offloaded, memory.arena, memory.total, memory.capacity});
+         memory.offloaded, memory.arena, memory.draft, memory.total,
+         memory.capacity});
   findings.prediction = {estimate.flopsPerStep, estimate.peakFlops,
                          estimate.stepSeconds};
   if (recipe::serves(compilation.recipe))
     findings.widths =
         passes::stepWidths(passes::servingLimits(compilation.recipe));
   findings.generation = std::move(generation);
+  if (compilation.draft)
+    findings.draft = plan::toJson(emitPlan(*compilation.draft, ""));
   plan::Plan result =
       emit::emit(compilation.stages, compilation.recipe, std::move(findings));
   // The peak of a CPU is a guess: good enough for estimates, not for an MFU.
@@ -253,13 +254,22 @@ std::optional<std::string> generationPlan(Session& session,
   if (recipe::serves(recipe) || recipe.at("export.hf").isNone())
     return std::string();
   std::optional<Compilation> generation =
-      compile(session, engine, {generationMixin, {}});
+      compile(session, engine, {{generationMixin}, {}});
   if (!generation)
     return std::nullopt;
-  return plan::toJson(emitPlan(*generation, ""));
+  plan::Plan made = emitPlan(*generation, "");
+  // It is written into the exported model's folder.
+  if (made.draft)
+    made.folder = plan::wayTo(
+        session.folder,
+        plan::resolvePath(session.folder, recipe.string("export.hf")));
+  return plan::toJson(made);
 }
 
 } // namespace
+
+const sema::LibraryMixin generationMixin = {"std/serving/generation.recipe",
+                                            "generation"};
 
 std::optional<recipe::Recipe> evaluateRecipe(Session& session,
                                              diag::Engine& engine,
@@ -311,7 +321,8 @@ std::optional<ir::Module> makeGraph(const recipe::Recipe& recipe,
 std::optional<std::vector<ir::Module>> makeProgram(ir::Module graph,
                                                    const recipe::Recipe& recipe,
                                                    diag::Engine& engine,
-                                                   Verification verification) {
+                                                   Verification verification,
+                                                   ir::Module* draft) {
   const Verifier verify(verification);
   ir::Module program = std::move(graph);
   passes::fuse(program);
@@ -326,7 +337,7 @@ std::optional<std::vector<ir::Module>> makeProgram(ir::Module graph,
     passes::planMemory(stage);
   verify(stages, "plan memory");
   if (recipe::serves(recipe))
-    passes::fitCache(stages, recipe);
+    passes::fitCache(stages, recipe, draft);
   verify(stages, "fit cache");
   for (ir::Module& stage : stages)
     passes::splitRuns(stage);
@@ -344,22 +355,32 @@ std::optional<Compilation> compile(Session& session, diag::Engine& engine,
   std::optional<ir::Module> graph = makeGraph(*recipe, engine);
   cost::ParameterCounts parameters;
   std::optional<std::vector<ir::Module>> stages;
+  std::shared_ptr<Compilation> draft;
+  if (graph && hasDraftModel(*recipe))
+    draft = compileDraft(session, engine, *recipe, changes, verification);
   if (graph) {
     parameters = cost::countParameters(*graph);
-    stages = makeProgram(std::move(*graph), *recipe, engine, verification);
+    stages = makeProgram(std::move(*graph), *recipe, engine, verification,
+                         draft ? &draft->stages.front() : nullptr);
   }
+  if (stages && draft)
+    checkDraftVocabulary(*draft, *stages, *recipe, engine);
   moveToUser(engine, *recipe, session.sources);
-  if (!stages)
+  if (!stages || engine.hasErrors())
     return std::nullopt;
   std::optional<ir::Connections> connections =
       passes::connect(*stages, *recipe);
   cost::Estimate estimate = cost::estimate(*stages, connections, *recipe);
+  if (draft)
+    countDraft(*draft, *recipe, estimate);
   passes::CacheSize cache;
   if (recipe::serves(*recipe))
-    cache = passes::measureCache(*stages, *recipe);
+    cache = passes::measureCache(*stages, *recipe,
+                                 draft ? &draft->stages.front() : nullptr);
   return Compilation{
       std::move(*recipe),  std::move(*stages), std::move(connections),
-      std::move(estimate), parameters,         cache};
+      std::move(estimate), parameters,         cache,
+      std::move(draft)};
 }
 
 std::optional<plan::Plan> makePlan(Session& session, diag::Engine& engine,

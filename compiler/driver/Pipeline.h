@@ -14,6 +14,7 @@
 //   → schedule
 //   → plan memory → fit cache
 //   → split runs          Program    makeProgram
+//   (a draft model goes through all of it first: compileDraft)
 //   → connect
 //   → fit → emit          Plan       makePlan
 //
@@ -32,6 +33,7 @@
 #include "compiler/recipe/Recipe.h"
 #include "runtime/plan/Plan.h"
 
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -51,11 +53,17 @@ std::optional<recipe::Recipe> evaluateRecipe(Session& session,
 std::optional<ir::Module> makeGraph(const recipe::Recipe& recipe,
                                     diag::Engine& engine);
 
-/// The Program of each stage, with addresses, for the recipe's task.
+/// Turns a training recipe into the recipe that generates from its export, on
+/// one rank.
+extern const sema::LibraryMixin generationMixin;
+
+/// The Program of each stage, with addresses, for the recipe's task. `draft` is
+/// the Program of the draft model, if there is one: both get equal pages.
 std::optional<std::vector<ir::Module>>
 makeProgram(ir::Module graph, const recipe::Recipe& recipe,
             diag::Engine& engine,
-            Verification verification = Verification::eachPass);
+            Verification verification = Verification::eachPass,
+            ir::Module* draft = nullptr);
 
 /// The results of all phases up to the Program.
 struct Compilation {
@@ -65,7 +73,8 @@ struct Compilation {
   std::optional<ir::Connections> connections;
   cost::Estimate estimate;
   cost::ParameterCounts parameters;
-  passes::CacheSize cache; // of a recipe that serves
+  passes::CacheSize cache;                 // of a recipe that serves
+  std::shared_ptr<Compilation> draft = {}; // of `serve.draft`, or null
 
   /// Whether the device holds the Program, and its cache the longest sequence.
   bool fits() const { return estimate.memory.fits() && cache.holdsSequence(); }

@@ -30,7 +30,14 @@ public:
 
 private:
   bool hasCacheBytes() const { return !recipe.at("serve.cache").isAuto(); }
-  int64_t sequenceBytes() const { return cache.least * cache.pageBytes; }
+  /// Of a longest sequence in the memory of `room`.
+  int64_t sequenceBytes() const {
+    return cache.least * (cache.pageBytes + cache.draftPageBytes);
+  }
+  /// Of all pages, with those of a draft model.
+  int64_t cacheBytes() const {
+    return cache.bytes + cache.pages * cache.draftPageBytes;
+  }
   diag::Builder reportTotal(diag::Engine& engine) const;
   diag::Builder reportBytes(diag::Engine& engine) const;
   diag::Builder reportRoom(diag::Engine& engine) const;
@@ -101,6 +108,8 @@ std::vector<Settings> ServingFit::candidates() const {
   if (cache.roomPages > 0)
     all.push_back(
         {assigned("data.sequence", cache.roomPages * cache.pageTokens)});
+  if (recipe.find("serve.draft.path"))
+    all.push_back({"serve.draft=none"});
   return all;
 }
 
@@ -138,7 +147,7 @@ void ServingFit::report(diag::Engine& engine) const {
         recipe::formatValue(recipe.at("serve.memory_fraction"), {}) + " of " +
         formatBytes(memory.capacity) + " is " +
         formatBytes(int64_t(fraction * double(memory.capacity))) + ", and " +
-        formatBytes(memory.total - cache.bytes) +
+        formatBytes(memory.total - cacheBytes()) +
         " are taken otherwise: " + largestCategories(memory, {"cache"}));
   else
     builder.note("the largest parts are " + largestCategories(memory, {}));

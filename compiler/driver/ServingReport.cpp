@@ -57,11 +57,13 @@ std::string cacheText(const Compilation& compilation) {
   if (states > 0)
     text += reportLine("states, bytes", std::to_string(states));
   if (!cache.holdsSequence())
-    text += reportLine("does not fit",
-                       "a sequence takes " +
-                           formatBytes(cache.least * cache.pageBytes) + ", " +
-                           formatBytes(std::max<int64_t>(0, cache.room)) +
-                           " are left for it");
+    text +=
+        reportLine("does not fit",
+                   "a sequence takes " +
+                       formatBytes(cache.least *
+                                   (cache.pageBytes + cache.draftPageBytes)) +
+                       ", " + formatBytes(std::max<int64_t>(0, cache.room)) +
+                       " are left for it");
   for (const Holds& row : heldSequences(compilation))
     text += reportLine("sequences of " + std::to_string(row.tokens),
                        std::to_string(row.sequences));

@@ -426,6 +426,9 @@ plan::Plan Emitter::run() {
   serving();
   settings();
   result.prediction = findings.prediction;
+  if (!findings.draft.empty())
+    result.draft = {recipe.string("serve.draft.path"),
+                    std::move(findings.draft)};
   result.generation = std::move(findings.generation);
   return std::move(result);
 }

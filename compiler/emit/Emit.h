@@ -23,6 +23,8 @@ struct Findings {
   /// function `step_N` and the bindings `tokens_N`, `positions_N`,
   /// `sequences_N`, `rows_N` and `logits_N` for each.
   std::vector<int64_t> widths;
+  /// JSON of the draft model's plan, or empty.
+  std::string draft;
   /// JSON of the plan that generates from the exported model, or empty.
   std::string generation;
 };

@@ -64,6 +64,8 @@ void eachPath(SomePlan& plan, Visit&& visit) {
   one(plan.checkpoint.directory, "checkpoint.dir");
   if (plan.checkpoint.resumesFromPath())
     one(plan.checkpoint.resume, "checkpoint.resume");
+  if (plan.draft)
+    one(plan.draft->path, "serve.draft");
   one(plan.exchange.weights, "weights");
   one(plan.exchange.hf, "export.hf");
 }

@@ -77,6 +77,7 @@ struct MemoryTable {
   int64_t host = 0;
   int64_t offloaded = 0; // the host's arena, exactly; part of `total` likewise
   int64_t arena = 0;     // on the device, the exact allocation
+  int64_t draft = 0; // of the draft model, beside the arena; part of `total`
   int64_t total = 0;
   int64_t capacity = 0; // of the device
 };
@@ -203,6 +204,13 @@ struct Serving {
   int64_t adapters = 0;    // of LoRA in memory at once
   ServingPolicy policy = ServingPolicy::guaranteedNoEvict;
   std::vector<Bucket> buckets; // ascending by tokens
+};
+
+/// The smaller model that guesses tokens for a model that serves
+/// (`serve.draft`). It runs on rank 0. Its plan has the same slots and pages.
+struct Draft {
+  std::string path; // of its Hugging Face directory
+  std::string plan; // of task `generate`, for one rank, as JSON text
 };
 
 // ---- parameters
@@ -438,6 +446,7 @@ struct Plan {
   std::vector<Stage> stages;         // along axis `pp`, at least one
   /// For the tasks `generate` and `serve`, which are the same program.
   std::optional<Serving> serving;
+  std::optional<Draft> draft;
   Data data;
   Train train;
   Checkpoint checkpoint;

@@ -75,6 +75,7 @@ void fields(V& v, typename V::template Ref<MemoryTable> memory) {
   v.optional("host", memory.host, int64_t(0));
   v.optional("offloaded", memory.offloaded, int64_t(0));
   v.field("arena", memory.arena);
+  v.optional("draft", memory.draft, int64_t(0));
   v.field("total", memory.total);
   v.field("capacity", memory.capacity);
 }
@@ -190,6 +191,11 @@ void fields(V& v, typename V::template Ref<Serving> serving) {
   v.optional("adapters", serving.adapters, int64_t(0));
   v.field("policy", serving.policy);
   v.field("buckets", serving.buckets);
+}
+
+template <class V> void fields(V& v, typename V::template Ref<Draft> draft) {
+  v.field("path", draft.path);
+  v.field("plan", draft.plan);
 }
 
 template <class V>
@@ -371,6 +377,7 @@ template <class V> void fields(V& v, typename V::template Ref<Plan> plan) {
   v.field("parameters", plan.parameters);
   v.field("stages", plan.stages);
   v.optional("serving", plan.serving, std::optional<Serving>());
+  v.optional("draft", plan.draft, std::optional<Draft>());
   v.field("data", plan.data);
   v.field("train", plan.train);
   v.field("checkpoint", plan.checkpoint);

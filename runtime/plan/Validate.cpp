@@ -99,13 +99,18 @@ private:
     for (int64_t bytes :
          {memory.parameters, memory.gradients, memory.optimizer, memory.cache,
           memory.activations, memory.workspace, memory.library, memory.host,
-          memory.offloaded, memory.arena, memory.total, memory.capacity})
+          memory.offloaded, memory.arena, memory.draft, memory.total,
+          memory.capacity})
       if (bytes < 0)
         return damaged("the memory table has a negative entry");
     if (memory.total < memory.arena)
       return damaged("the arena has " + std::to_string(memory.arena) +
                      " bytes, more than the total of " +
                      std::to_string(memory.total));
+    if (memory.total - memory.arena < memory.draft)
+      return damaged("the draft model has " + std::to_string(memory.draft) +
+                     " bytes beside the arena, more than the total of " +
+                     std::to_string(memory.total) + " leaves");
     return Status::ok();
   }
 

@@ -244,6 +244,8 @@ private:
 } // namespace
 
 Status validateServingLimits(const Plan& plan) {
+  if (plan.draft && (!plan.serving || plan.serving->draftTokens == 0))
+    return damaged("it has a draft model and guesses no tokens");
   return plan.serving ? ServingValidation(plan, *plan.serving).ofLimits()
                       : Status::ok();
 }

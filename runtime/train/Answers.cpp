@@ -62,13 +62,13 @@ Status answerPrompts(const plan::Plan& plan) {
   RECIPERUN_TRY(tokens);
   auto model = serve::ServedModel::open(folder->path, folder->plan, *threads);
   RECIPERUN_TRY(model);
-  const std::unique_ptr<serve::Engine> engine =
-      serve::makeEngine(*folder, *std::move(model));
+  const auto engine = serve::makeEngine(*folder, *std::move(model));
+  RECIPERUN_TRY(engine);
   std::vector<serve::Prompt> asked;
   for (const std::string& prompt : prompts)
     asked.push_back({prompt, "prompt `" + prompt + "`", {}, {}});
   AnswerCollector collector(asked.size());
-  serve::BatchAnswers batch(*engine, *folder, *tokens);
+  serve::BatchAnswers batch(**engine, *folder, *tokens);
   RECIPERUN_TRY(batch.run(
       asked, [](size_t) { return true; }, collector));
   for (size_t i = 0; i < prompts.size(); ++i) {

@@ -53,11 +53,21 @@ int64_t bytesOf(const ir::Module& program, const std::set<ValueId>& layers,
   return bytes;
 }
 
-/// The most pages that fit in `room` bytes.
-int64_t pagesIn(const ir::Module& program, const std::set<ValueId>& layers,
-                int64_t pageBytes, int64_t room) {
+/// The bytes of a single page in all layers, without alignment.
+int64_t pageBytesOf(const ir::Module& program,
+                    const std::set<ValueId>& layers) {
+  int64_t bytes = 0;
+  for (ValueId each : layers)
+    bytes += singleBytes(program, each);
+  return bytes;
+}
+
+/// The most pages that fit in `room` bytes. `bytes` gives those of a number of
+/// pages, `pageBytes` of each and alignment.
+template <class Bytes>
+int64_t pagesIn(const Bytes& bytes, int64_t pageBytes, int64_t room) {
   int64_t pages = std::max<int64_t>(0, room) / pageBytes;
-  while (pages > 0 && bytesOf(program, layers, pages) > room)
+  while (pages > 0 && bytes(pages) > room)
     --pages;
   return pages;
 }
@@ -75,8 +85,21 @@ void movePlacements(ir::Module& program, const std::set<ValueId>& layers) {
   program.arenaBytes += shift;
 }
 
-CacheSize measureStage(const ir::Module& program,
-                       const recipe::Recipe& recipe) {
+/// Counts the pages of the draft model, and takes the bytes of its other values
+/// from the room.
+void addDraft(const ir::Module& draft, const recipe::Recipe& recipe,
+              CacheSize& size) {
+  const std::set<ValueId> layers = pagesOf(draft);
+  if (layers.empty())
+    return;
+  size.draftPageBytes = pageBytesOf(draft, layers);
+  const int64_t pages = ir::localShape(draft, *layers.begin()).front();
+  size.room -= cost::draftBytes(draft, recipe) - bytesOf(draft, layers, pages);
+}
+
+/// `draft` is on the stage's device; it may be null.
+CacheSize measureStage(const ir::Module& program, const recipe::Recipe& recipe,
+                       const ir::Module* draft) {
   CacheSize size;
   size.stage = program.stage;
   const std::set<ValueId> layers = pagesOf(program);
@@ -85,8 +108,7 @@ CacheSize measureStage(const ir::Module& program,
   const ServingLimits limits = servingLimits(recipe);
   size.pages = ir::localShape(program, *layers.begin()).front();
   size.pageTokens = limits.page;
-  for (ValueId each : layers)
-    size.pageBytes += singleBytes(program, each);
+  size.pageBytes = pageBytesOf(program, layers);
   size.bytes = bytesOf(program, layers, size.pages);
   size.least = limits.pagesOfSequence();
   if (recipe.at("serve.cache").isAuto()) {
@@ -95,10 +117,19 @@ CacheSize measureStage(const ir::Module& program,
     size.room = int64_t(recipe.real("serve.memory_fraction") *
                         double(memory.capacity)) -
                 (memory.total - size.bytes);
+    if (draft)
+      addDraft(*draft, recipe, size);
   } else {
     size.room = recipe.count("serve.cache");
   }
-  size.roomPages = pagesIn(program, layers, size.pageBytes, size.room);
+  const std::set<ValueId> draftLayers =
+      size.draftPageBytes > 0 ? pagesOf(*draft) : std::set<ValueId>();
+  size.roomPages = pagesIn(
+      [&](int64_t pages) {
+        return bytesOf(program, layers, pages) +
+               (draft ? bytesOf(*draft, draftLayers, pages) : 0);
+      },
+      size.pageBytes + size.draftPageBytes, size.room);
   return size;
 }
 
@@ -115,10 +146,11 @@ void setPages(ir::Module& program, int64_t pages) {
 } // namespace
 
 CacheSize measureCache(const std::vector<ir::Module>& stages,
-                       const recipe::Recipe& recipe) {
+                       const recipe::Recipe& recipe, const ir::Module* draft) {
   CacheSize tightest;
   for (const ir::Module& stage : stages) {
-    const CacheSize size = measureStage(stage, recipe);
+    const CacheSize size =
+        measureStage(stage, recipe, stage.stage == 0 ? draft : nullptr);
     if (size.pageBytes > 0 &&
         (tightest.pageBytes == 0 || size.roomPages < tightest.roomPages))
       tightest = size;
@@ -126,8 +158,9 @@ CacheSize measureCache(const std::vector<ir::Module>& stages,
   return tightest;
 }
 
-void fitCache(std::vector<ir::Module>& stages, const recipe::Recipe& recipe) {
-  const CacheSize size = measureCache(stages, recipe);
+void fitCache(std::vector<ir::Module>& stages, const recipe::Recipe& recipe,
+              ir::Module* draft) {
+  const CacheSize size = measureCache(stages, recipe, draft);
   if (size.pageBytes == 0)
     return;
   int64_t pages = size.roomPages;
@@ -136,6 +169,8 @@ void fitCache(std::vector<ir::Module>& stages, const recipe::Recipe& recipe) {
   pages = std::max(pages, size.least);
   for (ir::Module& stage : stages)
     setPages(stage, pages);
+  if (draft)
+    setPages(*draft, pages);
 }
 
 } // namespace recipec::passes

@@ -32,17 +32,18 @@ struct Override {
   ast::ExprId value = ast::ExprId::none;
 };
 
-/// A mixin of the standard library that takes no parameters.
+/// A mixin without parameters, of the standard library or of a text that the
+/// driver has made.
 struct LibraryMixin {
   std::string file; // `std/serving/generation.recipe`
-  std::string name; // empty: none
+  std::string name;
 };
 
 /// Settings that the driver puts on top of a recipe to compile a second plan of
 /// it. The points of the recipe's sweep stay the same.
 struct Changes {
-  LibraryMixin mixin;
-  std::vector<Override> overrides; // apply after the mixin; the last wins
+  std::vector<LibraryMixin> mixins; // the last wins
+  std::vector<Override> overrides;  // apply after the mixins; the last wins
 };
 
 struct Request {

@@ -395,9 +395,9 @@ Object* Recipes::withOverrides(const Object& settings, Module& module,
 
 const Layer* Recipes::layerOf(const LibraryMixin& named) {
   Module* module = evaluator.modules.load(named.file);
-  assert(module && "the standard library lacks a file");
+  assert(module && "the library lacks a file");
   ModuleEntry* entry = module->find(named.name);
-  assert(entry && "the standard library lacks a mixin");
+  assert(entry && "the library lacks a mixin");
   const Mixin* const* mixin =
       evaluator.modules.entryValue(*module, *entry).get<const Mixin*>();
   assert(mixin && "what is applied is no mixin");
@@ -407,8 +407,8 @@ const Layer* Recipes::layerOf(const LibraryMixin& named) {
 Object* Recipes::withChanges(const Object& settings, Module& module,
                              const Changes& changes) {
   std::vector<const Layer*> layers = settings.layers;
-  if (!changes.mixin.name.empty())
-    layers.push_back(layerOf(changes.mixin));
+  for (const LibraryMixin& mixin : changes.mixins)
+    layers.push_back(layerOf(mixin));
   for (const Override& override : changes.overrides)
     layers.push_back(overrideLayer(override, module));
   return evaluator.objects.make(settings.schema, std::move(layers),

@@ -83,14 +83,16 @@ Expected<BenchStatistics> bench(const BenchArguments& arguments,
   RECIPERUN_TRY(checkReportPath(arguments));
   auto model = ranks.open(folder);
   RECIPERUN_TRY(model);
-  const std::unique_ptr<Engine> engine = makeEngine(folder, *std::move(model));
-  const int64_t vocab = engine->vocab();
+  const auto opened = makeEngine(folder, *std::move(model));
+  RECIPERUN_TRY(opened);
+  Engine& engine = **opened;
+  const int64_t vocab = engine.vocab();
   const auto requests = requestsFor(arguments, folder, vocab);
   RECIPERUN_TRY(requests);
   BenchSettings settings = settingsOf(arguments);
   settings.ranks = folder.plan.mesh.ranks;
-  RECIPERUN_TRY(addAdapters(arguments.adapters, *engine));
-  EngineTarget target(*engine, namesOf(arguments.adapters));
+  RECIPERUN_TRY(addAdapters(arguments.adapters, engine));
+  EngineTarget target(engine, namesOf(arguments.adapters));
   watchStopSignals();
   RECIPERUN_TRY(warmUp(target, warmupRequests(*requests, arguments.warmup,
                                               vocab, arguments.seed)));
@@ -99,7 +101,7 @@ Expected<BenchStatistics> bench(const BenchArguments& arguments,
       runBench(target, clock, *requests, settings.load);
   RECIPERUN_TRY(result);
   BenchStatistics statistics = statisticsOf(*result, settings.ranks);
-  const SchedulerStatistics& counts = engine->statistics().scheduler;
+  const SchedulerStatistics& counts = engine.statistics().scheduler;
   statistics.draftedTokens = counts.draftedTokens;
   statistics.acceptedTokens = counts.acceptedTokens;
   std::fputs(benchTable(statistics, settings).c_str(), stdout);

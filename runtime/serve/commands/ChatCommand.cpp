@@ -208,9 +208,10 @@ Expected<int> chat(const ChatArguments& arguments, const ModelFolder& folder,
   RECIPERUN_TRY(sampling);
   auto model = ranks.open(folder);
   RECIPERUN_TRY(model);
-  const std::unique_ptr<Engine> engine = makeEngine(folder, *std::move(model));
-  RECIPERUN_TRY(addAdapters(arguments.adapters, *engine));
-  ChatSession session(*engine, *prompts, *folder.tokenizer, *sampling);
+  const auto engine = makeEngine(folder, *std::move(model));
+  RECIPERUN_TRY(engine);
+  RECIPERUN_TRY(addAdapters(arguments.adapters, **engine));
+  ChatSession session(**engine, *prompts, *folder.tokenizer, *sampling);
   session.setVariables(arguments.variables);
   session.setSystem(arguments.system);
   if (arguments.adapters.size() == 1)

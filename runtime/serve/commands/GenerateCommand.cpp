@@ -83,8 +83,10 @@ Expected<Opened> openAll(const ModelFolder& folder, const Grammar& grammar,
   RECIPERUN_TRY(tokens);
   auto model = ranks.open(folder);
   RECIPERUN_TRY(model);
-  Opened opened{*std::move(tokens), makeEngine(folder, *std::move(model)), {}};
-  RECIPERUN_TRY(addAdapters(arguments.adapters, *opened.engine));
+  auto engine = makeEngine(folder, *std::move(model));
+  RECIPERUN_TRY(engine);
+  RECIPERUN_TRY(addAdapters(arguments.adapters, **engine));
+  Opened opened{*std::move(tokens), *std::move(engine), {}};
   if (grammar)
     opened.masks = std::make_shared<grammar::MaskTable>(
         grammar, vocabularyOf(*folder.tokenizer, opened.engine->vocab()));

@@ -35,9 +35,12 @@ const char* nameOf(FinishReason reason) {
 }
 
 Engine::Engine(std::unique_ptr<StepModel> model, const plan::Serving& limits,
-               std::set<int32_t> endTokens, Clock clock)
-    : model(std::move(model)), bounds(limits), endTokens(std::move(endTokens)),
-      clock(std::move(clock)), scheduler(limits, this->model->depth()) {
+               std::set<int32_t> endTokens, std::unique_ptr<DraftSource> drafts,
+               Clock clock)
+    : model(std::move(model)), drafts(std::move(drafts)), bounds(limits),
+      endTokens(std::move(endTokens)), clock(std::move(clock)),
+      scheduler(limits, this->model->depth(), Scheduler::defaultPatience,
+                this->drafts.get()) {
   results.logits.resize(
       size_t(limits.buckets.back().rows * this->model->vocab()));
   countState();
@@ -157,6 +160,8 @@ Expected<std::vector<Progress>> Engine::step() {
 Status Engine::startSteps() {
   while (int(underway.size()) < model->depth()) {
     std::optional<StepPlan> step = scheduler.next();
+    if (drafts)
+      RECIPERUN_TRY(drafts->status());
     if (!step)
       return Status::ok();
     for (StepPart& part : step->parts) {

@@ -84,9 +84,12 @@ public:
   using Time = std::chrono::steady_clock::time_point;
   using Clock = std::function<Time()>;
 
-  /// `limits` are those of the model's plan. Timeouts follow the clock.
+  /// `limits` are those of the model's plan. `drafts` guesses tokens where
+  /// `limits.draftTokens` is above 0; null: n-grams do. Timeouts follow the
+  /// clock.
   Engine(std::unique_ptr<StepModel> model, const plan::Serving& limits,
          std::set<int32_t> endTokens,
+         std::unique_ptr<DraftSource> drafts = nullptr,
          Clock clock = std::chrono::steady_clock::now);
 
   /// Adds a LoRA adapter in peft's layout, which requests may name from now on.
@@ -166,6 +169,7 @@ private:
   void countState();
 
   std::unique_ptr<StepModel> model;
+  std::unique_ptr<DraftSource> drafts; // or null
   plan::Serving bounds;
   std::set<int32_t> endTokens;
   Clock clock;

@@ -93,8 +93,15 @@ Expected<ModelFolder> readModelFolder(const fs::path& path, size_t adapters) {
   RECIPERUN_TRY(ends);
   if (plan->data.eosToken >= 0)
     ends->insert(int32_t(plan->data.eosToken));
-  return ModelFolder{path, *std::move(plan), *std::move(tokenizer),
+  ModelFolder folder{path, *std::move(plan), *std::move(tokenizer),
                      *std::move(ends)};
+  if (folder.plan.draft) {
+    Expected<DraftFolder> draft =
+        readDraftFolder(folder.plan, folder.tokenizer);
+    RECIPERUN_TRY(draft.status().withContext("`serve.draft`"));
+    folder.draft = *std::move(draft);
+  }
+  return folder;
 }
 
 Status noTokenizer(const ModelFolder& folder) {
@@ -110,10 +117,17 @@ Expected<std::vector<int32_t>> encodePrompt(const ModelFolder& folder,
   return data::encodePrompt(folder.plan.data, *folder.tokenizer, prompt);
 }
 
-std::unique_ptr<Engine> makeEngine(const ModelFolder& folder,
-                                   std::unique_ptr<StepModel> model) {
+Expected<std::unique_ptr<Engine>> makeEngine(const ModelFolder& folder,
+                                             std::unique_ptr<StepModel> model) {
+  std::unique_ptr<DraftSource> drafts;
+  if (folder.draft) {
+    Expected<std::unique_ptr<DraftModel>> opened =
+        openDraft(*folder.draft, model->threads());
+    RECIPERUN_TRY(opened.status().withContext("`serve.draft`"));
+    drafts = *std::move(opened);
+  }
   return std::make_unique<Engine>(std::move(model), *folder.plan.serving,
-                                  folder.endTokens);
+                                  folder.endTokens, std::move(drafts));
 }
 
 } // namespace reciperun::serve

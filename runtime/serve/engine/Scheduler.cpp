@@ -17,8 +17,9 @@ std::string settingText(const std::string& name, int64_t value) {
 
 } // namespace
 
-Scheduler::Scheduler(const plan::Serving& limits, int depth, int64_t patience)
-    : limits(limits), depth(depth),
+Scheduler::Scheduler(const plan::Serving& limits, int depth, int64_t patience,
+                     DraftSource* drafts)
+    : limits(limits), depth(depth), drafts(drafts),
       reserves(limits.policy == plan::ServingPolicy::guaranteedNoEvict),
       // A state cannot be entered in the middle of a prompt.
       reusesPrefixes(limits.prefixCache && limits.page > 0 &&
@@ -185,6 +186,7 @@ int64_t Scheduler::pagesToReserve(const Sequence& sequence) const {
 /// start, which more prompts have in common, stay in the cache for longer.
 void Scheduler::leaveSlot(Sequence& sequence) {
   reserved -= pagesToReserve(sequence);
+  draftSource().forget(sequence.id);
   releasePages(sequence);
   sequence.computed = 0;
   freeSlots.insert(sequence.slot);

@@ -11,7 +11,7 @@
 // 3. Choose the narrowest bucket that fits.
 //
 // With `draftTokens`, a decoding sequence also computes a guess of its next
-// tokens (NgramDraft.h) where the token budget and the cache leave room. The
+// tokens (DraftSource.h) where the token budget and the cache leave room. The
 // caller chooses the token behind each of them in turn, and stops behind the
 // first that is not the guessed one. The tokens are therefore those that it
 // would choose one step after the other.
@@ -38,6 +38,7 @@
 #include "runtime/base/Status.h"
 #include "runtime/plan/Plan.h"
 #include "runtime/serve/engine/AdapterPool.h"
+#include "runtime/serve/engine/DraftSource.h"
 #include "runtime/serve/engine/PagePool.h"
 #include "runtime/serve/engine/Sequence.h"
 #include "runtime/serve/engine/StepPlan.h"
@@ -83,9 +84,11 @@ public:
   /// The number of later arrivals that may be preferred to a waiting sequence.
   static constexpr int64_t defaultPatience = 32;
 
-  /// `depth` steps may be underway at once.
+  /// `depth` steps may be underway at once. `drafts` guesses tokens, and must
+  /// outlive this object; null: n-grams do.
   explicit Scheduler(const plan::Serving& limits, int depth = 1,
-                     int64_t patience = defaultPatience);
+                     int64_t patience = defaultPatience,
+                     DraftSource* drafts = nullptr);
 
   /// Adds a request for at most `maxTokens` tokens after `prompt`, and for the
   /// logits after each token of the prompt if `wantsPromptRows`. Fails, with
@@ -148,7 +151,11 @@ private:
   Sequence& lastNotUnderway();
   void preempt(Sequence& sequence);
   void addDecoding(Composition& step);
-  int64_t draftTokens(Sequence& sequence, int64_t most);
+  std::vector<DraftWish> guessesFor(std::span<Sequence* const> decoding,
+                                    int64_t most);
+  int64_t takePagesFor(Sequence& sequence, int64_t tokens);
+  int64_t keepGuess(const DraftWish& wish, int64_t most);
+  DraftSource& draftSource() { return drafts ? *drafts : ngrams; }
   void addPrompts(Composition& step);
   void startWaiting(Composition& step);
   int64_t promptTokens(const Composition& step, const Sequence& sequence) const;
@@ -169,6 +176,8 @@ private:
 
   plan::Serving limits;
   int depth;
+  NgramSource ngrams;
+  DraftSource* drafts;
   bool reserves = false;       // pages for whole answers
   bool reusesPrefixes = false; // finds pages by their keys
   PagePool pool;

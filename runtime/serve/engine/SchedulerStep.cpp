@@ -82,37 +82,62 @@ void Scheduler::addDecoding(Composition& step) {
   for (Sequence* sequence : active)
     if (sequence->decodes() && !sequence->isUnderway && !hasStarted(sequence))
       decoding.push_back(sequence);
-  for (size_t i = 0; i < decoding.size() && !step.isFull(); ++i) {
-    // Each of them has a token before any has a draft.
-    const auto others = int64_t(decoding.size() - i - 1);
-    const int64_t tokens =
-        1 + draftTokens(*decoding[i], step.left - 1 - others);
-    step.add({decoding[i], tokens, /*decodes=*/true});
+  // Each of them has a token before any has a guess.
+  const auto count =
+      std::min({int64_t(decoding.size()), step.left, step.sequencesLeft});
+  decoding.resize(size_t(count));
+  std::vector<DraftWish> wishes = guessesFor(decoding, step.left - count);
+  for (size_t i = 0; i < decoding.size(); ++i) {
+    const auto others = count - int64_t(i) - 1;
+    const int64_t guessed = keepGuess(wishes[i], step.left - 1 - others);
+    step.add({decoding[i], 1 + guessed, /*decodes=*/true});
   }
 }
 
-/// Drafts at most `most` tokens for a decoding sequence, and takes the pages
-/// for them that are left. Returns their number.
-int64_t Scheduler::draftTokens(Sequence& sequence, int64_t most) {
-  most = std::min(
-      {most, limits.draftTokens, sequence.mostTokens - sequence.length() - 1});
-  if (most < 1)
-    return 0;
-  std::vector<int32_t> draft = sequence.ngrams.propose(sequence.tokens, most);
+/// Guesses at most `most` tokens of each decoding sequence.
+std::vector<DraftWish>
+Scheduler::guessesFor(std::span<Sequence* const> decoding, int64_t most) {
+  std::vector<DraftWish> wishes;
+  for (Sequence* sequence : decoding) {
+    int64_t tokens = std::min({most, limits.draftTokens,
+                               sequence->mostTokens - sequence->length() - 1});
+    if (tokens > 0 && draftSource().writesPages())
+      tokens = takePagesFor(*sequence, tokens);
+    wishes.push_back({sequence, std::max<int64_t>(0, tokens)});
+  }
+  if (limits.draftTokens > 0)
+    draftSource().propose(wishes);
+  return wishes;
+}
+
+/// Takes the pages that are left for `tokens` tokens of a guess. Returns the
+/// number of these for which there are pages.
+int64_t Scheduler::takePagesFor(Sequence& sequence, int64_t tokens) {
   auto missing = [&] {
-    return pagesFor(sequence.length() + int64_t(draft.size())) -
+    return pagesFor(sequence.length() + tokens) -
            int64_t(sequence.pages.size());
   };
   while (missing() > 0 && takePage(sequence))
     ;
-  if (missing() > 0)
-    draft.resize(size_t(int64_t(sequence.pages.size()) * limits.page -
-                        sequence.length()));
-  if (draft.empty())
+  return missing() > 0
+             ? int64_t(sequence.pages.size()) * limits.page - sequence.length()
+             : tokens;
+}
+
+/// Lets the step check at most `most` tokens of a guess, and takes the pages
+/// for them that are left. Returns their number.
+int64_t Scheduler::keepGuess(const DraftWish& wish, int64_t most) {
+  Sequence& sequence = *wish.sequence;
+  most = std::min(most, int64_t(wish.tokens.size()));
+  if (most < 1)
+    return 0;
+  most = takePagesFor(sequence, most);
+  if (most < 1)
     return 0;
   sequence.drafted = {sequence.tokens.back()};
-  sequence.drafted.insert(sequence.drafted.end(), draft.begin(), draft.end());
-  return int64_t(draft.size());
+  sequence.drafted.insert(sequence.drafted.end(), wish.tokens.begin(),
+                          wish.tokens.begin() + long(most));
+  return most;
 }
 
 void Scheduler::addPrompts(Composition& step) {

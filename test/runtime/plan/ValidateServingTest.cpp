@@ -1,6 +1,7 @@
 // The section `serving` of a plan: limits, buckets and the ops of steps are
 // refused where they do not fit together.
 
+#include "runtime/plan/Paths.h"
 #include "runtime/plan/PlanJson.h"
 #include "test/runtime/plan/SamplePlan.h"
 
@@ -158,6 +159,35 @@ TEST(ValidateServing, refusesLimitsThatDisagree) {
   expectRefused(set(&Serving::tokenBudget, 0), "`token_budget` = 0");
   expectRefused([](Plan& p) { p.serving->chunkedPrefill = false; },
                 "a prompt of 5 tokens does not fit in a step of 4");
+}
+
+TEST(ValidateServing, keepsADraftModel) {
+  Plan plan = servingPlan();
+  plan.draft = Draft{"models/small", "{}"};
+  plan.stages[0].memory.draft = 7;
+  plan.stages[0].memory.total = plan.stages[0].memory.arena + 7;
+  auto read = fromJson(toJson(plan));
+  ASSERT_TRUE(read && read->draft) << read.message();
+  EXPECT_EQ(read->draft->path, "models/small");
+  EXPECT_EQ(read->draft->plan, "{}");
+  EXPECT_EQ(read->stages[0].memory.draft, 7);
+  resolvePaths(*read, "recipes");
+  EXPECT_EQ(read->draft->path, "recipes/models/small");
+  expectRefused(
+      [](Plan& p) {
+        p.draft = Draft{"models/small", "{}"};
+      },
+      "it has a draft model and guesses no tokens");
+}
+
+TEST(ValidateServing, refusesADraftModelAboveTheTotal) {
+  expectRefused(
+      [](Plan& p) {
+        MemoryTable& memory = p.stages[0].memory;
+        memory.total = memory.arena + 7;
+        memory.draft = 8;
+      },
+      "the draft model has 8 bytes beside the arena");
 }
 
 TEST(ValidateServing, refusesACacheBelowASequence) {

@@ -18,11 +18,15 @@
 //    the requests that ask for them. They show a wrong key or position that
 //    happens to leave the likeliest token in place.
 //
+// A plan with a draft model runs with it; its weights are drawn, too, so that a
+// draft model with the config.json of the plan's model is the same model.
+//
 // Prints the counts of what has happened, so that the test can check that all
 // cases have.
 
 #include "runtime/checkpoint/Safetensors.h"
 #include "runtime/plan/PlanJson.h"
+#include "runtime/serve/engine/DraftFolder.h"
 #include "runtime/serve/engine/Engine.h"
 #include "runtime/serve/engine/ServedModel.h"
 #include "runtime/serve/engine/ServingRanks.h"
@@ -83,20 +87,25 @@ private:
   StepModel& model;
 };
 
-/// A model and the limits of its plan.
+/// A model and the limits of its plan, and its draft model or null.
 struct Served {
   std::unique_ptr<StepModel> model;
   plan::Serving limits;
+  std::unique_ptr<ServedModel> draft = {};
 };
 
 constexpr const char* adapterNames[] = {"a", "b", "c"};
 
 /// With the adapters that writeAdapters has written.
-Expected<std::unique_ptr<Engine>> engineOn(StepModel& model,
+Expected<std::unique_ptr<Engine>> engineOn(const Served& served,
                                            const plan::Serving& limits) {
-  auto engine =
-      std::make_unique<Engine>(std::make_unique<BorrowedModel>(model), limits,
-                               /*endTokens=*/std::set<int32_t>());
+  std::unique_ptr<DraftSource> drafts;
+  if (served.draft)
+    drafts = std::make_unique<DraftModel>(
+        std::make_unique<BorrowedModel>(*served.draft), served.draft->limits());
+  auto engine = std::make_unique<Engine>(
+      std::make_unique<BorrowedModel>(*served.model), limits,
+      /*endTokens=*/std::set<int32_t>(), std::move(drafts));
   if (limits.adapters > 0)
     for (const char* name : adapterNames)
       RECIPERUN_TRY(engine->addAdapter(name, std::string("adapter-") + name));
@@ -228,7 +237,7 @@ struct Answered {
 
 /// The answer to a prompt alone.
 Expected<Answered> answerAlone(const Served& plain, const Ask& ask) {
-  auto engine = engineOn(*plain.model, plain.limits);
+  auto engine = engineOn(plain, plain.limits);
   RECIPERUN_TRY(engine);
   SamplingOptions sampling = ask.sampling;
   sampling.logprobs = 2;
@@ -255,10 +264,10 @@ struct LoadAnswers {
   EngineStatistics statistics;
 };
 
-Expected<LoadAnswers> runLoad(StepModel& model, const plan::Serving& limits,
+Expected<LoadAnswers> runLoad(const Served& served, const plan::Serving& limits,
                               const std::vector<Ask>& asks) {
   constexpr int64_t mostSteps = 100000;
-  auto made = engineOn(model, limits);
+  auto made = engineOn(served, limits);
   RECIPERUN_TRY(made);
   Engine& engine = **made;
   LoadAnswers out{std::vector<Answered>(asks.size()),
@@ -356,7 +365,7 @@ Status runSeed(uint32_t seed, const Served& plain, const Served& served,
   LoadDrawer drawer(seed);
   const plan::Serving limits = drawer.limitsWithin(served.limits);
   const std::vector<Ask> asks = drawer.asks(limits, served.model->vocab());
-  Expected<LoadAnswers> loaded = runLoad(*served.model, limits, asks);
+  Expected<LoadAnswers> loaded = runLoad(served, limits, asks);
   RECIPERUN_TRY(loaded);
   for (size_t i = 0; i < asks.size(); ++i) {
     Expected<Answered> alone = answerAlone(plain, asks[i]);
@@ -388,7 +397,26 @@ Expected<ModelFolder> readFolder(const std::string& path) {
   RECIPERUN_TRY(plan);
   if (!plan->serving)
     return Status::error("`" + path + "` does not serve");
-  return ModelFolder{{}, *std::move(plan), {}, {}};
+  ModelFolder folder{{}, *std::move(plan), {}, {}};
+  if (folder.plan.draft) {
+    Expected<plan::Plan> draft = draftPlan(folder.plan);
+    RECIPERUN_TRY(draft);
+    folder.draft = DraftFolder{{}, *std::move(draft)};
+  }
+  return folder;
+}
+
+/// The folder's model, which has been opened, with its draft model.
+Expected<Served> servedOf(const ModelFolder& folder,
+                          std::unique_ptr<StepModel> model) {
+  Served served{std::move(model), *folder.plan.serving};
+  if (!folder.draft)
+    return served;
+  auto draft = ServedModel::open(folder.draft->path, folder.draft->plan,
+                                 /*threads=*/1);
+  RECIPERUN_TRY(draft);
+  served.draft = *std::move(draft);
+  return served;
 }
 
 Expected<Served> openAlone(const std::string& path) {
@@ -396,7 +424,7 @@ Expected<Served> openAlone(const std::string& path) {
   RECIPERUN_TRY(folder);
   auto model = ServedModel::open(folder->path, folder->plan, /*threads=*/1);
   RECIPERUN_TRY(model);
-  return Served{*std::move(model), *folder->plan.serving};
+  return servedOf(*folder, *std::move(model));
 }
 
 Status runLoads(uint32_t loads, uint32_t first, const std::string& plainPath,
@@ -440,8 +468,10 @@ Status lead(uint32_t loads, uint32_t first, const std::string& plain,
   RECIPERUN_TRY(writeAdapters(plain));
   auto model = ranks.open(*folder);
   RECIPERUN_TRY(model);
+  Expected<Served> served = servedOf(*folder, *std::move(model));
+  RECIPERUN_TRY(served);
   std::vector<Served> models;
-  models.push_back({*std::move(model), *folder->plan.serving});
+  models.push_back(*std::move(served));
   return runLoads(loads, first, plain, models);
 }
 

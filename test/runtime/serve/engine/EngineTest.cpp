@@ -185,7 +185,8 @@ struct TimedFixture : Fixture {
   TimedFixture() {
     const plan::Serving limits = smallLimits();
     engine.emplace(std::make_unique<FakeModel>(limits), limits,
-                   std::set<int32_t>(), [this] { return now; });
+                   std::set<int32_t>(), /*drafts=*/nullptr,
+                   [this] { return now; });
   }
   RequestId submitFor(double seconds) {
     SamplingOptions options = upTo(40);

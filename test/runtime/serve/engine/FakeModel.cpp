@@ -36,7 +36,7 @@ std::vector<plan::Bucket> bucketsOf(const plan::Serving& limits) {
   auto add = [&](int64_t tokens) {
     plan::Bucket bucket;
     bucket.tokens = tokens;
-    bucket.rows = std::min(tokens, limits.maxBatch);
+    bucket.rows = std::min(tokens, limits.maxBatch * (1 + limits.draftTokens));
     buckets.push_back(bucket);
   };
   int64_t tokens = 1;
