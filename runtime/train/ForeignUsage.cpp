@@ -122,8 +122,10 @@ constexpr ForeignOption foreignOptions[] = {
      "keys and values are in the compute type: leave it out"},
     {answering, "--enforce-eager --use-cuda-graph --compile",
      "there is nothing to choose: leave it out"},
-    {answering, "--speculative-model --draft-model --speculative-config",
-     "there is no speculative decoding: leave it out"},
+    {answering,
+     "--speculative-model --draft-model --model-draft --speculative-config",
+     "it is part of the plan: compile one with `recipec plan DIR --set "
+     "'serve.draft=draft_model(\"SMALL\")' -o DIR/generate.plan.json`"},
     {answering, "--verbose --log-level --log-disable",
      "there is none: leave it out"},
 

@@ -131,13 +131,15 @@ void FileSink::stepped(const EngineStatistics& statistics) {
   shown = now;
   const double seconds = std::chrono::duration<double>(now - start).count();
   const SchedulerStatistics& counts = statistics.scheduler;
-  std::fprintf(stderr,
-               "\r%zu of %zu prompts, %lld tokens/s in, %lld out, %lld at once "
-               "\033[K",
-               answered, prompts.size(),
-               static_cast<long long>(double(counts.promptTokens) / seconds),
-               static_cast<long long>(double(counts.decodedTokens) / seconds),
-               static_cast<long long>(statistics.running));
+  std::fprintf(
+      stderr,
+      "\r%zu of %zu prompts, %lld tokens/s in, %lld out, %lld at once "
+      "\033[K",
+      answered, prompts.size(),
+      static_cast<long long>(double(counts.promptTokens) / seconds),
+      static_cast<long long>(
+          double(counts.decodedTokens + counts.acceptedTokens) / seconds),
+      static_cast<long long>(statistics.running));
 }
 
 void FileSink::endLine() {

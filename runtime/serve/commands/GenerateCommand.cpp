@@ -93,6 +93,15 @@ Expected<Opened> openAll(const ModelFolder& folder, const Grammar& grammar,
   return opened;
 }
 
+/// Says how many guesses of next tokens were right.
+void reportGuesses(const Engine& engine) {
+  const SchedulerStatistics& counts = engine.statistics().scheduler;
+  if (counts.draftedTokens > 0)
+    std::fprintf(stderr, "note: of %lld guessed tokens %lld were accepted\n",
+                 static_cast<long long>(counts.draftedTokens),
+                 static_cast<long long>(counts.acceptedTokens));
+}
+
 Expected<Outcome> answerToStdout(const ModelFolder& folder,
                                  const std::vector<Prompt>& prompts,
                                  const Grammar& grammar, ServingRanks& ranks,
@@ -106,6 +115,7 @@ Expected<Outcome> answerToStdout(const ModelFolder& folder,
       prompts, [](size_t) { return true; }, sink);
   sink.endLine();
   RECIPERUN_TRY(done);
+  reportGuesses(*opened->engine);
   return Outcome{sink.failures(), 0};
 }
 
@@ -133,6 +143,7 @@ Expected<Outcome> answerToFile(const ModelFolder& folder,
       prompts, [&](size_t i) { return !file->has(i); }, sink);
   sink.endLine();
   RECIPERUN_TRY(done);
+  reportGuesses(*opened->engine);
   return Outcome{sink.failures(), sink.answers()};
 }
 
