@@ -64,6 +64,8 @@ int unknownName(const std::string& name, const LibraryIndex& index,
   if (!setting.empty())
     invocation.err << "help: `" << last << "` is `" << setting << "`: write `"
                    << "recipec doc " << setting << "`\n";
+  else if (auto settings = index.nearestSettings(last); !settings.empty())
+    invocation.err << "help: " << listed(settings) << "\n";
   else if (const std::string part = knownPartOf(name, index); !part.empty())
     invocation.err << "help: did you mean `" << part << "`?\n";
   else if (auto near = index.suggest(name))

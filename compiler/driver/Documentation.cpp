@@ -7,6 +7,7 @@
 #include "compiler/driver/Documentation.h"
 
 #include "compiler/base/Text.h"
+#include "compiler/sema/values/Comments.h"
 
 #include <algorithm>
 #include <iterator>
@@ -339,15 +340,8 @@ std::vector<std::string> docLines(const ast::Comments& comments) {
 }
 
 std::vector<std::string> descriptionLines(const ast::Comments& comments) {
-  constexpr std::string_view others[] = {
-      "Also known as", "Values of other tools:",    "No field for",
-      "No value for",  "Arguments of other tools:", "No argument for"};
   std::vector<std::string> lines = docLines(comments);
-  auto end = std::find_if(lines.begin(), lines.end(), [&](auto& line) {
-    return std::any_of(
-        std::begin(others), std::end(others),
-        [&](std::string_view start) { return line.starts_with(start); });
-  });
+  auto end = std::ranges::find_if(lines, sema::beginsList);
   lines.erase(end, lines.end());
   return lines;
 }

@@ -30,6 +30,7 @@ cli::Program programOf(Invocation& invocation) {
       .foreignCommands = foreignCommands(),
       .version = [] { return "recipec " + std::string(version) + "\n"; },
       .advise = adviseOption,
+      .adviseLast = adviseOtherOption,
       .adviseCommand = adviseCommand,
       .refuseOperand = refuseSetting,
       .adviseSurplus = adviseSurplus};

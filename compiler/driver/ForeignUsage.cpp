@@ -131,6 +131,12 @@ std::optional<Setting> settingFor(const std::string& name,
   return known;
 }
 
+bool takesSettings(const cli::Command& command) {
+  return std::ranges::any_of(command.options, [](const cli::Option& each) {
+    return each.name == "--set";
+  });
+}
+
 std::string derived(const Setting& setting) {
   return "that is `" + setting.path + "` here, which is derived as `" +
          setting.derivation + "`: set what it follows with `--set`";
@@ -233,6 +239,19 @@ std::string adviseOption(const cli::Command& command,
          quotedForShell(setting->path + "=" + setting->value) + "`";
 }
 
+std::string adviseOtherOption(const cli::Command& command,
+                              const cli::UnknownOption& option) {
+  if (!takesSettings(command))
+    return {};
+  SourceMap sources;
+  diag::Engine engine;
+  FileLoader loader(sources, engine);
+  const auto near = LibraryIndex(loader).nearestSettings(nameOf(option.name));
+  if (near.empty())
+    return {};
+  return "a setting is given as `--set PATH=VALUE`; " + listed(near);
+}
+
 std::string adviseSurplus(const cli::Command& command,
                           const std::vector<std::string>& operands) {
   std::error_code ignored;
@@ -248,14 +267,11 @@ std::string adviseSurplus(const cli::Command& command,
 
 cli::Check refuseSetting(const cli::Command& command,
                          const std::string& operand) {
-  const bool takesSettings =
-      std::any_of(command.options.begin(), command.options.end(),
-                  [](const cli::Option& each) { return each.name == "--set"; });
   std::string setting =
       operand.substr(std::min(operand.find_first_not_of("+~"), operand.size()));
   const size_t equals = setting.find('=');
   std::error_code ignored;
-  if (!takesSettings || equals == setting.npos ||
+  if (!takesSettings(command) || equals == setting.npos ||
       !isDottedName(std::string_view(setting).substr(0, equals)) ||
       std::filesystem::exists(operand, ignored))
     return std::nullopt;

@@ -17,6 +17,10 @@ std::string adviseCommand(const std::string& word);
 /// The remedy for an option that `command` lacks.
 std::string adviseOption(const cli::Command& command,
                          const cli::UnknownOption& option);
+/// The same for an option that is neither misspelt nor similar to another: the
+/// nearest setting of the recipe.
+std::string adviseOtherOption(const cli::Command& command,
+                              const cli::UnknownOption& option);
 /// For `plan FILE NAME` the name of the recipe behind its file.
 std::string adviseSurplus(const cli::Command& command,
                           const std::vector<std::string>& operands);

@@ -6,10 +6,15 @@
 
 #include "compiler/driver/Documentation.h"
 #include "compiler/sema/values/Comments.h"
+#include "runtime/search/WordIndex.h"
 
 #include <algorithm>
+#include <cctype>
 
 namespace recipec::driver {
+
+namespace search = reciperun::search;
+
 namespace {
 
 constexpr const char* preludePath = "std/prelude.recipe";
@@ -178,22 +183,17 @@ std::string LibraryIndex::settingOf(const std::string& name) const {
 
 bool LibraryIndex::takesLists(const std::string& path) const {
   for (const auto& [known, subject] : fields) {
-    const ast::File* file = known == path ? fileOf(subject.path) : nullptr;
-    const ast::Body* body = file ? schemaBody(*file, subject.name) : nullptr;
-    if (!body)
+    const ast::Item* item = known == path ? itemOf(subject) : nullptr;
+    if (!item)
       continue;
-    for (const ast::Item& item : body->items) {
-      auto* field = std::get_if<ast::FieldDecl>(&item.node);
-      if (!field || field->name.text != subject.field)
-        continue;
-      auto isList = [&](ast::TypeId type) {
-        return std::holds_alternative<ast::ListType>((*file)[type].node);
-      };
-      auto* members = std::get_if<ast::UnionType>(&(*file)[field->type].node);
-      return members ? std::any_of(members->members.begin(),
-                                   members->members.end(), isList)
-                     : isList(field->type);
-    }
+    const ast::File& file = *fileOf(subject.path);
+    const auto isList = [&](ast::TypeId type) {
+      return std::holds_alternative<ast::ListType>(file[type].node);
+    };
+    const ast::TypeId type = std::get<ast::FieldDecl>(item->node).type;
+    auto* members = std::get_if<ast::UnionType>(&file[type].node);
+    return members ? std::ranges::any_of(members->members, isList)
+                   : isList(type);
   }
   return true; // an unknown field, such as one of a model
 }
@@ -242,22 +242,16 @@ LibraryIndex::settingFor(const std::string& name,
   if (found.empty())
     return std::nullopt;
   const Subject& subject = found.front();
-  const ast::File* file = fileOf(subject.path);
-  const ast::Body* body = file ? schemaBody(*file, subject.name) : nullptr;
-  if (!body)
+  const ast::Item* item = itemOf(subject);
+  if (!item)
     return std::nullopt;
-  for (const ast::Item& item : body->items) {
-    auto* field = std::get_if<ast::FieldDecl>(&item.node);
-    if (!field || field->name.text != subject.field)
-      continue;
-    std::string derivation =
-        field->isFixed
-            ? std::string(loader.textAt((*file)[field->defaultValue].range))
-            : "";
-    return Setting{settingOf(name), valueOf(item, *file, name, value),
-                   std::move(derivation)};
-  }
-  return std::nullopt;
+  const ast::File& file = *fileOf(subject.path);
+  const auto& field = std::get<ast::FieldDecl>(item->node);
+  std::string derivation =
+      field.isFixed ? std::string(loader.textAt(file[field.defaultValue].range))
+                    : "";
+  return Setting{settingOf(name), valueOf(*item, file, name, value),
+                 std::move(derivation)};
 }
 
 /// The fields with this path. If there are none, the fields with this last
@@ -275,6 +269,65 @@ void LibraryIndex::addFieldsCalled(const std::string& name,
   auto [first, last] = otherNames.equal_range(name);
   for (auto each = first; each != last; ++each)
     addOnce(found, each->second);
+}
+
+/// The declaration of a field; null if there is none.
+const ast::Item* LibraryIndex::itemOf(const Subject& field) const {
+  const ast::File* file = fileOf(field.path);
+  const ast::Body* body = file ? schemaBody(*file, field.name) : nullptr;
+  if (!body)
+    return nullptr;
+  for (const ast::Item& item : body->items)
+    if (auto* declared = std::get_if<ast::FieldDecl>(&item.node);
+        declared && declared->name.text == field.field)
+      return &item;
+  return nullptr;
+}
+
+/// Whether a path is that of a section, which sets nothing itself.
+bool LibraryIndex::isSection(const std::string& path) const {
+  const bool isTop = path.find('.') == path.npos;
+  return isTop && std::ranges::any_of(fields, [&](const Field& each) {
+           return each.first.starts_with(path + ".");
+         });
+}
+
+std::vector<DescribedSetting>
+LibraryIndex::nearestSettings(const std::string& name) const {
+  std::vector<DescribedSetting> settings;
+  std::vector<search::Document> documents;
+  for (const auto& [path, subject] : fields) {
+    const ast::Item* item = itemOf(subject);
+    const bool isKnown = std::ranges::count(settings, path, // of two schemas
+                                            &DescribedSetting::path) > 0;
+    if (!item || isKnown || isSection(path))
+      continue;
+    settings.push_back({path, sema::summaryOf(item->comments)});
+    documents.push_back(
+        {subject.field, namesElsewhere(item->comments),
+         sema::descriptionOf(item->comments) + " " + subject.name, ""});
+  }
+  const search::WordIndex index(std::move(documents));
+  std::vector<DescribedSetting> near;
+  for (const search::Match& each :
+       index.find(name, "", search::leastOfSettings))
+    near.push_back(settings[each.document]);
+  return near;
+}
+
+std::string listed(const std::vector<DescribedSetting>& settings) {
+  std::string text = settings.size() == 1
+                         ? "the nearest by its description is "
+                         : "the nearest by their descriptions are ";
+  for (const DescribedSetting& each : settings) {
+    text += (&each == &settings.front() ? "`" : "; and `") + each.path + "`";
+    if (each.summary.empty())
+      continue;
+    const size_t at = text.size() + 2;
+    text += ": " + each.summary;
+    text[at] = char(std::tolower(static_cast<unsigned char>(text[at])));
+  }
+  return text;
 }
 
 std::optional<std::string>

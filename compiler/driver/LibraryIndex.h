@@ -29,6 +29,16 @@ struct Setting {
   std::string derivation; // of a field that cannot be set; otherwise empty
 };
 
+/// A field of a recipe by its path, and the first sentence of its comment.
+struct DescribedSetting {
+  std::string path;
+  std::string summary; // may be empty
+};
+
+/// "the nearest setting by its description is `batch.micro`: ...", of one or
+/// two.
+std::string listed(const std::vector<DescribedSetting>& settings);
+
 /// Finds the meanings of a name: names of the prelude and of every file's
 /// declarations, imports (`std.schema.batch`), paths of a recipe's fields
 /// (`parallel.tp`), and the names of fields in other tools.
@@ -49,6 +59,9 @@ public:
   /// be empty. Returns nullopt if there is no such field.
   std::optional<Setting> settingFor(const std::string& name,
                                     const std::string& value) const;
+  /// The one or two fields of a recipe whose names and comments are nearest to
+  /// the words of a name; none if no field is clearly nearer than the rest.
+  std::vector<DescribedSetting> nearestSettings(const std::string& name) const;
   /// The name that the user most likely meant.
   std::optional<std::string> suggest(const std::string& name) const;
 
@@ -57,6 +70,8 @@ private:
 
   std::string valueOf(const ast::Item& field, const ast::File& file,
                       const std::string& name, const std::string& value) const;
+  const ast::Item* itemOf(const Subject& field) const;
+  bool isSection(const std::string& path) const;
   const ast::File* fileOf(const std::string& path) const;
   std::string importedFile(std::string_view dotted) const;
   void addPrelude();

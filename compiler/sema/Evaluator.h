@@ -21,6 +21,7 @@
 #include "compiler/sema/modules/Modules.h"
 #include "compiler/sema/names/LibraryNames.h"
 #include "compiler/sema/names/Lookup.h"
+#include "compiler/sema/names/NearestFields.h"
 #include "compiler/sema/recipes/Recipes.h"
 #include "compiler/sema/records/Layers.h"
 #include "compiler/sema/records/Objects.h"
@@ -64,6 +65,7 @@ public:
   Recipes recipes{*this};
   Lookup lookup{*this};
   LibraryNames library{*this};
+  NearestFields nearestFields{*this};
   Elements elements{*this};
   Operators operators{*this};
   Calls calls{*this};

@@ -108,6 +108,10 @@ struct Program {
   std::function<std::string()> version = {};
   /// The remedy for an option that the command lacks; empty when none is known.
   std::function<std::string(const Command&, const UnknownOption&)> advise = {};
+  /// The same for an option that is neither misspelt nor similar to one of the
+  /// command by its description.
+  std::function<std::string(const Command&, const UnknownOption&)> adviseLast =
+      {};
   /// The remedy for a value that an option does not take; empty when none is
   /// known. `operands` are the arguments of the call that belong to no option.
   std::function<std::string(const Command&, const Option&,

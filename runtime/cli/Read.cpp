@@ -8,6 +8,7 @@
 #include "runtime/cli/Read.h"
 
 #include "runtime/cli/Help.h"
+#include "runtime/cli/NearestOption.h"
 #include "runtime/cli/Spelling.h"
 #include "runtime/cli/Split.h"
 
@@ -131,6 +132,12 @@ UsageError unknownOption(const Program& program, const Split& split) {
     return {message, "did you mean `" + *near + "`?"};
   if (!split.command)
     return {message, "a command comes first; " + seeHelp(split.path)};
+  if (std::string help = nearestOption(*split.command, name); !help.empty())
+    return {message, std::move(help)};
+  if (program.adviseLast)
+    if (std::string help = program.adviseLast(*split.command, {name, value});
+        !help.empty())
+      return {message, std::move(help)};
   constexpr size_t mostListed = 10;
   if (names.size() > mostListed)
     return {message, seeHelp(split.path)};

@@ -43,6 +43,7 @@ cli::Program describeProgram() {
           .foreignCommands = foreignCommands(),
           .version = versionText,
           .advise = adviseOption,
+          .adviseLast = adviseOtherOption,
           .adviseValue = adviseValue,
           .adviseCommand = adviseCommand,
           .refuseOperand = refuseOperand,

@@ -457,12 +457,14 @@ std::string adviseOption(const cli::Command& command,
   std::replace(name.begin(), name.end(), '_', '-');
   if (std::string known = knownRemedy(command.name, name); !known.empty())
     return known;
-  std::vector<std::string> own;
-  for (const cli::Option& each : command.options)
-    own.push_back(each.name);
-  // What `train` lacks, if it is no slip, is a setting of the recipe.
-  const bool isSetting = command.name == "train" && name.starts_with("--") &&
-                         !cli::nearest(name, own) && name != "--help";
+  return {};
+}
+
+std::string adviseOtherOption(const cli::Command& command,
+                              const cli::UnknownOption& option) {
+  // What `train` lacks is a setting of the recipe.
+  const bool isSetting =
+      command.name == "train" && option.name.starts_with("--");
   return isSetting ? std::string(isCompiled) : std::string();
 }
 

@@ -18,6 +18,9 @@ std::string adviseCommand(const std::string& word);
 /// The remedy for an option that `command` lacks.
 std::string adviseOption(const cli::Command& command,
                          const cli::UnknownOption& option);
+/// The same for an option that is neither misspelt nor similar to another.
+std::string adviseOtherOption(const cli::Command& command,
+                              const cli::UnknownOption& option);
 /// The remedy for a value that an option of `command` does not take.
 std::string adviseValue(const cli::Command& command, const cli::Option& option,
                         const std::string& value,

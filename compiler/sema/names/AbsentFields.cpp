@@ -8,6 +8,8 @@
 
 #include "compiler/sema/values/Comments.h"
 
+#include <algorithm>
+
 namespace recipec::sema {
 namespace {
 
@@ -439,7 +441,25 @@ bool hasWord(std::string_view words, std::string_view name) {
   return false;
 }
 
+std::vector<std::string> wordsIn(std::string_view words) {
+  std::vector<std::string> list;
+  while (!words.empty()) {
+    const size_t end = std::min(words.find(' '), words.size());
+    list.emplace_back(words.substr(0, end));
+    words.remove_prefix(std::min(end + 1, words.size()));
+  }
+  return list;
+}
+
 } // namespace
+
+std::vector<AbsentSubject> absentSubjects(std::string_view schema) {
+  std::vector<AbsentSubject> subjects;
+  for (const AbsentField& each : absentFields)
+    if (each.schema.empty() || each.schema == schema)
+      subjects.push_back({wordsIn(each.names), each.help});
+  return subjects;
+}
 
 std::string_view insteadOf(std::string_view schema, std::string_view name) {
   for (const bool isOfAny : {false, true})

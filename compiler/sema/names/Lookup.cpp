@@ -8,6 +8,7 @@
 #include "compiler/sema/names/Interpolation.h"
 #include "compiler/sema/names/Methods.h"
 #include "compiler/sema/names/NameCheck.h"
+#include "compiler/sema/names/NearestNames.h"
 #include "compiler/sema/names/OtherNames.h"
 #include "compiler/sema/names/OwnFields.h"
 #include "compiler/sema/names/Sections.h"
@@ -316,6 +317,9 @@ void Lookup::reportUnknownName(const ast::Name& name, const Env& env) {
   if (builder.suggest(name.range, name.text, names) ||
       helpWithLibrary(builder, name, env))
     return;
+  const bool isCall =
+      evaluator.sources.text(name.range.source).substr(name.range.end, 1) ==
+      "(";
   if (std::optional<KnownDeclaration> own =
           evaluator.library.knownAs(name.text)) {
     builder
@@ -331,8 +335,10 @@ void Lookup::reportUnknownName(const ast::Name& name, const Env& env) {
                              *current->slot))) ||
            helpOutsideModel(builder, env, name))
     return;
-  else if (evaluator.sources.text(name.range.source)
-               .substr(name.range.end, 1) == "(")
+  else if (isCall &&
+           helpWithNearestName(evaluator, builder, name.text, env.inBlock))
+    return;
+  else if (isCall)
     builder.help("declare it, `fun " + name.text +
                  "(x: int): int = ...`, or import the file that does");
   else
@@ -577,6 +583,10 @@ void Lookup::reportUnknownMember(const Value& base, const std::string& member,
       return;
     }
   }
+  const bool isRecord = object && !isMap && !isIndex;
+  if (isRecord && !diag::didYouMean(member, names) &&
+      evaluator.nearestFields.help(builder, *(*object)->schema, member, false))
+    return;
   if (module)
     if (auto elsewhere = evaluator.library.find(member, **module, true);
         elsewhere && elsewhere->text.ends_with("." + member)) {

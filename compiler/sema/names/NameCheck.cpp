@@ -6,6 +6,7 @@
 
 #include "compiler/sema/names/ForeignWords.h"
 #include "compiler/sema/names/Interpolation.h"
+#include "compiler/sema/names/NearestNames.h"
 #include "compiler/sema/names/OpNames.h"
 #include "compiler/sema/types/OpArguments.h"
 
@@ -95,6 +96,9 @@ void NameCheck::name(const ast::Name& name, bool isCalled) {
        helpWithOp(evaluator, builder, name, name.range)) ||
       builder.suggest(name.range, name.text, candidates) ||
       helpWithInterpolation(evaluator.sources, builder, name))
+    return;
+  if (isCalled && argumentForms.empty() &&
+      helpWithNearestName(evaluator, builder, name.text, isInBlock))
     return;
   if (!isInBlock)
     return helpInFunction(builder, name, isCalled);

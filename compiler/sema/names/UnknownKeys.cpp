@@ -473,6 +473,32 @@ bool isFieldOfOneSection(Evaluator& evaluator, const Object& object,
               .empty();
 }
 
+bool helpWithNearest(Evaluator& evaluator, diag::Builder& builder,
+                     const Object& object, const Member& member) {
+  const bool isRecord =
+      member.body != ast::BodyId::none || member.path.size() > 1;
+  return evaluator.nearestFields.help(builder, *object.schema,
+                                      member.path.front().text, isRecord);
+}
+
+/// The fields of a record, of many only the first, and where their comments
+/// are.
+std::string fieldsListed(Evaluator& evaluator, const Schema& schema,
+                         std::vector<std::string> names) {
+  const size_t left = names.size() - std::min(names.size(), mostListedFields);
+  names.resize(names.size() - left);
+  std::string list;
+  for (const std::string& field : names)
+    list += (list.empty() ? "`" : ", `") + field + "`";
+  if (left > 0)
+    list += " and " + std::to_string(left) + " more";
+  list = (names.size() == 1 ? "its one field is " : "its fields are ") + list;
+  if (evaluator.isLibrary(schema.range))
+    list += "; `recipec doc " + std::string(schema.shownName()) + "` " +
+            (names.size() == 1 ? "describes it" : "describes them");
+  return list;
+}
+
 } // namespace
 
 void reportUnknownKey(Evaluator& evaluator, const Object& object,
@@ -556,12 +582,10 @@ void reportUnknownKey(Evaluator& evaluator, const Object& object,
   if (names.empty() && layer.isArguments)
     builder.help("it takes no arguments: write `" +
                  std::string(schema.shownName()) + "()`");
-  if (names.empty() || names.size() > mostListedFields)
+  if (names.empty() ||
+      (!isOfSibling && helpWithNearest(evaluator, builder, object, member)))
     return;
-  std::string list;
-  for (const std::string& field : names)
-    list += (list.empty() ? "`" : ", `") + field + "`";
-  list = (names.size() == 1 ? "its one field is " : "its fields are ") + list;
+  std::string list = fieldsListed(evaluator, schema, std::move(names));
   if (isOfSibling)
     builder.otherwise(std::move(list));
   else

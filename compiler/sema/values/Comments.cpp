@@ -2,6 +2,7 @@
 
 #include "compiler/sema/values/Comments.h"
 
+#include <algorithm>
 #include <cctype>
 
 namespace recipec::sema {
@@ -187,6 +188,49 @@ std::optional<std::string> argumentListedAs(const ast::Comments& comments,
                 [&](std::string_view each) { return each == name; });
 }
 
+std::vector<AbsentNames> absentNamesIn(const ast::Comments& comments) {
+  std::vector<AbsentNames> found(1);
+  for (std::string_view start : {absentBeginning, absentArgument}) {
+    const std::string list = sentenceOf(comments, start);
+    for (size_t at = list.find('`'); at != list.npos;
+         at = list.find('`', at + 1)) {
+      const size_t end = list.find('`', at + 1);
+      std::string name = list.substr(at + 1, end - at - 1);
+      const std::string reason = whyAbsent(comments, name);
+      if (!reason.empty() && reason != found.back().reason)
+        found.push_back({{}, reason});
+      if (!reason.empty())
+        found.back().names.push_back(std::move(name));
+      const bool isLast = list.compare(end + 1, 2, " (") == 0;
+      at = isLast ? list.find(')', end) : end;
+    }
+  }
+  found.erase(found.begin());
+  return found;
+}
+
+bool beginsList(std::string_view line) {
+  constexpr std::string_view others[] = {beginning,          valuesBeginning,
+                                         absentBeginning,    absentValue,
+                                         argumentsBeginning, absentArgument};
+  return std::ranges::any_of(others, [&](std::string_view start) {
+    return line.starts_with(start.substr(0, start.size() - 1));
+  });
+}
+
+std::string descriptionOf(const ast::Comments& comments) {
+  std::string text;
+  for (const std::string& line : comments.leading) {
+    const size_t from = line.find_first_not_of("# ");
+    if (from == line.npos || !line.starts_with("##"))
+      continue;
+    if (beginsList(std::string_view(line).substr(from)))
+      break;
+    text += (text.empty() ? "" : " ") + line.substr(from);
+  }
+  return text;
+}
+
 std::string exampleIn(const ast::Comments& comments) {
   constexpr std::string_view sign = "say `";
   for (const std::string& line : comments.leading)
@@ -206,13 +250,7 @@ const ast::Comments* commentsOf(const Schema& schema, std::string_view field) {
 }
 
 std::string summaryOf(const ast::Comments& comments) {
-  std::string text;
-  for (const std::string& line : comments.leading) {
-    size_t from = line.find_first_not_of("# ");
-    if (from == line.npos || line.find(beginning) != line.npos)
-      break;
-    text += (text.empty() ? "" : " ") + line.substr(from);
-  }
+  std::string text = descriptionOf(comments);
   size_t end = text.find(". ");
   if (end == text.npos && text.ends_with('.'))
     end = text.size() - 1;

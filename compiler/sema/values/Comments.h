@@ -79,6 +79,22 @@ std::string whereSeveral(const ast::Comments& comments);
 std::optional<std::string> argumentListedAs(const ast::Comments& comments,
                                             std::string_view name);
 
+/// Names of other tools for which there is no field, and why.
+struct AbsentNames {
+  std::vector<std::string> names;
+  std::string reason;
+};
+
+/// What a comment lists behind "No field for" and "No argument for".
+std::vector<AbsentNames> absentNamesIn(const ast::Comments& comments);
+
+/// Whether a line of a comment, without its marks, begins what follows the
+/// description: a list of names, values or arguments of other tools.
+bool beginsList(std::string_view line);
+
+/// The text of a comment before those lists, on one line.
+std::string descriptionOf(const ast::Comments& comments);
+
 /// The first value that a comment writes behind "say": `say "out/model"`.
 std::string exampleIn(const ast::Comments& comments);
 

@@ -195,6 +195,29 @@ TEST(Read, NamesUnknownOptions) {
                                 "help: did you mean `--version`?\n");
 }
 
+TEST(Read, FindsOptionsByTheirDescriptions) {
+  Tool tool;
+  std::vector<Option>& options = tool.program.commands[0].options;
+  options.push_back(text("--pen", "PEN", "the width of lines", tool.output));
+  EXPECT_EQ(tool({"draw", "a", "--line-widths=2"}),
+            "error: `tool draw` has no option `--line-widths`\n"
+            "help: the nearest by its description is `--pen=PEN`: the width of "
+            "lines\n");
+  // What nothing describes is the program's, or else all are listed.
+  EXPECT_NE(tool({"draw", "a", "--zebra"}).find("its options are"),
+            std::string::npos);
+  tool.program.adviseLast = [](const Command& command,
+                               const UnknownOption& option) {
+    return option.name + " is not of " + command.name;
+  };
+  EXPECT_EQ(tool({"draw", "a", "--zebra"}),
+            "error: `tool draw` has no option `--zebra`\n"
+            "help: --zebra is not of draw\n");
+  EXPECT_EQ(tool({"draw", "a", "--jsn"}), // a slip first
+            "error: `tool draw` has no option `--jsn`\n"
+            "help: did you mean `--json`?\n");
+}
+
 TEST(Read, AsksTheProgramForAdvice) {
   Tool tool;
   tool.program.advise = [](const Command& command,
