@@ -570,8 +570,7 @@ void reportUnknownKey(Evaluator& evaluator, const Object& object,
     }
   }
   if (helpWithRecordOfRecipe(evaluator, builder, object, layer, member) ||
-      helpWithModelField(evaluator, builder, object, name) ||
-      helpWithNearName(evaluator, builder, object, name))
+      helpWithModelField(evaluator, builder, object, name))
     return;
   const bool isOfSibling = !names.empty() && !member.given &&
                            helpWithSibling(evaluator, builder, object, name);
@@ -582,8 +581,10 @@ void reportUnknownKey(Evaluator& evaluator, const Object& object,
   if (names.empty() && layer.isArguments)
     builder.help("it takes no arguments: write `" +
                  std::string(schema.shownName()) + "()`");
+  // `max_num_steps` is no misspelt `max_num_seqs`: its words are known.
   if (names.empty() ||
-      (!isOfSibling && helpWithNearest(evaluator, builder, object, member)))
+      (!isOfSibling && (helpWithNearest(evaluator, builder, object, member) ||
+                        helpWithNearName(evaluator, builder, object, name))))
     return;
   std::string list = fieldsListed(evaluator, schema, std::move(names));
   if (isOfSibling)
