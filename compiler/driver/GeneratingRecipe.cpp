@@ -184,8 +184,7 @@ std::string servingOf(const std::filesystem::path& folder) {
   auto format = reciperun::checkpoint::servingFormatOf(*files);
   if (!format || format->weights == "bf16")
     return {};
-  std::string text = "  serve {\n    weights = \"" + format->weights +
-                     "\"\n    activations = \"bf16\"\n";
+  std::string text = "  serve {\n    weights = \"" + format->weights + "\"\n";
   if (format->quantizesLogits)
     text += "    quantize_logits = true\n";
   if (!format->excluded.empty())
