@@ -297,7 +297,8 @@ void adapt(ir::Module& module, const recipe::Recipe& recipe,
   const recipe::Value* adapter = recipe.find("adapter");
   if (adapter && !adapter->isNone())
     adaptForTraining(module, recipe, engine);
-  if (recipe::serves(recipe) && recipe.integer("serve.adapters") > 0)
+  if (recipe.find("serve.adapters") && recipe::serves(recipe) &&
+      recipe.integer("serve.adapters") > 0)
     adaptForServing(module, recipe, engine);
 }
 

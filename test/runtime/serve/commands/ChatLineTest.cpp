@@ -39,7 +39,7 @@ TEST(ChatLine, failsForOtherCommandsAndBytes) {
             "with a space");
   EXPECT_EQ(readChatLine("/clear all").message(),
             "there is no command `/clear`; commands are `/reset`, `/system`, "
-            "`/help` and `/exit`, or begin a message with a space");
+            "`/adapter`, `/help` and `/exit`, or begin a message with a space");
   EXPECT_EQ(readChatLine("a\xFF").message(),
             "the line is not UTF-8 at its byte 2");
 }
