@@ -226,9 +226,7 @@ TEST(Engine, EndsAWaitingRequestAtItsTimeout) {
 }
 
 TEST(Engine, AnswersWithTheAdapterThatARequestNames) {
-  plan::Serving limits = smallLimits();
-  limits.adapters = 1;
-  Fixture fixture({}, limits);
+  Fixture fixture({}, limitsOfAdapters(1));
   Engine& engine = *fixture.engine;
   ASSERT_TRUE(engine.addAdapter("a", "folder").isOk());
   ASSERT_TRUE(engine.addAdapter("b", "folder").isOk());
@@ -243,9 +241,7 @@ TEST(Engine, AnswersWithTheAdapterThatARequestNames) {
 }
 
 TEST(Engine, FreesARemovedAdapterWithItsLastRequest) {
-  plan::Serving limits = smallLimits();
-  limits.adapters = 1;
-  Fixture fixture({}, limits);
+  Fixture fixture({}, limitsOfAdapters(1));
   Engine& engine = *fixture.engine;
   ASSERT_TRUE(engine.addAdapter("a", "folder").isOk());
   ASSERT_TRUE(engine.submit(
@@ -266,9 +262,7 @@ TEST(Engine, RefusesAdaptersThatAreNone) {
             "the plan serves no adapters; compile it again, by `recipec plan "
             "DIR --set serve.adapters=1 -o DIR/generate.plan.json` for the "
             "model's folder DIR");
-  plan::Serving limits = smallLimits();
-  limits.adapters = 2;
-  Fixture fixture({}, limits);
+  Fixture fixture({}, limitsOfAdapters(2));
   Engine& engine = *fixture.engine;
   EXPECT_EQ(engine.addAdapter("a", "absent").message(), "there is no `absent`");
   EXPECT_EQ(engine.checkAdapter("a").message(),

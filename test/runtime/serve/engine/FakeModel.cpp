@@ -63,6 +63,12 @@ plan::Serving smallLimits() {
   return limits;
 }
 
+plan::Serving limitsOfAdapters(int64_t adapters) {
+  plan::Serving limits = smallLimits();
+  limits.adapters = adapters;
+  return limits;
+}
+
 FakeModel::FakeModel(const plan::Serving& limits, int depth)
     : limits(limits), steps(depth), cache(size_t(limits.pages * limits.page)),
       states(size_t(limits.maxBatch)),

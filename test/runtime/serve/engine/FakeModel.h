@@ -23,6 +23,8 @@ namespace reciperun::serve {
 /// Limits of 8 sequences and 16 tokens a step, with buckets as the compiler
 /// makes them.
 plan::Serving smallLimits();
+/// The same, with so many adapters in memory at once.
+plan::Serving limitsOfAdapters(int64_t adapters);
 
 /// The buckets of `limits`: 1, 2, 4, ... up to maxBatch, then doubled up to
 /// the token budget.

@@ -351,12 +351,6 @@ TEST(Scheduler, CancelsInAStepBehindTheFirst) {
   EXPECT_EQ(server.answers[first], FakeModel::answer(prompt(8), 4));
 }
 
-plan::Serving limitsOfAdapters(int64_t adapters) {
-  plan::Serving limits = smallLimits();
-  limits.adapters = adapters;
-  return limits;
-}
-
 TEST(Scheduler, SharesStepsBetweenAdapters) {
   Server server(limitsOfAdapters(2));
   const AdapterId adapters[] = {noAdapter, server.scheduler.adapters().add(),
