@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Compares our models with Hugging Face's: logits, gradients, adapters.
 
-Usage: python3 compare.py [--only logits,gradients,adapter,gpu] [--out FOLDER]
-           [--recipec PATH] [--reciperun PATH] [--mpirun COMMAND]
+Usage: python3 compare.py [--only logits,families,gradients,adapter,gpu]
+           [--out FOLDER] [--recipec PATH] [--reciperun PATH] [--mpirun COMMAND]
 
 Prints a line a check with the difference that was measured and the one that is
 allowed, and exits 1 where one fails. Needs torch, transformers, peft,
@@ -21,7 +21,7 @@ import tempfile
 sys.dont_write_bytecode = True
 # Nothing here comes from the network, and nothing may try.
 os.environ["HF_HUB_OFFLINE"] = "1"
-PARTS = ["logits", "gradients", "adapter"]
+PARTS = ["logits", "families", "gradients", "adapter"]
 ON_REQUEST = ["gpu"]
 
 

@@ -78,8 +78,9 @@ class Bench:
                                       for name, value in settings.items()})
 
     def compile_with(self, case, out, settings):
-        command = [self.recipec, "plan", f"{HERE}/Inputs/llama.recipe:{case}",
-                   "--folder=.", "-o", out]
+        """A case is a recipe of Inputs/llama.recipe, or FILE:RECIPE."""
+        recipe = case if ":" in case else f"{HERE}/Inputs/llama.recipe:{case}"
+        command = [self.recipec, "plan", recipe, "--folder=.", "-o", out]
         for path, value in settings.items():
             command += ["--set", f"{path}={value}"]
         self.run(*command)
@@ -121,10 +122,14 @@ def config_of(bench, case):
 
 
 def random_model(bench, case, directory, seed):
-    """Transformers' model of a case with lively weights, saved to a folder."""
+    """Transformers' model of a case with lively weights, saved to a folder.
+
+    The folder keeps our config.json, which is written as models are published.
+    """
     directory = bench.folder / directory
     directory.mkdir(exist_ok=True)
-    (directory / "config.json").write_text(json.dumps(config_of(bench, case)))
+    published = json.dumps(config_of(bench, case))
+    (directory / "config.json").write_text(published)
     config = AutoConfig.from_pretrained(directory)
     torch.manual_seed(seed)
     model = AutoModelForCausalLM.from_config(config).float().eval()
@@ -135,7 +140,11 @@ def random_model(bench, case, directory, seed):
                 parameter.normal_(1.0, 0.2)
             else:
                 parameter.normal_(0.0, 0.12)
+        for name, buffer in model.named_buffers():
+            if name.endswith("e_score_correction_bias"):
+                buffer.normal_(0.0, 0.1)
     model.save_pretrained(directory)
+    (directory / "config.json").write_text(published)
     return model
 
 
