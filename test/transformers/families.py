@@ -1,4 +1,4 @@
-"""Logits of a small model of each family of the library, by its plan for serving.
+"""Logits of a small model of each family of the library, by its serving plan.
 
 Transformers makes and saves the model; the ids go through the engine's steps.
 Tolerance: as in logits.py.
