@@ -33,7 +33,7 @@
 #include "compiler/passes/fuse/Fuse.h"
 #include "compiler/passes/fuse/Join.h"
 #include "compiler/passes/inference/CacheSize.h"
-#include "compiler/passes/inference/ChooseLikeliest.h"
+#include "compiler/passes/inference/ChooseTokens.h"
 #include "compiler/passes/inference/Evaluate.h"
 #include "compiler/passes/inference/MultiplyInFp8.h"
 #include "compiler/passes/inference/QuantizeWeights.h"
@@ -190,8 +190,8 @@ std::vector<ir::Module> lowerServing(ir::Module program,
                                      const recipe::Recipe& recipe,
                                      diag::Engine& engine,
                                      const Verifier& verify) {
-  passes::chooseLikeliest(program);
-  verify(program, "choose likeliest");
+  passes::chooseTokens(program);
+  verify(program, "choose tokens");
   passes::shard(program, passes::layoutOf(recipe));
   verify(program, "shard");
   passes::addServing(program, passes::servingLimits(recipe), engine);

@@ -350,8 +350,9 @@ plan::StageStep Emitter::step(const plan::Stage& made, int64_t tokens) const {
   step.inputs.pages = bound("pages");
   step.inputs.rows = bound("rows" + suffix);
   step.inputs.adapters = bound("adapters" + suffix);
+  step.inputs.draws = bound("draws" + suffix);
   step.logits = bound("logits" + suffix);
-  step.likeliest = bound("likeliest" + suffix);
+  step.chosen = bound("chosen" + suffix);
   return step;
 }
 
@@ -361,9 +362,9 @@ void Emitter::serving() {
   result.serving = servingSection(recipe, stages);
   const plan::Stage& last = result.stages.back();
   for (size_t i = 0; i < findings.widths.size(); ++i) {
-    const int likeliest = last.steps[i].likeliest;
+    const int chosen = last.steps[i].chosen;
     result.serving->buckets.push_back(
-        {findings.widths[i], last.buffers[size_t(likeliest)].shape.back()});
+        {findings.widths[i], last.buffers[size_t(chosen)].shape.back()});
   }
 }
 

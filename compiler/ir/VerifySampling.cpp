@@ -17,6 +17,7 @@ public:
     expect(!logits.empty() && logits.back().split.empty(),
            "the vocabulary is split");
     expectPrefix(op.operands[0], op.results[0]);
+    expectPrefix(op.operands[1], op.results[0]);
     return std::move(findings);
   }
 };

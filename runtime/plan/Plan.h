@@ -162,6 +162,7 @@ struct StepInputs {
   int pages = -1;
   int rows = -1; // i32 [1, rows]: the tokens whose logits are wanted; -1: none
   int adapters = -1; // i32 [1, tokens]: the token's adapter; -1: none
+  int draws = -1;    // f64 [1, rows, 5]: how a token is chosen, of `sample`
 
   bool operator==(const StepInputs&) const = default;
 };
@@ -178,9 +179,9 @@ struct StageStep {
   int schedule = -1;
   StepInputs inputs;
   int logits = -1; // [1, rows, vocab] in the compute type; in the last stage
-  /// i32 [1, rows]: the lowest id with the largest logit; -1 where a logit of
-  /// the row is not finite. In the last stage.
-  int likeliest = -1;
+  /// i32 [1, rows]: the token of `sample`; -1 where a logit of the row is not
+  /// finite. In the last stage.
+  int chosen = -1;
 
   bool operator==(const StageStep&) const = default;
 };

@@ -161,6 +161,7 @@ void fields(V& v, typename V::template Ref<StepInputs> inputs) {
   v.optional("pages", inputs.pages, -1);
   v.optional("rows", inputs.rows, -1);
   v.optional("adapters", inputs.adapters, -1);
+  v.optional("draws", inputs.draws, -1);
 }
 
 template <class V> void fields(V& v, typename V::template Ref<Bucket> bucket) {
@@ -172,7 +173,7 @@ template <class V> void fields(V& v, typename V::template Ref<StageStep> step) {
   v.field("schedule", step.schedule);
   v.field("inputs", step.inputs);
   v.optional("logits", step.logits, -1);
-  v.optional("likeliest", step.likeliest, -1);
+  v.optional("chosen", step.chosen, -1);
 }
 
 template <class V>

@@ -5,6 +5,7 @@
 #include "runtime/ops/OpKind.h"
 #include "runtime/plan/Mesh.h"
 #include "runtime/plan/Validate.h"
+#include "runtime/sizes/DrawNumbers.h"
 
 #include <algorithm>
 
@@ -60,7 +61,9 @@ private:
                         /*isNeeded=*/false));
     RECIPERUN_TRY(holds("the logits", step.logits, plan.compute,
                         {1, bucket.rows, plan.data.vocab}, isLast()));
-    return holds("the likeliest tokens", step.likeliest, DType::i32, ofRows,
+    RECIPERUN_TRY(holds("`draws`", step.inputs.draws, DType::f64,
+                        {1, bucket.rows, sizes::drawNumbers}, isLast()));
+    return holds("the chosen tokens", step.chosen, DType::i32, ofRows,
                  isLast());
   }
 
@@ -112,6 +115,8 @@ private:
       return op.inputs[7] == in.positions && op.inputs[8] == in.sequences;
     case OpKind::TakeRows:
       return op.inputs[1] == in.rows;
+    case OpKind::Sample:
+      return op.inputs[1] == in.draws;
     default:
       return true;
     }

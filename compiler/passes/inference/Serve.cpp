@@ -12,7 +12,7 @@
 //    token alone (TokenWiseTail.h): the last norm and the matmul to the
 //    vocabulary.
 //
-// The likeliest token of each row, which `forward` chooses, is a part of the
+// The choice of a token for each row, at the end of `forward`, is a part of the
 // step.
 
 #include "compiler/passes/inference/Serve.h"
@@ -48,7 +48,7 @@ private:
   bool canTakeBack();
   void takeForward();
   void addStep(int64_t width);
-  ValueId input(const char* role, DimId count);
+  ValueId input(const char* role, DimId count, ValueId like);
 
   void copy(const ir::Op& op, ir::Function& step);
   ir::Op copied(const ir::Op& op);
@@ -77,7 +77,8 @@ private:
   ValueId forwardPositions = ValueId::none;
   ValueId forwardAdapters = ValueId::none;
   ValueId forwardLogits = ValueId::none;
-  ValueId forwardLikeliest = ValueId::none;
+  ValueId forwardDraws = ValueId::none;
+  ValueId forwardChosen = ValueId::none;
   TokenWiseTail tail;
   ValueId pages = ValueId::none;
   /// What lives between steps, by op and suffix.
@@ -277,14 +278,15 @@ void ServePass::takeRows(ir::Function& step, int layer) {
 /// Binds what the host reads of the current step.
 void ServePass::bindResults() {
   program.bindings[stepBinding("logits", tokens)] = copyOf(forwardLogits);
-  program.bindings[stepBinding("likeliest", tokens)] = copyOf(forwardLikeliest);
+  program.bindings[stepBinding("chosen", tokens)] = copyOf(forwardChosen);
 }
 
 // ---- steps
 
-/// An i32 input [1, count] of the current step.
-ValueId ServePass::input(const char* role, DimId count) {
-  ir::Value value = program[forwardTokens];
+/// An input [1, count, ...] of the current step, of the type and further
+/// dimensions of `like`.
+ValueId ServePass::input(const char* role, DimId count, ValueId like) {
+  ir::Value value = program[like];
   value.name = names.make(stepBinding(role, tokens));
   value.kind = ir::ValueKind::input;
   value.dims[1] = count;
@@ -298,14 +300,15 @@ void ServePass::addStep(int64_t width) {
   tokensDim = ir::addDim(program, stepBinding("tokens", width), width);
   rowsDim = ir::addDim(program, stepBinding("rows", width), limits.rows(width));
   copies.clear();
-  copies[forwardTokens] = input("tokens", tokensDim);
-  positions = input("positions", tokensDim);
+  copies[forwardTokens] = input("tokens", tokensDim, forwardTokens);
+  positions = input("positions", tokensDim, forwardTokens);
   if (forwardPositions != ValueId::none)
     copies[forwardPositions] = positions;
   if (forwardAdapters != ValueId::none)
-    copies[forwardAdapters] = input("adapters", tokensDim);
-  sequences = input("sequences", tokensDim);
-  rows = input("rows", rowsDim);
+    copies[forwardAdapters] = input("adapters", tokensDim, forwardTokens);
+  sequences = input("sequences", tokensDim, forwardTokens);
+  rows = input("rows", rowsDim, forwardTokens);
+  copies[forwardDraws] = input("draws", rowsDim, forwardDraws);
   ir::Function step;
   step.name = stepFunction(width);
   for (size_t i = 0; i < forward.ops.size(); ++i) {
@@ -361,10 +364,11 @@ void ServePass::takeForward() {
   forwardTokens = bound("tokens");
   forwardPositions = bound("positions");
   forwardAdapters = bound("adapters");
-  forwardLikeliest = bound("likeliest");
+  forwardDraws = bound("draws");
+  forwardChosen = bound("chosen");
   // The whole rows that the choice reads, where the vocabulary is split.
   forwardLogits = forward.ops.back().operands[0];
-  assert(forward.ops.back().kind == OpKind::Argmax);
+  assert(forward.ops.back().kind == OpKind::Sample);
   program.bindings.clear();
 }
 
@@ -375,7 +379,7 @@ void ServePass::run() {
     return;
   sequence = ir::findDim(program, "sequence");
   slots = ir::addDim(program, "slots", limits.maxBatch);
-  tail = findTokenWiseTail(program, forward, forwardLikeliest);
+  tail = findTokenWiseTail(program, forward, forwardChosen);
   for (int64_t width : stepWidths(limits))
     addStep(width);
 }

@@ -8,6 +8,7 @@
 #include "runtime/ops/OpTable.h"
 
 #include <algorithm>
+#include <span>
 #include <unordered_map>
 
 namespace recipec::passes {
@@ -92,7 +93,9 @@ private:
   /// to a tail.
   ValueId onlyOperand(const ir::Op& op) const {
     ValueId only = ValueId::none;
-    for (ValueId operand : op.operands) {
+    // The host gives the draws of the rows alone.
+    const size_t count = op.kind == ir::OpKind::Sample ? 1 : op.operands.size();
+    for (ValueId operand : std::span(op.operands).first(count)) {
       if (operand == ValueId::none ||
           program[operand].kind == ir::ValueKind::parameter)
         continue;

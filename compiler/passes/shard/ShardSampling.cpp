@@ -10,14 +10,14 @@ using ir::Op;
 
 void Sharder::shardSampling(Op& op) {
   switch (ops::SamplingOp(op.kind)) {
-  case ops::SamplingOp::Argmax:
-    argmax(op);
+  case ops::SamplingOp::Sample:
+    sample(op);
     break;
   }
   out.push_back(std::move(op));
 }
 
-void Sharder::argmax(Op& op) {
+void Sharder::sample(Op& op) {
   std::vector<AxisSet> dims = ofRows(op.operands[0]);
   require(op, 0, dims);
   dims.pop_back();

@@ -186,7 +186,7 @@ private:
   // ---- sampling
 
   /// logits [..., v] → ids [...]. The vocabulary is not split.
-  void argmax(Op& op);
+  void sample(Op& op);
 
   ir::Module& module;
   const Layout& layout;

@@ -115,7 +115,7 @@ private:
                   rows = std::min(count, buckets.back().rows);
     StepPart part{/*request=*/0, /*slot=*/0, position,
                   ids,           pages,      rows};
-    part.takesLikeliest = true; // instead of all logits
+    part.draw.emplace(); // instead of all logits
     const StepPlan step{bucketFor(buckets, count, rows), count, rows, {part}};
     observer.startStep(step);
     RECIPERUN_TRY(model.start(step));

@@ -115,7 +115,7 @@ StepPlan DraftModel::planOf(std::span<const Turn> turns) const {
     part.ids = pending.first(size_t(tokens));
     part.pages = sequence.pages;
     part.rows = tokens == int64_t(pending.size()) ? 1 : 0;
-    part.takesLikeliest = true;
+    part.draw.emplace(); // the likeliest token
     step.tokens += tokens;
     step.rows += part.rows;
     step.parts.push_back(part);
@@ -148,7 +148,7 @@ void DraftModel::take(Turn& turn, const StepPart& part, int64_t& row) {
   }
   if (part.rows == 0)
     return;
-  const int32_t token = results.likeliest[size_t(row++)];
+  const int32_t token = results.chosen[size_t(row++)];
   turn.hasEnded = token < 0;
   if (!turn.hasEnded)
     wish.tokens.push_back(token);

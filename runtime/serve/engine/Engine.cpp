@@ -166,8 +166,8 @@ Status Engine::startSteps() {
       return Status::ok();
     for (StepPart& part : step->parts) {
       const Answer& answer = answers.at(part.request);
-      part.takesLikeliest =
-          !answer.constraint && answer.sampler.takesLikeliest();
+      if (!answer.constraint)
+        part.draw = answer.sampler.draw();
     }
     RECIPERUN_TRY(model->start(*step));
     underway.push_back(*std::move(step));
@@ -218,7 +218,7 @@ std::span<float> Engine::logitsOf(int64_t row) {
 void Engine::chooseTokens(std::vector<Choice>& choices) {
   const auto count = int64_t(choices.size());
   const bool areChosen = std::ranges::all_of(choices, [](const Choice& each) {
-    return each.part->takesLikeliest; // by the model
+    return each.part->draw.has_value(); // by the model
   });
   const int threads =
       areChosen ? 1 : int(std::clamp<int64_t>(count, 1, model->threads()));
@@ -259,7 +259,7 @@ Status Engine::scorePrompt(Choice& choice) {
   const Answer& answer = *choice.answer;
   const std::vector<int32_t>& tokens = scheduler.find(part.request)->tokens;
   Logprobs logprobs(answer.promptLogprobs);
-  LogitBlocks blocks;
+  kernels::LogitBlocks blocks;
   for (int64_t i = std::max<int64_t>(0, answer.scoredTokens - part.position);
        i < part.promptRows; ++i) {
     const auto row = logitsOf(choice.row + i);
@@ -274,11 +274,11 @@ Status Engine::scorePrompt(Choice& choice) {
 
 Expected<SampledToken> Engine::nextToken(Choice& choice, int64_t row) {
   Answer& answer = *choice.answer;
-  if (choice.part->takesLikeliest) {
-    const int32_t token = results.likeliest[size_t(row)];
+  if (choice.part->draw) {
+    const int32_t token = results.chosen[size_t(row)];
     choice.isFinite = token >= 0;
     if (!choice.isFinite)
-      return noLikeliest();
+      return noChosen();
     return answer.sampler.append(token);
   }
   const Status finite = checkFinite(logitsOf(row));

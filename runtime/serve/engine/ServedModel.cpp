@@ -9,6 +9,7 @@
 #include "runtime/device/cpu/Parallel.h"
 #include "runtime/exec/Weights.h"
 #include "runtime/plan/Mesh.h"
+#include "runtime/sizes/DrawNumbers.h"
 
 #include <algorithm>
 #include <cassert>
@@ -133,6 +134,7 @@ Status ServedModel::writeInputs(const plan::StepInputs& inputs,
                                 const StepPlan& step) {
   RECIPERUN_TRY(writeTokens(inputs, step));
   RECIPERUN_TRY(writeRows(inputs, step));
+  RECIPERUN_TRY(writeDraws(inputs, step));
   return writePages(inputs, step);
 }
 
@@ -182,6 +184,33 @@ Status ServedModel::writeRows(const plan::StepInputs& inputs,
   return rows.store();
 }
 
+/// Rows whose logits are wanted, and those of no token, get the likeliest one.
+Status ServedModel::writeDraws(const plan::StepInputs& inputs,
+                               const StepPlan& step) {
+  device::HostCopy draws(device(), executor->tensor(inputs.draws));
+  double* out = draws.as<double>();
+  if (!out)
+    return Status::ok();
+  auto put = [&](const kernels::DrawOptions& options, double uniform) {
+    out[sizes::drawTemperature] = options.temperature;
+    out[sizes::drawTopK] = double(options.topK);
+    out[sizes::drawTopP] = options.topP;
+    out[sizes::drawMinP] = options.minP;
+    out[sizes::drawUniform] = uniform;
+    out += sizes::drawNumbers;
+  };
+  for (const StepPart& part : step.parts)
+    for (int64_t row = 0; row < part.rows; ++row)
+      if (part.draw && row >= part.promptRows)
+        put(part.draw->options, part.draw->uniform(row - part.promptRows));
+      else
+        put({}, /*uniform=*/0);
+  const int64_t rows = limits().buckets[size_t(step.bucket)].rows;
+  for (int64_t row = step.rows; row < rows; ++row)
+    put({}, /*uniform=*/0);
+  return draws.store();
+}
+
 /// Copies the rows of pages that differ from those in the buffer. A slot keeps
 /// stale pages behind those of its sequence, which no token reads.
 Status ServedModel::writePages(const plan::StepInputs& inputs,
@@ -206,10 +235,10 @@ Status ServedModel::writePages(const plan::StepInputs& inputs,
 Status ServedModel::read(const StepReads& reads, StepResults& results) {
   const plan::StageStep& part = stage().steps[size_t(reads.bucket)];
   results.resize(reads, vocab());
-  if (reads.likeliest)
+  if (reads.chosen)
     RECIPERUN_TRY(
-        device().download(std::as_writable_bytes(std::span(results.likeliest)),
-                          executor->tensor(part.likeliest).data));
+        device().download(std::as_writable_bytes(std::span(results.chosen)),
+                          executor->tensor(part.chosen).data));
   for (const RowRange& range : reads.logits)
     RECIPERUN_TRY(
         readLogits(range.first, executor->tensor(part.logits),

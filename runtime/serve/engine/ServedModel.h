@@ -77,6 +77,7 @@ private:
   Status writeInputs(const plan::StepInputs& inputs, const StepPlan& step);
   Status writeTokens(const plan::StepInputs& inputs, const StepPlan& step);
   Status writeRows(const plan::StepInputs& inputs, const StepPlan& step);
+  Status writeDraws(const plan::StepInputs& inputs, const StepPlan& step);
   Status writePages(const plan::StepInputs& inputs, const StepPlan& step);
   Status readLogits(int64_t first, const exec::Tensor& logits,
                     std::span<float> out);

@@ -44,8 +44,8 @@ int resultsRank(const plan::Plan& plan) {
 template <class Visit>
 Status visitResults(const StepReads& reads, StepResults& results, int64_t vocab,
                     const Visit& visit) {
-  if (reads.likeliest)
-    RECIPERUN_TRY(visit(std::as_writable_bytes(std::span(results.likeliest))));
+  if (reads.chosen)
+    RECIPERUN_TRY(visit(std::as_writable_bytes(std::span(results.chosen))));
   for (const RowRange& range : reads.logits)
     RECIPERUN_TRY(visit(std::as_writable_bytes(
         results.logitsOf(range.first, range.count, vocab))));

@@ -2,6 +2,9 @@
 
 #include "runtime/serve/engine/StepMessage.h"
 
+#include <algorithm>
+#include <array>
+#include <bit>
 #include <cassert>
 
 namespace reciperun::serve {
@@ -24,6 +27,19 @@ private:
   std::span<const int32_t> rest;
 };
 
+using DrawWords = std::array<int32_t, sizeof(AnswerDraw) / sizeof(int32_t)>;
+
+void appendDraw(const AnswerDraw& draw, std::vector<int32_t>& message) {
+  const auto words = std::bit_cast<DrawWords>(draw);
+  message.insert(message.end(), words.begin(), words.end());
+}
+
+AnswerDraw drawOf(Reader& reader) {
+  DrawWords words;
+  std::ranges::copy(reader.take(words.size()), words.begin());
+  return std::bit_cast<AnswerDraw>(words);
+}
+
 } // namespace
 
 void appendStep(const StepPlan& step, std::vector<int32_t>& message) {
@@ -34,8 +50,10 @@ void appendStep(const StepPlan& step, std::vector<int32_t>& message) {
          step.loads.size());
   for (const StepPart& part : step.parts)
     append(part.slot, part.adapter, part.position, part.rows, part.promptRows,
-           part.takesLikeliest, part.ids.size(), part.pages.size());
+           part.draw.has_value(), part.ids.size(), part.pages.size());
   for (const StepPart& part : step.parts) {
+    if (part.draw)
+      appendDraw(*part.draw, message);
     message.insert(message.end(), part.ids.begin(), part.ids.end());
     message.insert(message.end(), part.pages.begin(), part.pages.end());
   }
@@ -58,11 +76,14 @@ StepPlan readStep(std::span<const int32_t> message) {
     part.position = reader.next();
     part.rows = reader.next();
     part.promptRows = reader.next();
-    part.takesLikeliest = reader.next() != 0;
+    if (reader.next() != 0)
+      part.draw.emplace();
     const auto ids = size_t(reader.next()), pages = size_t(reader.next());
     counts.emplace_back(ids, pages);
   }
   for (size_t i = 0; i < step.parts.size(); ++i) {
+    if (step.parts[i].draw)
+      step.parts[i].draw = drawOf(reader);
     step.parts[i].ids = reader.take(counts[i].first);
     step.parts[i].pages = reader.take(counts[i].second);
   }

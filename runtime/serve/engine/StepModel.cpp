@@ -37,7 +37,7 @@ Status checkFinite(std::span<const float> logits) {
                        " of the " + std::to_string(logits.size()) + remedy);
 }
 
-Status noLikeliest() {
+Status noChosen() {
   return Status::error(std::string("the model's logits are not finite") +
                        remedy);
 }

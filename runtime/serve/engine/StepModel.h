@@ -15,15 +15,15 @@ namespace reciperun::serve {
 
 /// The results of a step that its parts want.
 struct StepResults {
-  /// Of each row: the lowest id with the largest logit, and -1 where a logit is
-  /// not finite. Empty when no part takes the likeliest token.
-  std::vector<int32_t> likeliest;
+  /// The token of each row, -1 where a logit is not finite. Empty when all
+  /// parts want logits.
+  std::vector<int32_t> chosen;
   /// [rows, vocab]; rows whose logits no part wants are not written.
   std::vector<float> logits;
 
   /// Makes room for the wanted results. Keeps memory that is large enough.
   void resize(const StepReads& reads, int64_t vocab) {
-    likeliest.resize(reads.likeliest ? size_t(reads.rows) : 0);
+    chosen.resize(reads.chosen ? size_t(reads.rows) : 0);
     if (!reads.logits.empty() && logits.size() < size_t(reads.rows * vocab))
       logits.resize(size_t(reads.rows * vocab));
   }
@@ -55,9 +55,8 @@ public:
 
 /// Fails when logits are not finite, since they are then no distribution.
 Status checkFinite(std::span<const float> logits);
-/// The same failure where only the likeliest token was read, which there is
-/// none of.
-Status noLikeliest();
+/// The same failure where the step could choose no token.
+Status noChosen();
 
 } // namespace reciperun::serve
 

@@ -16,8 +16,8 @@ StepReads readsOf(const StepPlan& step) {
   StepReads reads{step.bucket, step.rows, false, {}};
   int64_t row = 0;
   for (const StepPart& part : step.parts) {
-    const int64_t count = part.takesLikeliest ? part.promptRows : part.rows;
-    reads.likeliest |= part.takesLikeliest && part.rows > part.promptRows;
+    const int64_t count = part.draw ? part.promptRows : part.rows;
+    reads.chosen |= part.draw && part.rows > part.promptRows;
     std::vector<RowRange>& logits = reads.logits;
     if (!logits.empty() && logits.back().first + logits.back().count == row)
       logits.back().count += count;

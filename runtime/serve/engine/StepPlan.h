@@ -6,8 +6,10 @@
 #include "runtime/plan/Plan.h"
 #include "runtime/serve/engine/AdapterPool.h"
 #include "runtime/serve/engine/Sequence.h"
+#include "runtime/serve/sampling/AnswerDraw.h"
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -23,9 +25,9 @@ struct StepPart {
   std::span<const int32_t> pages;
   int64_t rows = 0;       // the last tokens whose logits are computed
   int64_t promptRows = 0; // the first of these, followed by prompt tokens
-  /// Whether the likeliest tokens are wanted of the rows behind `promptRows`,
-  /// and not their logits.
-  bool takesLikeliest = false;
+  /// How the step chooses the tokens of the rows behind `promptRows`, one after
+  /// the other; nullopt: their logits are wanted.
+  std::optional<AnswerDraw> draw = std::nullopt;
   int adapter = -1; // its place; -1: none
 };
 
@@ -53,8 +55,8 @@ struct RowRange {
 /// What the host reads of a step's results.
 struct StepReads {
   int bucket = -1;
-  int64_t rows = 0;       // of the step
-  bool likeliest = false; // of all rows
+  int64_t rows = 0;    // of the step
+  bool chosen = false; // tokens of all rows
   std::vector<RowRange> logits;
 };
 

@@ -2,23 +2,25 @@
 
 #include "runtime/serve/sampling/Logprobs.h"
 
-#include "runtime/serve/sampling/Softmax.h"
+#include "runtime/kernels/sampling/Softmax.h"
 
 #include <cmath>
 #include <limits>
 
 namespace reciperun::serve {
 
-Status Logprobs::measure(std::span<const float> logits, LogitBlocks& blocks) {
+Status Logprobs::measure(std::span<const float> logits,
+                         kernels::LogitBlocks& blocks) {
   RECIPERUN_TRY(blocks.scan(logits));
   topLogits.clear();
   logSum = 0;
   const float highest = blocks.highest();
   if (highest == -std::numeric_limits<float>::infinity())
     return Status::ok(); // all log probabilities are -infinity
-  WeightSums sums;
-  logSum = highest + std::log(sums.compute(
-                         logits, SoftmaxWeights(highest, /*temperature=*/1)));
+  kernels::WeightSums sums;
+  logSum = highest +
+           std::log(sums.compute(
+               logits, kernels::SoftmaxWeights(highest, /*temperature=*/1)));
   if (top > 0)
     blocks.takeTop(logits, size_t(top), topLogits);
   return Status::ok();
@@ -27,7 +29,7 @@ Status Logprobs::measure(std::span<const float> logits, LogitBlocks& blocks) {
 SampledToken Logprobs::of(int32_t id, std::span<const float> logits) const {
   SampledToken token{.id = id, .logprob = float(logits[size_t(id)] - logSum)};
   token.top.reserve(topLogits.size());
-  for (const Candidate& each : topLogits)
+  for (const kernels::Candidate& each : topLogits)
     token.top.emplace_back(each.id, float(each.logit - logSum));
   return token;
 }

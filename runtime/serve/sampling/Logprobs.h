@@ -5,7 +5,7 @@
 #define RECIPERUN_SERVE_SAMPLING_LOGPROBS_H
 
 #include "runtime/base/Status.h"
-#include "runtime/serve/sampling/LogitBlocks.h"
+#include "runtime/kernels/sampling/LogitBlocks.h"
 
 #include <cstdint>
 #include <span>
@@ -30,14 +30,14 @@ public:
 
   /// Measures the logits of a row, by a scan of `blocks`. Fails when one is NaN
   /// or +infinity.
-  Status measure(std::span<const float> logits, LogitBlocks& blocks);
+  Status measure(std::span<const float> logits, kernels::LogitBlocks& blocks);
 
   /// The token `id` by the logits that were measured.
   SampledToken of(int32_t id, std::span<const float> logits) const;
 
 private:
   int top;
-  std::vector<Candidate> topLogits;
+  std::vector<kernels::Candidate> topLogits;
   double logSum = 0; // logarithm of the sum of the logits' exponentials
 };
 

@@ -2,8 +2,6 @@
 
 #include "runtime/serve/sampling/Sampler.h"
 
-#include "runtime/kernels/common/Philox.h"
-
 #include <cassert>
 #include <limits>
 
@@ -11,15 +9,24 @@ namespace reciperun::serve {
 
 Sampler::Sampler(SamplingOptions options, int64_t vocab,
                  std::span<const int32_t> prompt, std::set<int32_t> endTokens)
-    : temperature(options.temperature), seed(options.seed), vocab(vocab),
-      rules(options, vocab, prompt, endTokens), tokenDraw(options) {
+    : options{.topK = options.topK, .topP = options.topP, .minP = options.minP},
+      seed(options.seed), vocab(vocab),
+      rules(options, vocab, prompt, endTokens) {
+  if (options.temperature >= greedyBelow)
+    this->options.temperature = options.temperature;
   if (options.logprobs >= 0)
     logprobs.emplace(options.logprobs);
   assert(validate(options, vocab).isOk() && "options are checked before");
 }
 
-bool Sampler::takesLikeliest() const {
-  return temperature < greedyBelow && !logprobs && !rules.areActive();
+AnswerDraw Sampler::nextDraw() const {
+  return {options, seed, rules.answerTokens()};
+}
+
+std::optional<AnswerDraw> Sampler::draw() const {
+  if (logprobs || rules.areActive())
+    return std::nullopt;
+  return nextDraw();
 }
 
 SampledToken Sampler::append(int32_t id) {
@@ -46,7 +53,9 @@ Expected<SampledToken> Sampler::next(std::span<float> logits,
                          std::to_string(rules.answerTokens() + 1) +
                          " of the answer: all are banned by " +
                          rules.describeBans(constraint != nullptr));
-  const int32_t id = choose(logits);
+  const AnswerDraw draw = nextDraw();
+  const int32_t id =
+      tokenDraw.draw(draw.options, logits, blocks, draw.uniform());
   if (constraint)
     RECIPERUN_TRY(constraint->accept(id));
   rules.append(id);
@@ -54,21 +63,6 @@ Expected<SampledToken> Sampler::next(std::span<float> logits,
     return SampledToken{.id = id};
   return logprobs->of(id, changesLogits ? std::span<const float>(rawLogits)
                                         : std::span<const float>(logits));
-}
-
-int32_t Sampler::choose(std::span<const float> logits) {
-  if (temperature < greedyBelow)
-    return blocks.likeliest(logits);
-  return tokenDraw.draw(logits, blocks, uniform());
-}
-
-/// Uniform in [0, 1), 53 bits, of the next token of the answer.
-double Sampler::uniform() const {
-  const kernels::PhiloxCounter words =
-      kernels::philox(kernels::philoxCounter(uint64_t(rules.answerTokens())),
-                      kernels::philoxKey(seed, kernels::streamOf("generate")));
-  const uint64_t bits = uint64_t(words[0]) << 32 | words[1];
-  return double(bits >> 11) * 0x1p-53;
 }
 
 } // namespace reciperun::serve

@@ -2,18 +2,17 @@
 //
 // Each token: 1. log probabilities of the raw logits; 2. the rules of
 // LogitRules; 3. at temperature 0 the likeliest token, otherwise a draw by
-// TokenDraw. This is the order of vLLM's sampler.
+// kernels::TokenDraw. This is the order of vLLM's sampler.
 
 #ifndef RECIPERUN_SERVE_SAMPLING_SAMPLER_H
 #define RECIPERUN_SERVE_SAMPLING_SAMPLER_H
 
 #include "runtime/base/Status.h"
-#include "runtime/serve/sampling/LogitBlocks.h"
+#include "runtime/serve/sampling/AnswerDraw.h"
 #include "runtime/serve/sampling/LogitRules.h"
 #include "runtime/serve/sampling/Logprobs.h"
 #include "runtime/serve/sampling/SamplingOptions.h"
 #include "runtime/serve/sampling/TokenConstraint.h"
-#include "runtime/serve/sampling/TokenDraw.h"
 
 #include <cstdint>
 #include <optional>
@@ -33,32 +32,31 @@ public:
   Sampler(SamplingOptions options, int64_t vocab,
           std::span<const int32_t> prompt, std::set<int32_t> endTokens);
 
-  /// Whether next(), without a constraint, would choose the likeliest token by
-  /// the raw logits and report no log probability, so that append() with this
-  /// token does the same.
-  bool takesLikeliest() const;
+  /// How next(), without a constraint, would choose the token from the raw
+  /// logits, so that append() with this token does the same; nullopt where
+  /// rules change the logits or log probabilities are reported.
+  std::optional<AnswerDraw> draw() const;
   /// Appends a token to the answer.
   SampledToken append(int32_t id);
 
   /// Chooses the next token, appends it to the answer and passes it to
   /// `constraint->accept`. `logits` [vocab] are changed. `constraint` may be
-  /// null. The random number of token i of an answer is a function of the seed
-  /// and i, so that an answer does not depend on other requests. Fails when
-  /// logits are NaN or +infinity, when the rules leave no token, and when the
-  /// constraint fails. After a failure the answer cannot continue.
+  /// null. Fails when logits are NaN or +infinity, when the rules leave no
+  /// token, and when the constraint fails. After a failure the answer cannot
+  /// continue.
   Expected<SampledToken> next(std::span<float> logits,
                               TokenConstraint* constraint);
 
 private:
-  int32_t choose(std::span<const float> logits);
-  double uniform() const;
+  /// Of the next token.
+  AnswerDraw nextDraw() const;
 
-  double temperature;
+  kernels::DrawOptions options;
   uint64_t seed;
   int64_t vocab;
   LogitRules rules;
-  TokenDraw tokenDraw;
-  LogitBlocks blocks;
+  kernels::TokenDraw tokenDraw;
+  kernels::LogitBlocks blocks;
   std::optional<Logprobs> logprobs; // where they are reported
   std::vector<float> rawLogits;     // for them, where rules change the logits
 };

@@ -120,7 +120,7 @@ TEST(Serving, OnlyWantedRowsGetLogits) {
   ASSERT_TRUE(step);
   const std::vector<ir::Op>& ops = step->ops;
   ASSERT_GE(ops.size(), 4u);
-  EXPECT_EQ(ops.back().kind, ir::OpKind::Argmax);
+  EXPECT_EQ(ops.back().kind, ir::OpKind::Sample);
   const ir::Op* last = &ops.back() - 1;
   EXPECT_EQ(last[0].kind, ir::OpKind::Linear);
   EXPECT_EQ(last[-1].kind, ir::OpKind::RmsNorm);
@@ -138,7 +138,7 @@ TEST(Serving, RanksGatherTheLogitsOfASplitVocabulary) {
   const ir::Function* step = ir::findFunction(program, "step_64");
   ASSERT_TRUE(step);
   const ir::Op* last = &step->ops.back();
-  EXPECT_EQ(last[0].kind, ir::OpKind::Argmax);
+  EXPECT_EQ(last[0].kind, ir::OpKind::Sample);
   EXPECT_EQ(last[-1].kind, ir::OpKind::AllGather);
   EXPECT_EQ(last[-2].kind, ir::OpKind::Linear);
   EXPECT_EQ(last[-4].kind, ir::OpKind::TakeRows);

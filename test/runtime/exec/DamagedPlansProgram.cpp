@@ -18,6 +18,7 @@
 #include "runtime/exec/Weights.h"
 #include "runtime/kernels/common/Kernels.h"
 #include "runtime/plan/PlanJson.h"
+#include "runtime/sizes/DrawNumbers.h"
 #include "test/fuzz/PlanMutator.h"
 
 #include <algorithm>
@@ -134,8 +135,16 @@ Status runBucket(const plan::Plan& plan, exec::Executor& executor,
   auto* positions = executor.tensor(in.positions).as<int32_t>();
   auto* sequences = executor.tensor(in.sequences).as<int32_t>();
   auto* rows = executor.tensor(in.rows).as<int32_t>();
-  for (int64_t i = 0; i < bucket.rows; ++i)
+  auto* draws = executor.tensor(in.draws).as<double>();
+  for (int64_t i = 0; i < bucket.rows; ++i) {
     rows[i] = i % 2 ? -1 : int32_t(bucket.tokens - 1 - i);
+    double* draw = draws + i * sizes::drawNumbers;
+    draw[sizes::drawTemperature] = double(i % 3);
+    draw[sizes::drawTopK] = double(i);
+    draw[sizes::drawTopP] = 0.9;
+    draw[sizes::drawMinP] = 0.01;
+    draw[sizes::drawUniform] = 0.5;
+  }
   const int64_t last = std::max<int64_t>(0, serving.maxTokens - bucket.tokens);
   for (auto [slot, first] : {std::pair(int64_t(0), int64_t(0)),
                              std::pair(serving.maxBatch - 1, last)}) {

@@ -1,9 +1,10 @@
 // The GPU kernels of serving steps compared with their CPU twins: convolutions
 // and scans that go on from a sequence's state, rows that are taken, and the
-// likeliest tokens.
+// chosen tokens.
 
 #include "runtime/ops/OpKind.h"
 #include "test/runtime/kernels/CudaOperands.h"
+#include "test/runtime/kernels/SampleRows.h"
 #include "test/runtime/kernels/ServingSteps.h"
 
 #include <cmath>
@@ -101,9 +102,25 @@ TEST_F(CudaSteps, LikeliestTokens) {
       logits.set(4 * width + width / 2, std::nan(""));
       logits.set(5 * width + width / 3, -infinity);
       logits.set(7 * width - 1, infinity);
+      Array draws = drawsOf(std::vector<RowDraw>(7));
       Array ids = Array::integers({1, 7}, std::vector<int64_t>(7, -7));
-      compare({OpKind::Argmax, {&logits}, {&ids}}, {exact});
+      compare({OpKind::Sample, {&logits, &draws}, {&ids}}, {exact});
     }
+}
+
+/// Sums are rounded on the CPU alone, by some 1e-7 of them: a random number
+/// that lies so near to a limit is none of these.
+TEST_F(CudaSteps, DrawnTokens) {
+  constexpr int64_t rows = 64;
+  for (DType type : types)
+    for (double spread : {0.1, 1., 4.})
+      for (int64_t width : {1, 7, 600, 4096, 32001, 128256}) {
+        Array logits =
+            Array::random(type, {1, rows, width}, unsigned(width), spread);
+        Array draws = drawsOf(randomDraws(rows, unsigned(width) + 1));
+        Array ids = Array::integers({1, rows}, std::vector<int64_t>(rows, -7));
+        compare({OpKind::Sample, {&logits, &draws}, {&ids}}, {exact});
+      }
 }
 
 TEST_F(CudaSteps, Adapters) {

@@ -45,6 +45,8 @@ void addStep(Plan& plan, const Shared& shared, int64_t tokens) {
   in.sequences =
       added(plan, named("sequences", tokens), DType::i32, {1, tokens});
   in.rows = added(plan, named("rows", tokens), DType::i32, {1, bucket.rows});
+  in.draws =
+      added(plan, named("draws", tokens), DType::f64, {1, bucket.rows, 5});
   in.pages = shared.pages;
   in.adapters = added(plan, named("adapters", tokens), DType::i32, {1, tokens});
   const DType T = DType::f32;
@@ -61,8 +63,8 @@ void addStep(Plan& plan, const Shared& shared, int64_t tokens) {
       added(plan, named("factor", tokens), T, {serving.adapters * 4, 6});
   step.logits =
       added(plan, named("logits", tokens), T, {1, bucket.rows, vocab});
-  step.likeliest =
-      added(plan, named("likeliest", tokens), DType::i32, {1, bucket.rows});
+  step.chosen =
+      added(plan, named("chosen", tokens), DType::i32, {1, bucket.rows});
   stage.functions.push_back(
       {named("step", tokens),
        {makeOp(OpKind::AttentionPaged, "attention",
@@ -75,7 +77,8 @@ void addStep(Plan& plan, const Shared& shared, int64_t tokens) {
                {x, shared.states}),
         makeOp(OpKind::AdapterLinear, "low", {x, factor, in.adapters}, {low}),
         makeOp(OpKind::TakeRows, "rows", {y, in.rows}, {step.logits}),
-        makeOp(OpKind::Argmax, "likeliest", {step.logits}, {step.likeliest})}});
+        makeOp(OpKind::Sample, "chosen", {step.logits, in.draws},
+               {step.chosen})}});
   using Kind = ScheduleStep::Kind;
   stage.schedules.push_back(
       {named("step", tokens), {{Kind::load}, {Kind::run, number}}});
@@ -346,10 +349,10 @@ TEST(ValidateServing, refusesTokensThatAreNotOneForEachRow) {
   auto added = [](Plan& p) {
     return addBuffer(p, "other", DType::i32, {1, 3});
   };
-  expectRefused([&](Plan& p) { p.stages[0].steps[2].likeliest = added(p); },
-                "the likeliest tokens of the bucket of 4 tokens is `other`");
-  expectRefused([&](Plan& p) { opOf(p, OpKind::Argmax).outputs[0] = added(p); },
-                "(argmax) wants 2 elements in `other`");
+  expectRefused([&](Plan& p) { p.stages[0].steps[2].chosen = added(p); },
+                "the chosen tokens of the bucket of 4 tokens is `other`");
+  expectRefused([&](Plan& p) { opOf(p, OpKind::Sample).outputs[0] = added(p); },
+                "(sample) wants 2 elements in `other`");
 }
 
 TEST(ValidateServing, refusesRowsOfAnotherWidth) {

@@ -28,7 +28,7 @@ public:
   /// token.
   Status finish(StepResults& results) override {
     results.resize(reads, vocab());
-    std::ranges::fill(results.likeliest, next == '!' ? -1 : token());
+    std::ranges::fill(results.chosen, next == '!' ? -1 : token());
     return {};
   }
   int32_t token() const { return next == '$' ? 301 : next; }

@@ -32,7 +32,7 @@ public:
   }
   Status finish(StepResults& results) override {
     const Status status = FakeModel::finish(results);
-    for (int32_t& token : results.likeliest)
+    for (int32_t& token : results.chosen)
       if (wrong > 0 && token >= 0 && token % wrong == 0)
         token = (token + 1) % int32_t(vocabulary);
     return status;

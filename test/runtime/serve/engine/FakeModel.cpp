@@ -152,6 +152,21 @@ AdapterId FakeModel::adapterOf(const StepPart& part) const {
   return part.adapter < 0 ? noAdapter : places[size_t(part.adapter)];
 }
 
+static std::vector<float> logitsBefore(int32_t next) {
+  std::vector<float> logits(FakeModel::vocabulary);
+  logits[size_t(next)] = 1;
+  return logits;
+}
+
+/// The token that a step draws before `next`.
+static int32_t drawn(const AnswerDraw& draw, int64_t ahead, int32_t next) {
+  const std::vector<float> logits = logitsBefore(next);
+  kernels::LogitBlocks blocks;
+  EXPECT_TRUE(blocks.scan(logits).isOk());
+  return kernels::TokenDraw().draw(draw.options, logits, blocks,
+                                   draw.uniform(ahead));
+}
+
 Status FakeModel::start(const StepPlan& step) {
   checkShape(step);
   checkSlots(step);
@@ -174,6 +189,9 @@ Status FakeModel::start(const StepPlan& step) {
         made.poisoned.insert(int64_t(made.next.size()));
       made.next.push_back(
           tokenAfter(std::span(cells).first(size_t(end - row))));
+      const int64_t ahead = part.rows - row - 1 - part.promptRows;
+      made.drawn.push_back(
+          part.draw ? drawn(*part.draw, ahead, made.next.back()) : -1);
     }
   }
   return Status::ok();
@@ -217,14 +235,13 @@ Status FakeModel::finish(StepResults& results) {
   last = std::move(underway.front());
   underway.pop_front();
   results.resize(last.reads, vocabulary);
-  for (size_t row = 0; row < results.likeliest.size(); ++row)
-    results.likeliest[row] =
-        last.poisoned.contains(int64_t(row)) ? -1 : last.next[row];
+  for (size_t row = 0; row < results.chosen.size(); ++row)
+    results.chosen[row] =
+        last.poisoned.contains(int64_t(row)) ? -1 : last.drawn[row];
   for (const RowRange& range : last.reads.logits)
     for (int64_t row = range.first; row < range.first + range.count; ++row) {
       const auto logits = results.logitsOf(row, 1, vocabulary);
-      std::ranges::fill(logits, 0.f);
-      logits[size_t(last.next[size_t(row)])] = 1;
+      std::ranges::copy(logitsBefore(last.next[size_t(row)]), logits.begin());
       if (last.poisoned.contains(row))
         logits[3] = std::numeric_limits<float>::quiet_NaN();
     }

@@ -72,6 +72,7 @@ private:
     std::set<int> slots;
     std::set<int> places;       // of adapters
     std::vector<int32_t> next;  // by row
+    std::vector<int32_t> drawn; // by row
     std::set<int64_t> poisoned; // rows
   };
 

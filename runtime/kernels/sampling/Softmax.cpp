@@ -1,15 +1,15 @@
 // Sums of blocks, and inversion of the cumulative distribution: first over the
 // blocks, then within one.
 
-#include "runtime/serve/sampling/Softmax.h"
+#include "runtime/kernels/sampling/Softmax.h"
 
 #include <algorithm>
 
-namespace reciperun::serve {
+namespace reciperun::kernels {
 namespace {
 
-float blockSum(std::span<const float> block, SoftmaxWeights weights) {
-  float sum = 0;
+double blockSum(std::span<const float> block, SoftmaxWeights weights) {
+  double sum = 0;
 #pragma omp simd reduction(+ : sum)
   for (size_t i = 0; i < block.size(); ++i)
     sum += weights.of(block[i]);
@@ -52,7 +52,7 @@ int32_t WeightSums::draw(std::span<const float> logits, SoftmaxWeights weights,
   const std::span<const float> block = blockOf(logits, chosen);
   size_t last = 0;
   for (size_t i = 0; i < block.size(); ++i) {
-    const float weight = weights.of(block[i]);
+    const double weight = weights.of(block[i]);
     if (weight == 0)
       continue;
     last = i;
@@ -62,4 +62,4 @@ int32_t WeightSums::draw(std::span<const float> logits, SoftmaxWeights weights,
   return int32_t(chosen * blockSize + last);
 }
 
-} // namespace reciperun::serve
+} // namespace reciperun::kernels

@@ -1,7 +1,7 @@
 // The softmax of logits, as weights relative to the largest logit.
 
-#ifndef RECIPERUN_SERVE_SAMPLING_SOFTMAX_H
-#define RECIPERUN_SERVE_SAMPLING_SOFTMAX_H
+#ifndef RECIPERUN_KERNELS_SAMPLING_SOFTMAX_H
+#define RECIPERUN_KERNELS_SAMPLING_SOFTMAX_H
 
 #include "runtime/kernels/common/Exponential.h"
 
@@ -12,10 +12,11 @@
 #include <span>
 #include <vector>
 
-namespace reciperun::serve {
+namespace reciperun::kernels {
 
-/// exp((logit - highest) / temperature), with the error of
-/// kernels::exponential. Probabilities are weights divided by their sum.
+/// exp((logit - highest) / temperature), with the error of `exponential`,
+/// rounded to a multiple of 2^-35. Sums of up to 2^18 weights are exact.
+/// Probabilities are weights divided by their sum.
 class SoftmaxWeights {
 public:
   /// `highest` is the largest of the logits, and finite.
@@ -23,8 +24,10 @@ public:
       : highest(highest), scale(std::max(float(1 / temperature),
                                          std::numeric_limits<float>::min())) {}
 
-  float of(float logit) const {
-    return kernels::exponential((logit - highest) * scale);
+  double of(float logit) const {
+    constexpr double rounder = 0x1.8p17; // a unit in the last place is 2^-35
+    const float weight = exponential((logit - highest) * scale);
+    return (double(weight) + rounder) - rounder;
   }
 
 private:
@@ -48,10 +51,10 @@ public:
                double uniform) const;
 
 private:
-  std::vector<float> sums; // of blocks
+  std::vector<double> sums; // of blocks
   double total = 0;
 };
 
-} // namespace reciperun::serve
+} // namespace reciperun::kernels
 
-#endif // RECIPERUN_SERVE_SAMPLING_SOFTMAX_H
+#endif // RECIPERUN_KERNELS_SAMPLING_SOFTMAX_H

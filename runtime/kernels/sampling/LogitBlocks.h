@@ -5,8 +5,8 @@
 // of at least that size. So the n largest logits are found by a pass over the
 // maxima, and by reading only the blocks that contain a logit of that size.
 
-#ifndef RECIPERUN_SERVE_SAMPLING_LOGITBLOCKS_H
-#define RECIPERUN_SERVE_SAMPLING_LOGITBLOCKS_H
+#ifndef RECIPERUN_KERNELS_SAMPLING_LOGITBLOCKS_H
+#define RECIPERUN_KERNELS_SAMPLING_LOGITBLOCKS_H
 
 #include "runtime/base/Status.h"
 
@@ -14,7 +14,7 @@
 #include <span>
 #include <vector>
 
-namespace reciperun::serve {
+namespace reciperun::kernels {
 
 /// A token that may be chosen.
 struct Candidate {
@@ -54,6 +54,6 @@ private:
   float largest = 0;
 };
 
-} // namespace reciperun::serve
+} // namespace reciperun::kernels
 
-#endif // RECIPERUN_SERVE_SAMPLING_LOGITBLOCKS_H
+#endif // RECIPERUN_KERNELS_SAMPLING_LOGITBLOCKS_H

@@ -1,13 +1,13 @@
 // Maxima of blocks, and the candidates above a threshold.
 
-#include "runtime/serve/sampling/LogitBlocks.h"
+#include "runtime/kernels/sampling/LogitBlocks.h"
 
 #include <algorithm>
 #include <cmath>
 #include <functional>
 #include <limits>
 
-namespace reciperun::serve {
+namespace reciperun::kernels {
 namespace {
 
 constexpr float infinity = std::numeric_limits<float>::infinity();
@@ -90,4 +90,4 @@ void LogitBlocks::takeFrom(std::span<const float> logits, float least,
   }
 }
 
-} // namespace reciperun::serve
+} // namespace reciperun::kernels

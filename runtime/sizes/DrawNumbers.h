@@ -1,0 +1,22 @@
+// A row of the operand `draws` of `sample` (ops/sampling.ops).
+
+#ifndef RECIPERUN_SIZES_DRAWNUMBERS_H
+#define RECIPERUN_SIZES_DRAWNUMBERS_H
+
+#include <cstdint>
+
+namespace reciperun::sizes {
+
+/// The places of a row's numbers.
+enum DrawNumber {
+  drawTemperature,
+  drawTopK,
+  drawTopP,
+  drawMinP,
+  drawUniform,
+};
+inline constexpr int64_t drawNumbers = drawUniform + 1;
+
+} // namespace reciperun::sizes
+
+#endif // RECIPERUN_SIZES_DRAWNUMBERS_H
