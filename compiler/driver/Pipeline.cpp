@@ -204,6 +204,9 @@ std::vector<ir::Module> lowerServing(ir::Module program,
   verify(program, "quantize weights");
   passes::multiplyInFp8(program);
   passes::fuseCasts(program);
+  // The kernels of few rows, which only bf16 and frozen weights have, add
+  // nothing.
+  passes::accumulate(program, {ir::OpKind::ScaledMatmul});
   verify(program, "multiply in fp8");
   std::vector<ir::Module> stages =
       passes::splitStages(std::move(program), recipe, engine);

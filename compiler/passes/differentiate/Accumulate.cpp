@@ -16,6 +16,7 @@
 #include "runtime/ops/OpKind.h"
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 namespace recipec::passes {
@@ -28,9 +29,9 @@ using ir::ValueId;
 
 class Accumulation {
 public:
-  explicit Accumulation(ir::Module& program)
-      : program(program), readers(program.values.size()),
-        writers(program.values.size()) {}
+  Accumulation(ir::Module& program, std::set<OpKind> matmuls)
+      : program(program), matmuls(std::move(matmuls)),
+        readers(program.values.size()), writers(program.values.size()) {}
 
   void run() {
     for (const ir::Function& function : program.functions)
@@ -143,9 +144,8 @@ private:
     return best;
   }
 
-  static bool isMatmul(const Op& op) {
-    return (op.kind == OpKind::Linear || op.kind == OpKind::ScaledMatmul) &&
-           !op.attributes.contains("accumulate");
+  bool isMatmul(const Op& op) const {
+    return matmuls.contains(op.kind) && !op.attributes.contains("accumulate");
   }
 
   /// Turns a matmul into one that adds `other`.
@@ -177,6 +177,7 @@ private:
   }
 
   ir::Module& program;
+  std::set<OpKind> matmuls;
   std::vector<int> readers, writers; // by value
   std::vector<bool> isWritten;       // by value, in this function
   std::vector<Op>* ops = nullptr;
@@ -186,8 +187,8 @@ private:
 
 } // namespace
 
-void accumulate(ir::Module& program) {
-  Accumulation(program).run();
+void accumulate(ir::Module& program, std::set<OpKind> matmuls) {
+  Accumulation(program, std::move(matmuls)).run();
 }
 
 } // namespace recipec::passes
