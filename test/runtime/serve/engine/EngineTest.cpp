@@ -9,7 +9,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <malloc.h>
 #include <map>
+#include <random>
 #include <utility>
 
 namespace reciperun::serve {
@@ -223,6 +225,50 @@ TEST(Engine, EndsAWaitingRequestAtItsTimeout) {
   EXPECT_EQ(fixture.results[late].finished, FinishReason::timeout);
   EXPECT_TRUE(fixture.results[late].tokens.empty());
   EXPECT_TRUE(fixture.engine->isIdle());
+}
+
+/// Bytes of the heap in use. Sanitizers have a heap of their own, of which this
+/// is 0.
+size_t bytesInUse() {
+  return mallinfo2().uordblks + mallinfo2().hblkhd;
+}
+
+/// A server runs for months: what it keeps of a request ends with it.
+TEST(Engine, KeepsNoMemoryOfRequestsThatHaveEnded) {
+  const plan::Serving limits = limitsOfAdapters(2);
+  Engine engine(std::make_unique<FakeModel>(limits), limits,
+                /*endTokens=*/{});
+  const std::vector<std::string> adapters = {"", "a", "b", "c"};
+  for (size_t i = 1; i < adapters.size(); ++i)
+    ASSERT_TRUE(engine.addAdapter(adapters[i], "folder").isOk());
+  std::mt19937 random(1);
+  int64_t answered = 0;
+  const auto serve = [&](int requests) {
+    for (int i = 0; i < requests; ++i) {
+      SamplingOptions sampling = upTo(1 + int64_t(random() % 20));
+      sampling.temperature = double(random() % 2);
+      sampling.logprobs = int(random() % 3) - 1;
+      sampling.presencePenalty = double(random() % 2);
+      const Expected<RequestId> id =
+          engine.submit({.prompt = std::vector<int32_t>(1 + random() % 40,
+                                                        int32_t(random() % 50)),
+                         .sampling = sampling,
+                         .adapter = adapters[random() % adapters.size()]});
+      ASSERT_TRUE(id) << id.message();
+      if (random() % 8 == 0)
+        engine.cancel(*id);
+    }
+    while (!engine.isIdle())
+      ASSERT_TRUE(engine.step());
+    answered += requests;
+  };
+  // Buffers grow to the largest step, and pages of prefixes fill the cache.
+  serve(2000);
+  const size_t before = bytesInUse();
+  for (int round = 0; round < 20; ++round)
+    serve(500);
+  EXPECT_LE(bytesInUse(), before + 16 * 1024);
+  EXPECT_EQ(answered, 12000);
 }
 
 TEST(Engine, AnswersWithTheAdapterThatARequestNames) {
