@@ -61,6 +61,8 @@ cli::Command describeBenchServe(BenchArguments& arguments) {
   std::vector<cli::Option> options = requestOptions(arguments);
   for (cli::Option& each : loadOptions(arguments))
     options.push_back(std::move(each));
+  for (cli::Option& each : describeDistribution(arguments.sampling))
+    options.push_back(std::move(each));
   return {.name = "serve",
           .synopsis = "DIR [options]",
           .summary = "measure the serving of a model",

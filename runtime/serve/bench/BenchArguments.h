@@ -5,6 +5,7 @@
 
 #include "runtime/cli/Command.h"
 #include "runtime/serve/engine/AdapterArguments.h"
+#include "runtime/serve/sampling/SamplingArguments.h"
 
 #include <cstdint>
 #include <string>
@@ -24,6 +25,7 @@ struct BenchArguments {
   uint64_t seed = 0;
   int threads = 0; // of the CPU; 0: OMP_NUM_THREADS or all cores
   std::vector<NamedAdapter> adapters;
+  SamplingArguments sampling; // temperature, filters and penalties
   std::string reportPath;
 };
 

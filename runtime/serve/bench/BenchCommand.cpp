@@ -49,8 +49,7 @@ BenchSettings settingsOf(const BenchArguments& arguments) {
 /// Fails when a request of the warm-up does.
 Status warmUp(BenchTarget& target, const std::vector<BenchRequest>& requests) {
   SteadyBenchClock clock;
-  const Expected<BenchResult> result =
-      runBench(target, clock, requests, BenchLoad());
+  Expected<BenchResult> result = runBench(target, clock, requests, BenchLoad());
   RECIPERUN_TRY(result);
   for (const BenchRecord& record : result->records)
     if (!record.error.empty())
@@ -92,15 +91,16 @@ Expected<BenchStatistics> bench(const BenchArguments& arguments,
   BenchSettings settings = settingsOf(arguments);
   settings.ranks = folder.plan.mesh.ranks;
   RECIPERUN_TRY(addAdapters(arguments.adapters, engine));
-  EngineTarget target(engine, namesOf(arguments.adapters));
+  EngineTarget target(engine, distributionOf(arguments.sampling),
+                      namesOf(arguments.adapters));
   watchStopSignals();
   RECIPERUN_TRY(warmUp(target, warmupRequests(*requests, arguments.warmup,
                                               vocab, arguments.seed)));
   SteadyBenchClock clock;
-  const Expected<BenchResult> result =
+  Expected<BenchResult> result =
       runBench(target, clock, *requests, settings.load);
   RECIPERUN_TRY(result);
-  BenchStatistics statistics = statisticsOf(*result, settings.ranks);
+  BenchStatistics statistics = statisticsOf(*std::move(result), settings.ranks);
   const SchedulerStatistics& counts = engine.statistics().scheduler;
   statistics.draftedTokens = counts.draftedTokens;
   statistics.acceptedTokens = counts.acceptedTokens;

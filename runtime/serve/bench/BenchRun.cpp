@@ -39,7 +39,7 @@ public:
 
   Expected<BenchResult> run() {
     begin = canSendSince = clock.now();
-    result.records.resize(requests.size());
+    takeMemory();
     while (next < requests.size() || !open.empty()) {
       RECIPERUN_TRY(checkStopSignal());
       sendArrived();
@@ -54,6 +54,18 @@ public:
   }
 
 private:
+  /// The memory of the results is taken before the run, so that growth in the
+  /// course of it is the server's.
+  void takeMemory() {
+    constexpr int64_t mostGaps = int64_t(1) << 26;
+    result.records.resize(requests.size());
+    int64_t tokens = 0;
+    for (const BenchRequest& request : requests)
+      tokens += std::clamp<int64_t>(request.outputTokens, 0, mostGaps);
+    result.gaps.resize(size_t(std::min(tokens, mostGaps)));
+    result.gaps.clear();
+  }
+
   /// A request in progress.
   struct Open {
     size_t index;

@@ -12,14 +12,33 @@ namespace {
 constexpr double milliseconds = 1e3;
 
 /// `share` of 0.5 is the median. `sorted` is not empty.
-double percentile(const std::vector<double>& sorted, double share) {
+template <class T>
+double percentile(const std::vector<T>& sorted, double share) {
   const double place = share * double(sorted.size() - 1);
   const auto low = size_t(std::floor(place));
   const size_t high = std::min(low + 1, sorted.size() - 1);
-  return sorted[low] + (place - double(low)) * (sorted[high] - sorted[low]);
+  const double first = sorted[low], second = sorted[high];
+  return first + (place - double(low)) * (second - first);
 }
 
-/// The values of the answered requests, in milliseconds.
+template <class T> BenchSummary summaryOf(std::vector<T> values, double unit) {
+  BenchSummary summary;
+  if (values.empty())
+    return summary;
+  std::sort(values.begin(), values.end());
+  summary.count = int64_t(values.size());
+  summary.least = unit * double(values.front());
+  summary.most = unit * double(values.back());
+  summary.average = unit * std::accumulate(values.begin(), values.end(), 0.0) /
+                    double(values.size());
+  summary.p50 = unit * percentile(values, 0.5);
+  summary.p90 = unit * percentile(values, 0.9);
+  summary.p95 = unit * percentile(values, 0.95);
+  summary.p99 = unit * percentile(values, 0.99);
+  return summary;
+}
+
+/// The values of the answered requests, in seconds.
 struct RequestTimes {
   std::vector<double> ttft, tpot, latency;
 };
@@ -30,39 +49,30 @@ void addRequest(const BenchRecord& record, BenchStatistics& statistics,
   statistics.inputTokens += record.inputTokens;
   statistics.outputTokens += record.outputTokens;
   const double latency = record.end - record.start;
-  times.ttft.push_back((record.firstToken - record.start) * milliseconds);
-  times.latency.push_back(latency * milliseconds);
+  times.ttft.push_back(record.firstToken - record.start);
+  times.latency.push_back(latency);
   if (latency > 0)
     statistics.userThroughput += double(record.outputTokens) / latency;
   if (record.outputTokens < 2)
     return;
   const double tpot =
       (record.end - record.firstToken) / double(record.outputTokens - 1);
-  times.tpot.push_back(tpot * milliseconds);
+  times.tpot.push_back(tpot);
   if (tpot > 0)
     statistics.userSpeed += 1 / tpot;
 }
 
 } // namespace
 
-BenchSummary summarize(std::vector<double> values) {
-  BenchSummary summary;
-  if (values.empty())
-    return summary;
-  std::sort(values.begin(), values.end());
-  summary.count = int64_t(values.size());
-  summary.least = values.front();
-  summary.most = values.back();
-  summary.average = std::accumulate(values.begin(), values.end(), 0.0) /
-                    double(values.size());
-  summary.p50 = percentile(values, 0.5);
-  summary.p90 = percentile(values, 0.9);
-  summary.p95 = percentile(values, 0.95);
-  summary.p99 = percentile(values, 0.99);
-  return summary;
+BenchSummary summarize(std::vector<double> values, double unit) {
+  return summaryOf(std::move(values), unit);
 }
 
-BenchStatistics statisticsOf(const BenchResult& result, int64_t ranks) {
+BenchSummary summarize(std::vector<float> values, double unit) {
+  return summaryOf(std::move(values), unit);
+}
+
+BenchStatistics statisticsOf(BenchResult result, int64_t ranks) {
   BenchStatistics statistics;
   RequestTimes times;
   for (const BenchRecord& record : result.records) {
@@ -87,13 +97,10 @@ BenchStatistics statisticsOf(const BenchResult& result, int64_t ranks) {
     statistics.userThroughput /= double(statistics.completed);
   if (!times.tpot.empty())
     statistics.userSpeed /= double(times.tpot.size());
-  statistics.ttft = summarize(std::move(times.ttft));
-  statistics.tpot = summarize(std::move(times.tpot));
-  statistics.latency = summarize(std::move(times.latency));
-  std::vector<double> gaps(result.gaps.begin(), result.gaps.end());
-  for (double& gap : gaps)
-    gap *= milliseconds;
-  statistics.itl = summarize(std::move(gaps));
+  statistics.ttft = summarize(std::move(times.ttft), milliseconds);
+  statistics.tpot = summarize(std::move(times.tpot), milliseconds);
+  statistics.latency = summarize(std::move(times.latency), milliseconds);
+  statistics.itl = summarize(std::move(result.gaps), milliseconds);
   return statistics;
 }
 

@@ -21,8 +21,9 @@ struct BenchSummary {
   double p50 = 0, p90 = 0, p95 = 0, p99 = 0;
 };
 
-/// Sorts the values.
-BenchSummary summarize(std::vector<double> values);
+/// Sorts the values and multiplies them by `unit`.
+BenchSummary summarize(std::vector<double> values, double unit = 1);
+BenchSummary summarize(std::vector<float> values, double unit = 1);
 
 /// Of the requests that were answered. Throughputs are divided by the time from
 /// the start of the run to its last token.
@@ -48,7 +49,7 @@ struct BenchStatistics {
 };
 
 /// `ranks` is the number of GPUs, or of CPU ranks.
-BenchStatistics statisticsOf(const BenchResult& result, int64_t ranks);
+BenchStatistics statisticsOf(BenchResult result, int64_t ranks);
 
 } // namespace reciperun::serve
 

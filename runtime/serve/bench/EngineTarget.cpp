@@ -15,12 +15,11 @@ Expected<int64_t> EngineTarget::submit(const BenchRequest& request) {
         std::to_string(limits.maxOutput) +
         " or `data.sequence` = " + std::to_string(limits.maxTokens) +
         "; compile the plan with larger ones, or ask for fewer tokens");
-  SamplingOptions sampling;
-  sampling.temperature = 0;
   sampling.maxTokens = request.outputTokens;
-  sampling.ignoreEndTokens = true;
+  sampling.seed = requests;
   const std::string adapter =
-      adapters.empty() ? "" : adapters[requests++ % adapters.size()];
+      adapters.empty() ? "" : adapters[requests % adapters.size()];
+  ++requests;
   return engine.submit(
       {.prompt = request.prompt, .sampling = sampling, .adapter = adapter});
 }

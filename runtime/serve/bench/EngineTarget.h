@@ -13,14 +13,17 @@
 
 namespace reciperun::serve {
 
-/// Answers greedily and ignores end tokens, so that an answer has exactly the
-/// tokens asked for.
+/// Ignores end tokens, so that an answer has exactly the tokens asked for.
 class EngineTarget : public BenchTarget {
 public:
-  /// Requests use the adapters of these names in turn, if there are any.
-  /// `engine` must outlive this object.
-  explicit EngineTarget(Engine& engine, std::vector<std::string> adapters = {})
-      : engine(engine), adapters(std::move(adapters)) {}
+  /// Each request has a seed of its own. Requests use the adapters of these
+  /// names in turn, if there are any. `engine` must outlive this object.
+  EngineTarget(Engine& engine, SamplingOptions sampling,
+               std::vector<std::string> adapters = {})
+      : engine(engine), sampling(std::move(sampling)),
+        adapters(std::move(adapters)) {
+    this->sampling.ignoreEndTokens = true;
+  }
 
   /// Also fails when prompt and answer are longer than the plan takes.
   Expected<int64_t> submit(const BenchRequest& request) override;
@@ -28,6 +31,7 @@ public:
 
 private:
   Engine& engine;
+  SamplingOptions sampling;
   std::vector<std::string> adapters;
   size_t requests = 0;
 };

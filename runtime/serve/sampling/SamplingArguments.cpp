@@ -210,6 +210,18 @@ SamplingOptions optionsWithoutTokenizer(const SamplingArguments& arguments,
 
 } // namespace
 
+std::vector<cli::Option> describeDistribution(SamplingArguments& arguments) {
+  std::vector<cli::Option> options;
+  addNumbers(arguments, options);
+  for (cli::Option& each : options)
+    each.group = "sampling";
+  return options;
+}
+
+SamplingOptions distributionOf(const SamplingArguments& arguments) {
+  return optionsWithoutTokenizer(arguments, GenerationConfig());
+}
+
 std::vector<cli::Option> describeSampling(SamplingArguments& arguments) {
   std::vector<cli::Option> options;
   addNumbers(arguments, options);

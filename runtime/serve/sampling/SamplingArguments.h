@@ -39,6 +39,14 @@ struct SamplingArguments {
 /// values in `arguments`, which must outlive them.
 std::vector<cli::Option> describeSampling(SamplingArguments& arguments);
 
+/// The options among these that shape the distribution of each token:
+/// temperature, filters and penalties.
+std::vector<cli::Option> describeDistribution(SamplingArguments& arguments);
+
+/// The options of a request by those of describeDistribution(): greedy, or
+/// temperature 1 where top-k, top-p or min-p is given.
+SamplingOptions distributionOf(const SamplingArguments& arguments);
+
 /// The options of a request: the given values, then those of
 /// generation_config.json in the model's directory where
 /// `arguments.generationConfig` is set, then the defaults: greedy, or

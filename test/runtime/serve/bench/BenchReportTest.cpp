@@ -24,7 +24,7 @@ BenchStatistics someStatistics() {
   statistics.requestThroughput = 1.5;
   statistics.outputThroughput = 6;
   statistics.totalThroughput = 21;
-  statistics.ttft = summarize({10, 20, 30});
+  statistics.ttft = summarize(std::vector<double>{10, 20, 30});
   return statistics;
 }
 

@@ -20,10 +20,10 @@ TEST(BenchStatistics, PercentilesAreInterpolated) {
   EXPECT_DOUBLE_EQ(summary.p90, 180);
   EXPECT_DOUBLE_EQ(summary.p95, 190);
   EXPECT_DOUBLE_EQ(summary.p99, 198);
-  EXPECT_DOUBLE_EQ(summarize({1, 2}).p50, 1.5);
-  EXPECT_DOUBLE_EQ(summarize({1, 2}).p90, 1.9);
-  EXPECT_DOUBLE_EQ(summarize({3}).p99, 3);
-  EXPECT_EQ(summarize({}).count, 0);
+  EXPECT_DOUBLE_EQ(summarize(std::vector<double>{1, 2}).p50, 1.5);
+  EXPECT_DOUBLE_EQ(summarize(std::vector<float>{1, 2}, 10).p90, 19);
+  EXPECT_DOUBLE_EQ(summarize(std::vector<double>{3}).p99, 3);
+  EXPECT_EQ(summarize(std::vector<float>()).count, 0);
 }
 
 /// Two answers, of 1 and of 5 tokens, and a failure.
