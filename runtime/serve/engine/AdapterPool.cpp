@@ -45,6 +45,10 @@ void AdapterPool::removeUnused(AdapterId adapter) {
   removed.push_back(adapter);
 }
 
+bool AdapterPool::canAcquire(AdapterId adapter) const {
+  return adapter == noAdapter || placeOf(adapter) >= 0 || placeFor() >= 0;
+}
+
 bool AdapterPool::acquire(AdapterId adapter) {
   if (adapter == noAdapter)
     return true;

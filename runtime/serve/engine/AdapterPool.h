@@ -41,6 +41,8 @@ public:
   void beginRequest(AdapterId adapter);
   void endRequest(AdapterId adapter);
 
+  /// Whether acquire() would succeed.
+  bool canAcquire(AdapterId adapter) const;
   /// Counts a running sequence of the adapter, which then has a place. Returns
   /// false, and changes nothing, when running sequences use all places.
   bool acquire(AdapterId adapter);

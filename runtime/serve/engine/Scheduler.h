@@ -26,7 +26,9 @@
 //
 // Sequences of different adapters share steps. A sequence starts when its
 // adapter has a place in memory, or can have that of one that no running
-// sequence uses (AdapterPool.h).
+// sequence uses (AdapterPool.h). While the first one waits for a place, those
+// of other adapters overtake it, up to a bound, so that places are not left to
+// few sequences.
 //
 // Precedence is by priority, then by arrival; WaitingQueue.h bounds the time
 // that low priorities wait. The scheduler knows neither a device nor a clock:
@@ -158,6 +160,7 @@ private:
   DraftSource& draftSource() { return drafts ? *drafts : ngrams; }
   void addPrompts(Composition& step);
   void startWaiting(Composition& step);
+  Sequence* nextToStart();
   int64_t promptTokens(const Composition& step, const Sequence& sequence) const;
   int64_t rowsFor(const Composition& step, const Sequence& sequence) const;
   bool start(const Composition& step, Sequence& sequence);

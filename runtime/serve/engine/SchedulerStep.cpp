@@ -184,26 +184,41 @@ int64_t Scheduler::rowsFor(const Composition& step,
 }
 
 void Scheduler::startWaiting(Composition& step) {
-  while (!queue.isEmpty() && !freeSlots.empty() && !step.isFull()) {
-    Sequence& sequence = *queue.first();
-    if (!start(step, sequence))
+  while (!freeSlots.empty() && !step.isFull()) {
+    Sequence* sequence = nextToStart();
+    if (!sequence || !start(step, *sequence))
       return; // those behind it wait too, so that a long prompt has its turn
-    const int64_t tokens = promptTokens(step, sequence);
+    const int64_t tokens = promptTokens(step, *sequence);
     // A preempted sequence of which only the last token is not cached decodes.
-    step.add({&sequence, tokens, sequence.decodes()});
+    step.add({sequence, tokens, sequence->decodes()});
   }
 }
 
-/// Starts the first waiting sequence if its adapter can have a place, and the
-/// cache has the pages that the policy asks for.
+/// The first waiting sequence, or, while its adapter waits for a place, the
+/// first one whose adapter has one or that has none; null when there is none.
+Sequence* Scheduler::nextToStart() {
+  // Each place then serves some full batches before it is given up.
+  const int64_t most = 4 * limits.maxBatch;
+  Sequence* first = queue.first();
+  if (!first || adapterPool.canAcquire(first->adapter))
+    return first;
+  if (first->overtakenBy >= most)
+    return nullptr;
+  return queue.find([&](const Sequence& sequence) {
+    return adapterPool.canAcquire(sequence.adapter);
+  });
+}
+
+/// Starts a waiting sequence, whose adapter can have a place, if the cache has
+/// the pages that the policy asks for.
 bool Scheduler::start(const Composition& step, Sequence& sequence) {
-  if (!adapterPool.acquire(sequence.adapter))
+  if (!takePages(step, sequence))
     return false;
-  if (!takePages(step, sequence)) {
-    adapterPool.release(sequence.adapter);
-    return false;
-  }
-  queue.start();
+  [[maybe_unused]] const bool isPlaced = adapterPool.acquire(sequence.adapter);
+  assert(isPlaced && "the caller has asked");
+  if (Sequence* first = queue.first(); first != &sequence)
+    ++first->overtakenBy;
+  queue.start(sequence);
   counts.reusedTokens += sequence.computed;
   sequence.slot = *freeSlots.begin();
   freeSlots.erase(freeSlots.begin());

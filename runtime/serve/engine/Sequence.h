@@ -24,6 +24,9 @@ struct Sequence {
   /// Whether others were preferred to it for so long that it now precedes all
   /// priorities.
   bool isPromoted = false;
+  /// The sequences that started while this one, the first in the queue, waited
+  /// for a place of its adapter.
+  int64_t overtakenBy = 0;
   std::vector<int32_t> tokens; // the prompt, then the answer
   int64_t promptTokens = 0;
   int64_t mostTokens = 0; // of prompt and answer

@@ -1,4 +1,5 @@
-// See WaitingQueue.h. All operations take time in the number of priorities.
+// See WaitingQueue.h. All operations but find() take time in the number of
+// priorities.
 
 #include "runtime/serve/engine/WaitingQueue.h"
 
@@ -33,16 +34,25 @@ Sequence* WaitingQueue::first() {
   return best;
 }
 
-void WaitingQueue::start() {
-  Sequence* started = first();
-  assert(started && "a sequence that waits starts");
+Sequence*
+WaitingQueue::find(const std::function<bool(const Sequence&)>& mayStart) {
+  if (Sequence* next = first(); next && mayStart(*next))
+    return next;
+  for (auto& [priority, level] : levels)
+    for (auto& [id, sequence] : level.waiting)
+      if (mayStart(*sequence))
+        return sequence;
+  return nullptr;
+}
+
+void WaitingQueue::start(Sequence& sequence) {
   for (auto& [priority, level] : levels) {
     Sequence* head = level.waiting.begin()->second;
-    if (priority < started->priority && head->id < started->id &&
+    if (priority < sequence.priority && head->id < sequence.id &&
         ++level.passedOver >= patience)
       head->isPromoted = true;
   }
-  remove(*started);
+  remove(sequence);
 }
 
 } // namespace reciperun::serve

@@ -31,9 +31,12 @@ public:
   void remove(Sequence& sequence);
   /// The sequence that is to start next; null when the queue is empty.
   Sequence* first();
-  /// Removes the first sequence because it starts, and counts that it was
-  /// preferred to others.
-  void start();
+  /// The next one that may start; null when there is none. Takes time in the
+  /// number of sequences before it.
+  Sequence* find(const std::function<bool(const Sequence&)>& mayStart);
+  /// Removes a sequence because it starts, and counts that it was preferred to
+  /// others.
+  void start(Sequence& sequence);
 
 private:
   struct Level {

@@ -379,6 +379,28 @@ TEST(Scheduler, WaitsForAPlaceOfAnAdapter) {
   EXPECT_EQ(server.scheduler.statistics().adapterLoads, 2);
 }
 
+/// Two adapters in turn, in one place: each place serves many sequences before
+/// it is given up, and none waits for ever.
+TEST(Scheduler, OvertakesASequenceThatWaitsForAPlace) {
+  const plan::Serving limits = limitsOfAdapters(1);
+  Server server(limits);
+  const AdapterId adapters[] = {server.scheduler.adapters().add(),
+                                server.scheduler.adapters().add()};
+  const int64_t count = 20 * limits.maxBatch;
+  for (int64_t i = 0; i < count; ++i)
+    idOf(server.scheduler.submit(prompt(4), 3, 0, false, adapters[i % 2]));
+  server.runAll();
+  EXPECT_EQ(int64_t(server.finished.size()), count);
+  for (int64_t i = 0; i < count; ++i)
+    EXPECT_EQ(server.answers[i],
+              FakeModel::answer(prompt(4), 3, adapters[i % 2]));
+  EXPECT_LE(server.scheduler.statistics().adapterLoads, 8);
+  // The first sequence of the second adapter waits for four batches and the end
+  // of those that run.
+  const auto second = std::ranges::find(server.finished, RequestId(1));
+  EXPECT_LE(second - server.finished.begin(), 6 * limits.maxBatch);
+}
+
 TEST(Scheduler, ReusesNoPagesOfAnotherAdapter) {
   Server server(limitsOfAdapters(2));
   const AdapterId first = server.scheduler.adapters().add(),
