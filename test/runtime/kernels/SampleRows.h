@@ -3,6 +3,8 @@
 #ifndef RECIPERUN_TEST_KERNELS_SAMPLEROWS_H
 #define RECIPERUN_TEST_KERNELS_SAMPLEROWS_H
 
+#include "runtime/kernels/sampling/TokenDraw.h"
+#include "runtime/sizes/DrawNumbers.h"
 #include "test/runtime/kernels/Harness.h"
 
 #include <random>
@@ -11,11 +13,7 @@
 
 namespace reciperun::kernels {
 
-struct RowDraw {
-  double temperature = 0;
-  int64_t topK = 0;
-  double topP = 1;
-  double minP = 0;
+struct RowDraw : DrawOptions {
   double uniform = 0;
 };
 
@@ -28,7 +26,7 @@ inline std::string describe(const RowDraw& draw) {
 
 /// f64 [1,rows,5].
 inline Array drawsOf(const std::vector<RowDraw>& rows) {
-  Array draws(plan::DType::f64, {1, int64_t(rows.size()), 5});
+  Array draws(plan::DType::f64, {1, int64_t(rows.size()), sizes::drawNumbers});
   int64_t at = 0;
   for (const RowDraw& row : rows)
     for (double number :
@@ -43,7 +41,8 @@ inline std::vector<RowDraw> randomDraws(int count, unsigned seed) {
   std::uniform_real_distribution<double> uniform;
   std::vector<RowDraw> draws;
   for (int i = 0; i < count; ++i) {
-    RowDraw draw{.temperature = 0.5 + 2 * uniform(random)};
+    RowDraw draw;
+    draw.temperature = 0.5 + 2 * uniform(random);
     if (i % 2)
       draw.topK = 1 + int64_t(random() % (i % 16 == 1 ? 2000 : 40));
     if (i / 2 % 2)
