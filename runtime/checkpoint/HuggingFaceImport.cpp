@@ -2,6 +2,10 @@
 // each shard run by run through one window of the file, convert and store it.
 // A quantized tensor is copied where the parameter is stored in the same way,
 // and read and dequantized by rows otherwise.
+//
+// Threads take the parameters in turn, each with buffers of its own: checking,
+// converting and quantizing weights takes longer than reading them from the
+// page cache. Only the copies into the arena wait for each other.
 
 #include "runtime/checkpoint/HuggingFaceImport.h"
 
@@ -17,6 +21,7 @@
 #include "runtime/plan/TensorRows.h"
 
 #include <algorithm>
+#include <atomic>
 #include <thread>
 
 namespace reciperun::checkpoint {
@@ -26,6 +31,9 @@ constexpr int64_t windowBytes = int64_t(1) << 20;
 /// Runs of at least this size are read separately. Shorter ones share a window
 /// with the bytes between them, which costs less than a system call for each.
 constexpr int64_t directRunBytes = int64_t(64) << 10;
+/// More threads would wait for memory.
+constexpr size_t mostThreads = 16;
+
 /// Reads one shard. `source` and `converted` are reused between tensors.
 class ShardReader {
 public:
@@ -242,6 +250,71 @@ Status ShardReader::dequantize(int number, const TensorShard& part,
       .withContext("`" + weight.data.file->path().string() + "`");
 }
 
+/// Loads all parameters of a rank.
+class Import {
+public:
+  Import(const plan::Plan& plan, int rank, const ModelFiles& model,
+         const StoredWeights& stored, ParameterAccess& access)
+      : plan(plan), rank(rank), model(model), stored(stored), access(access),
+        outcomes(plan.parameters.size(), Status::ok()) {}
+
+  /// Returns the failure of the first parameter that has one.
+  Status run() {
+    const size_t threads =
+        std::min({std::max<size_t>(1, std::thread::hardware_concurrency()),
+                  plan.parameters.size(), mostThreads});
+    std::vector<std::thread> others;
+    for (size_t i = 1; i < threads; ++i)
+      others.emplace_back([this] { loadInTurn(); });
+    loadInTurn();
+    for (std::thread& other : others)
+      other.join();
+    for (Status& outcome : outcomes)
+      RECIPERUN_TRY(std::move(outcome));
+    return Status::ok();
+  }
+
+private:
+  /// Loads the next parameter until none is left or one has failed. Those
+  /// before a failed one have been taken, so that the first failure does not
+  /// depend on timing.
+  void loadInTurn() {
+    QuantizingAccess quantizing(plan, rank, access, /*threads=*/1);
+    ShardReader reader(plan, rank, quantizing, access);
+    while (!hasFailed) {
+      const size_t number = next++;
+      if (number >= plan.parameters.size())
+        return;
+      outcomes[number] = load(int(number), reader);
+      if (!outcomes[number].isOk())
+        hasFailed = true;
+    }
+  }
+
+  Status load(int number, ShardReader& reader) const {
+    const plan::Parameter& parameter = plan.parameters[size_t(number)];
+    if (parameter.adapter)
+      return Status::ok();
+    for (const TensorShard& part : tensorParts(parameter, plan.mesh, rank)) {
+      const StoredWeight* quantized = stored.find(part.name);
+      RECIPERUN_TRY(quantized
+                        ? reader.load(number, part, *quantized)
+                        : reader.load(number, part, *model.find(part.name)));
+      RECIPERUN_TRY(reader.loadInputScales(number, part, quantized));
+    }
+    return Status::ok();
+  }
+
+  const plan::Plan& plan;
+  int rank;
+  const ModelFiles& model;
+  const StoredWeights& stored;
+  LockedAccess access;
+  std::atomic<size_t> next = 0; // parameter
+  std::atomic<bool> hasFailed = false;
+  std::vector<Status> outcomes; // by parameter
+};
+
 } // namespace
 
 Status loadHuggingFace(const plan::Plan& plan, int rank,
@@ -251,22 +324,7 @@ Status loadHuggingFace(const plan::Plan& plan, int rank,
   RECIPERUN_TRY(model);
   Expected<StoredWeights> stored = StoredWeights::open(*model);
   RECIPERUN_TRY(stored);
-  const int threads = int(std::max(1u, std::thread::hardware_concurrency()));
-  QuantizingAccess quantizing(plan, rank, access, threads);
-  ShardReader reader(plan, rank, quantizing, access);
-  for (size_t i = 0; i < plan.parameters.size(); ++i) {
-    const plan::Parameter& parameter = plan.parameters[i];
-    if (parameter.adapter)
-      continue;
-    for (const TensorShard& part : tensorParts(parameter, plan.mesh, rank)) {
-      const StoredWeight* quantized = stored->find(part.name);
-      RECIPERUN_TRY(quantized
-                        ? reader.load(int(i), part, *quantized)
-                        : reader.load(int(i), part, *model->find(part.name)));
-      RECIPERUN_TRY(reader.loadInputScales(int(i), part, quantized));
-    }
-  }
-  return Status::ok();
+  return Import(plan, rank, *model, *stored, access).run();
 }
 
 } // namespace reciperun::checkpoint

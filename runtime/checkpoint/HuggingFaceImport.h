@@ -11,8 +11,9 @@ namespace reciperun::checkpoint {
 
 /// Fills the values of all parameters except an adapter's, which keep their
 /// initialisation. The rank reads its own shards only, in pieces of 1 MiB, and
-/// converts them to the compute type. Not collective: the result may differ
-/// between ranks, and the caller makes them agree.
+/// converts them to the compute type, on up to 16 threads; `access` is called
+/// by one of them at a time. Not collective: the result may differ between
+/// ranks, and the caller makes them agree.
 ///
 /// Fails, before any value is written, when config.json and the plan disagree,
 /// when tensors are missing, have another shape or are not floats, and when the

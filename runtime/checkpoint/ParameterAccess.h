@@ -13,6 +13,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <mutex>
 #include <span>
 #include <vector>
 
@@ -37,6 +38,28 @@ public:
                        std::span<const std::byte> data) = 0;
   virtual Status read(int parameter, Content content, int64_t offset,
                       std::span<std::byte> data) const = 0;
+};
+
+/// Lets several threads use an access, one at a time.
+class LockedAccess : public ParameterAccess {
+public:
+  /// `access` must outlive the object.
+  explicit LockedAccess(ParameterAccess& access) : access(access) {}
+
+  Status write(int parameter, Content content, int64_t offset,
+               std::span<const std::byte> data) override {
+    const std::lock_guard lock(mutex);
+    return access.write(parameter, content, offset, data);
+  }
+  Status read(int parameter, Content content, int64_t offset,
+              std::span<std::byte> data) const override {
+    const std::lock_guard lock(mutex);
+    return access.read(parameter, content, offset, data);
+  }
+
+private:
+  ParameterAccess& access;
+  mutable std::mutex mutex;
 };
 
 /// Parameters in an arena.

@@ -128,6 +128,7 @@ public:
   /// Whether host code can read and write an arena in place.
   virtual bool isHost() const = 0;
   /// Copies into an arena. The caller may change `from` once the call returns.
+  /// This and `download` may be called by any thread, one at a time.
   virtual Status upload(void* to, std::span<const std::byte> from) = 0;
   /// Copies out of an arena. The bytes are complete when the call returns.
   virtual Status download(std::span<std::byte> to, const void* from) = 0;

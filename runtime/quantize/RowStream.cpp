@@ -9,12 +9,14 @@
 namespace reciperun::quantize {
 namespace {
 
-constexpr int64_t usualRunElements = int64_t(4) << 20;
+constexpr int64_t elementsOfThread = int64_t(1) << 18; // in a run
 
-int64_t rowsOfRuns(const Scheme& scheme, int64_t rows, int64_t columns) {
+int64_t rowsOfRuns(const Scheme& scheme, int64_t rows, int64_t columns,
+                   int threads) {
   if (scheme.scales == WeightScales::tensor)
     return rows;
-  const int64_t usual = std::max<int64_t>(1, usualRunElements / columns);
+  const int64_t usual =
+      std::max<int64_t>(1, threads * elementsOfThread / columns);
   // An even number, for layouts that store rows in pairs.
   const int64_t height = std::max<int64_t>(2, rowsPerScale(scheme.scales));
   return std::min((usual + height - 1) / height * height, rows);
@@ -27,7 +29,7 @@ RowStream::RowStream(const Scheme& scheme, int64_t rows, int64_t columns,
                      std::span<const float> importance)
     : scheme(scheme), rows(rows), columns(columns), threads(threads),
       store(std::move(store)), importance(importance),
-      rowsOfRun(rowsOfRuns(scheme, rows, columns)) {}
+      rowsOfRun(rowsOfRuns(scheme, rows, columns, threads)) {}
 
 /// The elements of the current run.
 int64_t RowStream::runElements() const {

@@ -19,8 +19,8 @@ struct QuantizedRun {
 };
 
 /// Takes the elements of a weight [rows, columns] in their order. A run has
-/// about 16 MiB of floats and, but for the last, an even number of rows; it is
-/// the whole weight where that has one scale.
+/// about 1 MiB of floats for each thread and, but for the last, an even number
+/// of rows; it is the whole weight where that has one scale.
 class RowStream {
 public:
   using Store = std::function<Status(const QuantizedRun&)>;

@@ -218,11 +218,14 @@ Expected<memory::Arena> CudaDevice::allocate(int64_t bytes, int64_t hostBytes) {
   return arena;
 }
 
+// Threads start with GPU 0 as theirs.
 Status CudaDevice::upload(void* to, std::span<const std::byte> from) {
+  RECIPERUN_CUDA_TRY(cudaSetDevice, gpu->device());
   return copies.upload(gpu->stream(), to, from);
 }
 
 Status CudaDevice::download(std::span<std::byte> to, const void* from) {
+  RECIPERUN_CUDA_TRY(cudaSetDevice, gpu->device());
   return copies.download(gpu->stream(), to, from);
 }
 
