@@ -10,6 +10,7 @@
 #include "runtime/serve/bench/BenchCommand.h"
 #include "runtime/serve/commands/ChatCommand.h"
 #include "runtime/serve/commands/GenerateCommand.h"
+#include "runtime/server/commands/ServeCommand.h"
 #include "runtime/train/Exceptions.h"
 #include "runtime/train/ForeignUsage.h"
 #include "runtime/train/RankJob.h"
@@ -38,8 +39,9 @@ cli::Program describeProgram() {
           .notes = "Exit codes: 0 done, 1 failed, 2 wrong usage, 128 + n ended "
                    "by signal n after the step in progress.",
           .commands = {trainCommand(), evalCommand(), serve::generateCommand(),
-                       serve::chatCommand(), serve::benchCommand(),
-                       convertCommand(), checkpointCommand()},
+                       serve::chatCommand(), server::serveCommand(),
+                       serve::benchCommand(), convertCommand(),
+                       checkpointCommand()},
           .foreignCommands = foreignCommands(),
           .version = versionText,
           .advise = adviseOption,

@@ -1,0 +1,31 @@
+// The command line of `reciperun serve`.
+
+#ifndef RECIPERUN_SERVER_COMMANDS_SERVEARGUMENTS_H
+#define RECIPERUN_SERVER_COMMANDS_SERVEARGUMENTS_H
+
+#include "runtime/cli/Command.h"
+#include "runtime/serve/engine/AdapterArguments.h"
+#include "runtime/server/http/HttpServer.h"
+
+#include <string>
+#include <vector>
+
+namespace reciperun::server {
+
+struct ServeArguments {
+  std::vector<std::string> directories; // exactly one
+  HttpAddress address;
+  std::string name; // of the model; empty: the folder's
+  std::vector<serve::NamedAdapter> adapters;
+  int mostAnswers = 4096; // in progress and waiting
+  int drainSeconds = 30;  // for open answers after a stop signal
+  int threads = 0;        // of the CPU; 0: OMP_NUM_THREADS or all cores
+};
+
+/// The command without its `run`; it stores its values in `arguments`, which
+/// must outlive it.
+cli::Command describeServe(ServeArguments& arguments);
+
+} // namespace reciperun::server
+
+#endif // RECIPERUN_SERVER_COMMANDS_SERVEARGUMENTS_H

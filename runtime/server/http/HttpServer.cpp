@@ -1,0 +1,207 @@
+// See HttpServer.h. An eventfd wakes the loop for posted work.
+
+#include "runtime/server/http/HttpServer.h"
+
+#include <event2/buffer.h>
+#include <event2/event.h>
+#include <event2/http.h>
+#include <event2/keyvalq_struct.h>
+
+#include <algorithm>
+#include <arpa/inet.h>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <netinet/in.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+#include <utility>
+
+namespace reciperun::server {
+namespace {
+
+constexpr ev_uint16_t allowedMethods =
+    EVHTTP_REQ_GET | EVHTTP_REQ_POST | EVHTTP_REQ_HEAD | EVHTTP_REQ_PUT |
+    EVHTTP_REQ_DELETE | EVHTTP_REQ_OPTIONS | EVHTTP_REQ_PATCH;
+
+const char* nameOf(evhttp_cmd_type method) {
+  switch (method) {
+  case EVHTTP_REQ_GET:
+    return "GET";
+  case EVHTTP_REQ_POST:
+    return "POST";
+  case EVHTTP_REQ_HEAD:
+    return "HEAD";
+  case EVHTTP_REQ_PUT:
+    return "PUT";
+  case EVHTTP_REQ_DELETE:
+    return "DELETE";
+  case EVHTTP_REQ_OPTIONS:
+    return "OPTIONS";
+  case EVHTTP_REQ_PATCH:
+    return "PATCH";
+  case EVHTTP_REQ_TRACE:
+    return "TRACE";
+  case EVHTTP_REQ_CONNECT:
+    return "CONNECT";
+  }
+  return "";
+}
+
+std::string inLowerCase(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) {
+    return c >= 'A' && c <= 'Z' ? char(c + 'a' - 'A') : char(c);
+  });
+  return text;
+}
+
+std::string decodedPath(const evhttp_uri* uri) {
+  const char* const path = uri ? evhttp_uri_get_path(uri) : nullptr;
+  if (!path)
+    return "/";
+  size_t size = 0;
+  char* const decoded = evhttp_uridecode(path, /*decode_plus=*/0, &size);
+  if (!decoded)
+    return path;
+  std::string made(decoded, size);
+  std::free(decoded);
+  return made;
+}
+
+HttpRequest requestOf(evhttp_request* request) {
+  HttpRequest made;
+  made.method = nameOf(evhttp_request_get_command(request));
+  made.path = decodedPath(evhttp_request_get_evhttp_uri(request));
+  for (const evkeyval* each =
+           evhttp_request_get_input_headers(request)->tqh_first;
+       each; each = each->next.tqe_next)
+    made.headers[inLowerCase(each->key)] = each->value;
+  evbuffer* const body = evhttp_request_get_input_buffer(request);
+  made.body.resize(evbuffer_get_length(body));
+  evbuffer_remove(body, made.body.data(), made.body.size());
+  return made;
+}
+
+int portOf(int socket) {
+  sockaddr_storage address = {};
+  socklen_t size = sizeof address;
+  if (getsockname(socket, reinterpret_cast<sockaddr*>(&address), &size) != 0)
+    return 0;
+  return ntohs(address.ss_family == AF_INET6
+                   ? reinterpret_cast<sockaddr_in6&>(address).sin6_port
+                   : reinterpret_cast<sockaddr_in&>(address).sin_port);
+}
+
+} // namespace
+
+const std::string& HttpRequest::header(const std::string& name) const {
+  static const std::string none;
+  const auto found = headers.find(name);
+  return found == headers.end() ? none : found->second;
+}
+
+Expected<std::unique_ptr<HttpServer>>
+HttpServer::listen(const HttpAddress& address, const HttpLimits& limits,
+                   Handler handler) {
+  std::unique_ptr<HttpServer> made(new HttpServer(std::move(handler)));
+  RECIPERUN_TRY(made->open(address, limits));
+  return made;
+}
+
+Status HttpServer::open(const HttpAddress& address, const HttpLimits& limits) {
+  loop = event_base_new();
+  http = loop ? evhttp_new(loop) : nullptr;
+  wakeDescriptor = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+  if (!http || wakeDescriptor < 0)
+    return Status::error("cannot open an event loop: " +
+                         std::string(std::strerror(errno)));
+  woken = event_new(loop, wakeDescriptor, EV_READ | EV_PERSIST, onWake, this);
+  event_add(woken, nullptr);
+  evhttp_set_allowed_methods(http, allowedMethods);
+  evhttp_set_max_headers_size(http, ev_ssize_t(limits.headerBytes));
+  evhttp_set_max_body_size(http, ev_ssize_t(limits.bodyBytes));
+  evhttp_set_timeout(http, limits.idleSeconds);
+  evhttp_set_gencb(http, onRequest, this);
+  evhttp_bound_socket* const bound = evhttp_bind_socket_with_handle(
+      http, address.host.c_str(), ev_uint16_t(address.port));
+  if (!bound)
+    return Status::error("cannot listen at " + address.host + ":" +
+                         std::to_string(address.port) + ": " +
+                         std::strerror(errno));
+  boundPort = portOf(evhttp_bound_socket_get_fd(bound));
+  return Status::ok();
+}
+
+HttpServer::~HttpServer() {
+  if (http)
+    evhttp_free(http);
+  if (woken)
+    event_free(woken);
+  if (loop)
+    event_base_free(loop);
+  if (wakeDescriptor >= 0)
+    close(wakeDescriptor);
+}
+
+void HttpServer::run() {
+  event_base_dispatch(loop);
+}
+
+void HttpServer::stop() {
+  // A moment in which complete answers go out.
+  post([this] {
+    constexpr timeval moment = {0, 100'000};
+    event_base_loopexit(loop, &moment);
+  });
+}
+
+void HttpServer::post(std::function<void()> work) {
+  {
+    const std::lock_guard lock(mutex);
+    posted.push_back(std::move(work));
+  }
+  wake();
+}
+
+void HttpServer::wake() const {
+  const uint64_t one = 1;
+  // A full counter has woken the loop already.
+  [[maybe_unused]] const ssize_t written =
+      ::write(wakeDescriptor, &one, sizeof one);
+}
+
+void HttpServer::onWake(int descriptor, short, void* self) {
+  uint64_t count = 0;
+  [[maybe_unused]] const ssize_t got = ::read(descriptor, &count, sizeof count);
+  static_cast<HttpServer*>(self)->runPosted();
+}
+
+void HttpServer::runPosted() {
+  std::vector<std::function<void()>> works;
+  {
+    const std::lock_guard lock(mutex);
+    works.swap(posted);
+  }
+  for (const auto& work : works)
+    work();
+}
+
+void HttpServer::onRequest(evhttp_request* request, void* self) {
+  static_cast<HttpServer*>(self)->take(request);
+}
+
+void HttpServer::take(evhttp_request* request) {
+  std::shared_ptr<HttpReply> reply;
+  try {
+    reply = std::make_shared<HttpReply>(loop, request);
+    handler(requestOf(request), reply);
+  } catch (const std::exception&) { // memory is short
+    if (reply)
+      reply->send(500, "text/plain", "");
+    else
+      evhttp_send_error(request, 500, nullptr);
+  }
+}
+
+} // namespace reciperun::server

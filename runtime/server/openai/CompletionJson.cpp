@@ -1,0 +1,210 @@
+// See CompletionJson.h. Fields and their order are those of vLLM.
+
+#include "runtime/server/openai/CompletionJson.h"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cmath>
+
+namespace reciperun::server {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using serve::SampledToken;
+
+/// JSON has no infinity.
+constexpr double leastLogprob = -9999;
+
+const char* errorType(int status) {
+  switch (status) {
+  case 400:
+    return "BadRequestError";
+  case 404:
+    return "NotFoundError";
+  case 405:
+    return "MethodNotAllowedError";
+  case 429:
+    return "RateLimitError";
+  case 503:
+    return "ServiceUnavailableError";
+  default:
+    return "InternalServerError";
+  }
+}
+
+Json errorJson(int status, const std::string& message) {
+  return {{"error",
+           {{"message", message},
+            {"type", errorType(status)},
+            {"param", nullptr},
+            {"code", status}}}};
+}
+
+std::string eventOf(const Json& json) {
+  return "data: " + jsonText(json) + "\n\n";
+}
+
+double logprobOf(float logprob) {
+  return std::max(double(logprob), leastLogprob);
+}
+
+std::string tokenText(const data::Tokenizer& tokenizer, int32_t id) {
+  return tokenizer.decode(std::span(&id, 1), /*skipSpecial=*/false);
+}
+
+Json chatLogprob(const data::Tokenizer& tokenizer, int32_t id, float logprob) {
+  Json bytes = Json::array();
+  for (const char byte : tokenizer.bytesOf(id))
+    bytes.push_back(int(uint8_t(byte)));
+  return {{"token", tokenText(tokenizer, id)},
+          {"logprob", logprobOf(logprob)},
+          {"bytes", std::move(bytes)}};
+}
+
+Json chatLogprobs(const AnswerPart& part, const data::Tokenizer& tokenizer) {
+  Json content = Json::array();
+  for (const SampledToken& token : part.tokens) {
+    Json made = chatLogprob(tokenizer, token.id, token.logprob);
+    Json top = Json::array();
+    for (const auto& [id, logprob] : token.top)
+      top.push_back(chatLogprob(tokenizer, id, logprob));
+    made["top_logprobs"] = std::move(top);
+    content.push_back(std::move(made));
+  }
+  return {{"content", std::move(content)}};
+}
+
+Json textLogprobs(const AnswerPart& part, const data::Tokenizer& tokenizer) {
+  Json offsets = Json::array(), logprobs = Json::array(),
+       tokens = Json::array(), tops = Json::array();
+  size_t offset = part.textOffset;
+  for (const SampledToken& token : part.tokens) {
+    const std::string text = tokenText(tokenizer, token.id);
+    offsets.push_back(offset);
+    offset += text.size();
+    tokens.push_back(text);
+    logprobs.push_back(logprobOf(token.logprob));
+    Json top = Json::object();
+    for (const auto& [id, logprob] : token.top)
+      top[tokenText(tokenizer, id)] = logprobOf(logprob);
+    tops.push_back(std::move(top));
+  }
+  return {{"text_offset", std::move(offsets)},
+          {"token_logprobs", std::move(logprobs)},
+          {"tokens", std::move(tokens)},
+          {"top_logprobs", std::move(tops)}};
+}
+
+/// The fields of an answer behind its text.
+void addEnd(const CallHead& head, const AnswerPart& part,
+            const data::Tokenizer& tokenizer, Json& choice) {
+  Json& logprobs = choice["logprobs"];
+  if (part.reportsLogprobs)
+    logprobs = head.endpoint == Endpoint::chat ? chatLogprobs(part, tokenizer)
+                                               : textLogprobs(part, tokenizer);
+  Json& reason = choice["finish_reason"];
+  if (part.finished)
+    reason = finishName(*part.finished);
+  Json& stop = choice["stop_reason"];
+  if (part.stopString)
+    stop = *part.stopString;
+}
+
+Json usageJson(const Usage& usage) {
+  return {{"prompt_tokens", usage.promptTokens},
+          {"total_tokens", usage.promptTokens + usage.answerTokens},
+          {"completion_tokens", usage.answerTokens}};
+}
+
+Json headJson(const CallHead& head, const char* chatObject) {
+  return {{"id", head.id},
+          {"object",
+           head.endpoint == Endpoint::chat ? chatObject : "text_completion"},
+          {"created", head.created},
+          {"model", head.model}};
+}
+
+Json deltaOf(const AnswerPart& part) {
+  Json delta = Json::object();
+  if (part.isFirst)
+    delta["role"] = "assistant";
+  if (part.isFirst || !part.text.empty())
+    delta["content"] = part.text;
+  return delta;
+}
+
+} // namespace
+
+std::string jsonText(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+std::string errorBody(int status, const std::string& message) {
+  return jsonText(errorJson(status, message));
+}
+
+const char* finishName(serve::FinishReason reason) {
+  switch (reason) {
+  case serve::FinishReason::endToken:
+  case serve::FinishReason::stopString:
+  case serve::FinishReason::stopToken:
+    return "stop";
+  case serve::FinishReason::tokenLimit:
+  case serve::FinishReason::cacheFull:
+    return "length";
+  case serve::FinishReason::timeout:
+  case serve::FinishReason::cancelled:
+  case serve::FinishReason::failed:
+    return "abort";
+  }
+  return "";
+}
+
+std::string completionBody(const CallHead& head,
+                           std::span<const AnswerPart> answers,
+                           const Usage& usage,
+                           const data::Tokenizer& tokenizer) {
+  Json body = headJson(head, "chat.completion");
+  Json choices = Json::array();
+  for (const AnswerPart& each : answers) {
+    Json choice = {{"index", each.index}};
+    if (head.endpoint == Endpoint::chat)
+      choice["message"] = {{"role", "assistant"}, {"content", each.text}};
+    else
+      choice["text"] = each.text;
+    addEnd(head, each, tokenizer, choice);
+    choices.push_back(std::move(choice));
+  }
+  body["choices"] = std::move(choices);
+  body["usage"] = usageJson(usage);
+  return jsonText(body);
+}
+
+std::string chunkEvent(const CallHead& head, const AnswerPart* part,
+                       const Usage* usage, bool hasUsageField,
+                       const data::Tokenizer& tokenizer) {
+  Json chunk = headJson(head, "chat.completion.chunk");
+  Json choices = Json::array();
+  if (part) {
+    Json choice = {{"index", part->index}};
+    if (head.endpoint == Endpoint::chat)
+      choice["delta"] = deltaOf(*part);
+    else
+      choice["text"] = part->text;
+    addEnd(head, *part, tokenizer, choice);
+    choices.push_back(std::move(choice));
+  }
+  chunk["choices"] = std::move(choices);
+  if (usage)
+    chunk["usage"] = usageJson(*usage);
+  else if (hasUsageField)
+    chunk["usage"] = nullptr;
+  return eventOf(chunk);
+}
+
+std::string errorEvent(int status, const std::string& message) {
+  return eventOf(errorJson(status, message));
+}
+
+} // namespace reciperun::server

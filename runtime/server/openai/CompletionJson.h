@@ -1,0 +1,75 @@
+// The answers of the OpenAI API as JSON texts: errors, completions and the
+// chunks of a stream.
+
+#ifndef RECIPERUN_SERVER_OPENAI_COMPLETIONJSON_H
+#define RECIPERUN_SERVER_OPENAI_COMPLETIONJSON_H
+
+#include "runtime/data/Tokenizer.h"
+#include "runtime/serve/engine/Engine.h"
+#include "runtime/server/openai/CompletionRequest.h"
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <cstdint>
+#include <ctime>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace reciperun::server {
+
+/// The Content-Type of all bodies but streams.
+inline constexpr const char* jsonType = "application/json";
+
+/// The text of a value, in which ill-formed UTF-8 is U+FFFD.
+std::string jsonText(const nlohmann::ordered_json& json);
+
+/// The body of an error, in vLLM's form: {"error": {"message", "type", "param",
+/// "code"}}.
+std::string errorBody(int status, const std::string& message);
+
+/// `stop`, `length` or `abort`.
+const char* finishName(serve::FinishReason reason);
+
+/// What all chunks of a call have in common.
+struct CallHead {
+  Endpoint endpoint = Endpoint::chat;
+  std::string id, model;
+  std::time_t created = 0;
+};
+
+/// One answer of a call, whole, or what a chunk adds to it.
+struct AnswerPart {
+  size_t index = 0;
+  bool isFirst = false; // the first chunk of an answer
+  std::string text;
+  std::vector<serve::SampledToken> tokens; // whose log probabilities to report
+  bool reportsLogprobs = false;
+  size_t textOffset = 0; // bytes of the answer before `text`
+  std::optional<serve::FinishReason> finished;
+  std::optional<std::string> stopString; // which ended it
+};
+
+struct Usage {
+  int64_t promptTokens = 0, answerTokens = 0;
+};
+
+/// A whole answer.
+std::string completionBody(const CallHead& head,
+                           std::span<const AnswerPart> answers,
+                           const Usage& usage,
+                           const data::Tokenizer& tokenizer);
+
+/// An event of a stream, `data: {...}` with its empty line. Without a part it
+/// reports the usage alone.
+std::string chunkEvent(const CallHead& head, const AnswerPart* part,
+                       const Usage* usage, bool hasUsageField,
+                       const data::Tokenizer& tokenizer);
+std::string errorEvent(int status, const std::string& message);
+/// The last event of a stream.
+inline constexpr const char* doneEvent = "data: [DONE]\n\n";
+
+} // namespace reciperun::server
+
+#endif // RECIPERUN_SERVER_OPENAI_COMPLETIONJSON_H

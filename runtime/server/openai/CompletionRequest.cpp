@@ -1,0 +1,313 @@
+// 1. Parse the body; 2. refuse what is not supported; 3. read the prompts;
+// 4. bring the fields that OpenAI and vLLM write differently to vLLM's form and
+// read the sampling options; 5. compile the grammar.
+
+#include "runtime/server/openai/CompletionRequest.h"
+
+#include "runtime/base/ParseJson.h"
+#include "runtime/grammar/Choices.h"
+#include "runtime/grammar/Gbnf.h"
+#include "runtime/grammar/Regex.h"
+#include "runtime/grammar/schema/JsonSchema.h"
+#include "runtime/serve/prompts/ChatInput.h"
+#include "runtime/serve/prompts/SamplingFields.h"
+
+#include <nlohmann/json.hpp>
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <utility>
+
+namespace reciperun::server {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr int mostTopLogprobs = 20;
+constexpr int64_t usualCompletionTokens = 16; // as OpenAI's and vLLM's
+
+/// A field that is neither absent nor null.
+const Json* find(const Json& object, const char* name) {
+  const auto found = object.find(name);
+  return found == object.end() || found->is_null() ? nullptr : &*found;
+}
+
+Status wrongType(const char* name, const char* due) {
+  return Status::error("`" + std::string(name) + "` must be " + due);
+}
+
+/// Reads an optional field; `target` keeps its value without it.
+Status readFlag(const Json& object, const char* name, bool& target) {
+  const Json* const value = find(object, name);
+  if (!value)
+    return Status::ok();
+  if (!value->is_boolean())
+    return wrongType(name, "`true` or `false`");
+  target = value->get<bool>();
+  return Status::ok();
+}
+
+Status readText(const Json& object, const char* name, std::string& target) {
+  const Json* const value = find(object, name);
+  if (!value)
+    return Status::ok();
+  if (!value->is_string())
+    return wrongType(name, "a text");
+  target = value->get<std::string>();
+  return Status::ok();
+}
+
+// ---- what this version does not do
+
+/// A field, and the values of it that ask for nothing.
+struct Unsupported {
+  const char* name;
+  std::vector<Json> harmless;
+};
+
+Status refuseUnsupported(const Json& body) {
+  static const std::vector<Unsupported> fields = {
+      {"tools", {Json::array()}},
+      {"functions", {Json::array()}},
+      {"tool_choice", {"none", "auto"}},
+      {"function_call", {"none", "auto"}},
+      {"echo", {false}},
+      {"suffix", {""}},
+      {"best_of", {1}},
+      {"use_beam_search", {false}},
+      {"audio", {}},
+      {"modalities", {Json::array({"text"})}},
+  };
+  for (const Unsupported& each : fields) {
+    const Json* const value = find(body, each.name);
+    if (value &&
+        std::ranges::find(each.harmless, *value) == each.harmless.end())
+      return Status::error("`" + std::string(each.name) +
+                           "` is not supported in this version; leave it out");
+  }
+  return Status::ok();
+}
+
+// ---- prompts
+
+bool isListOfIds(const Json& value) {
+  return value.is_array() && !value.empty() &&
+         std::ranges::all_of(
+             value, [](const Json& each) { return each.is_number_integer(); });
+}
+
+Expected<serve::PromptContent> promptOf(const Json& value,
+                                        const data::Tokenizer& tokenizer) {
+  if (value == "" || value == Json::array())
+    return Status::error("`prompt` is empty");
+  if (value.is_string()) {
+    auto ids =
+        tokenizer.encode(value.get_ref<const std::string&>(), /*special=*/true);
+    RECIPERUN_TRY(ids);
+    return serve::PromptContent(*std::move(ids));
+  }
+  if (!isListOfIds(value))
+    return wrongType("prompt", "a text, a list of token ids, or a list of "
+                               "either");
+  std::vector<int32_t> ids;
+  for (const Json& each : value) {
+    constexpr int64_t most = std::numeric_limits<int32_t>::max();
+    if (each < 0 || each > most)
+      return Status::error("`prompt` has the token id " + each.dump() +
+                           ", which is outside the vocabulary");
+    ids.push_back(each.get<int32_t>());
+  }
+  return serve::PromptContent(std::move(ids));
+}
+
+Status readPrompts(const Json& body, const data::Tokenizer& tokenizer,
+                   std::vector<serve::PromptContent>& prompts) {
+  const Json* const value = find(body, "prompt");
+  if (!value)
+    return Status::error("`prompt` is missing");
+  const bool isList =
+      value->is_array() && !value->empty() && !isListOfIds(*value);
+  for (const Json& each : isList ? *value : Json::array({*value})) {
+    auto prompt = promptOf(each, tokenizer);
+    RECIPERUN_TRY(prompt);
+    prompts.push_back(*std::move(prompt));
+  }
+  return Status::ok();
+}
+
+Status readMessages(const Json& body,
+                    std::vector<serve::PromptContent>& prompts) {
+  const Json* const messages = find(body, "messages");
+  if (!messages)
+    return Status::error("`messages` is missing");
+  if (messages->is_array() && messages->empty())
+    return Status::error("`messages` is empty");
+  Expected<serve::ChatInput> input = serve::readChatInput(body);
+  RECIPERUN_TRY(input);
+  input->tools = nullptr;
+  prompts.emplace_back(*std::move(input));
+  return Status::ok();
+}
+
+// ---- sampling
+
+/// `logprobs` of a chat says whether, and `top_logprobs` how many.
+Status numberLogprobs(Json& body) {
+  bool isWanted = false;
+  RECIPERUN_TRY(readFlag(body, "logprobs", isWanted));
+  body.erase("logprobs");
+  const Json* const top = find(body, "top_logprobs");
+  if (top && !isWanted)
+    return Status::error("when using `top_logprobs`, `logprobs` must be set to "
+                         "true");
+  if (top && (!top->is_number_integer() || *top < 0 || *top > mostTopLogprobs))
+    return wrongType("top_logprobs", "a whole number from 0 to 20");
+  if (isWanted)
+    body["logprobs"] = top ? top->get<unsigned>() : 0u;
+  return Status::ok();
+}
+
+Status readSampling(Json body, CompletionRequest& request) {
+  if (request.endpoint == Endpoint::chat)
+    RECIPERUN_TRY(numberLogprobs(body));
+  if (const Json* most = find(body, "max_completion_tokens"))
+    body["max_tokens"] = Json(*most);
+  serve::SamplingArguments& sampling = request.sampling;
+  RECIPERUN_TRY(serve::readSamplingFields(body, sampling));
+  if (sampling.logprobs > mostTopLogprobs)
+    return wrongType("logprobs", "a whole number from 0 to 20");
+  if (!sampling.temperature)
+    sampling.temperature = 1;
+  if (!sampling.maxTokens && request.endpoint == Endpoint::completions)
+    sampling.maxTokens = usualCompletionTokens;
+  request.hasSeed = find(body, "seed") != nullptr;
+  if (const Json* priority = find(body, "priority")) {
+    constexpr int most = 1 << 20;
+    if (!priority->is_number_integer() || *priority < -most || *priority > most)
+      return wrongType("priority", "a whole number");
+    request.priority = -priority->get<int>(); // vLLM: lower is sooner
+  }
+  return Status::ok();
+}
+
+Status readStreaming(const Json& body, CompletionRequest& request) {
+  RECIPERUN_TRY(readFlag(body, "stream", request.streams));
+  const Json* const options = find(body, "stream_options");
+  if (!options)
+    return Status::ok();
+  if (!request.streams)
+    return Status::error(
+        "`stream_options` can only be used when `stream` is True");
+  if (!options->is_object())
+    return wrongType("stream_options", "an object");
+  RECIPERUN_TRY(readFlag(*options, "include_usage", request.reportsUsage));
+  return readFlag(*options, "continuous_usage_stats",
+                  request.reportsUsageOften);
+}
+
+// ---- structured output
+
+using MaybeRules = std::optional<Expected<grammar::Rules>>;
+
+/// `response_format` of OpenAI.
+MaybeRules rulesOfFormat(const Json& body) {
+  const Json* const format = find(body, "response_format");
+  if (!format)
+    return std::nullopt;
+  if (!format->is_object() || !find(*format, "type"))
+    return wrongType("response_format", "an object with `type`");
+  const Json& type = *find(*format, "type");
+  if (type == "text")
+    return std::nullopt;
+  if (type == "json_object")
+    return grammar::rulesOfJsonSchema(R"({"type":"object"})");
+  if (type != "json_schema")
+    return wrongType("response_format.type",
+                     "`text`, `json_object` or `json_schema`");
+  const Json* const named = find(*format, "json_schema");
+  const Json* const schema =
+      named && named->is_object() ? find(*named, "schema") : nullptr;
+  if (!schema)
+    return Status::error("`response_format` of type `json_schema` needs "
+                         "`json_schema.schema`");
+  return grammar::rulesOfJsonSchema(schema->dump());
+}
+
+/// `structured_outputs` of vLLM.
+MaybeRules rulesOfOutputs(const Json& body) {
+  const Json* const outputs = find(body, "structured_outputs");
+  if (!outputs)
+    return std::nullopt;
+  if (!outputs->is_object())
+    return wrongType("structured_outputs", "an object");
+  if (const Json* schema = find(*outputs, "json"))
+    return grammar::rulesOfJsonSchema(
+        schema->is_string() ? schema->get<std::string>() : schema->dump());
+  std::string text;
+  if (find(*outputs, "regex")) {
+    if (Status read = readText(*outputs, "regex", text); !read.isOk())
+      return read;
+    return grammar::rulesOfRegex(text);
+  }
+  if (find(*outputs, "grammar")) {
+    if (Status read = readText(*outputs, "grammar", text); !read.isOk())
+      return read;
+    return grammar::rulesOfGbnf(text);
+  }
+  const Json* const choices = find(*outputs, "choice");
+  if (!choices)
+    return Status::error("`structured_outputs` needs one of `json`, `regex`, "
+                         "`choice` and `grammar`");
+  std::vector<std::string> texts;
+  for (const Json& each :
+       choices->is_array() ? *choices : Json::array({*choices})) {
+    if (!each.is_string())
+      return wrongType("structured_outputs.choice", "a list of texts");
+    texts.push_back(each.get<std::string>());
+  }
+  return grammar::rulesOfChoices(texts);
+}
+
+Status readGrammar(const Json& body, CompletionRequest& request) {
+  MaybeRules ofFormat = rulesOfFormat(body);
+  MaybeRules ofOutputs = rulesOfOutputs(body);
+  if (ofFormat && ofOutputs)
+    return Status::error("`response_format` and `structured_outputs` exclude "
+                         "each other; leave one of them out");
+  if (!ofFormat && !ofOutputs)
+    return Status::ok();
+  const char* const field = ofFormat ? "response_format" : "structured_outputs";
+  MaybeRules& given = ofFormat ? ofFormat : ofOutputs;
+  if (!*given)
+    return given->status().withContext("`" + std::string(field) + "`");
+  auto made = grammar::Automaton::compile(std::move(**given));
+  RECIPERUN_TRY(made.status().withContext("`" + std::string(field) + "`"));
+  request.grammar =
+      std::make_shared<const grammar::Automaton>(*std::move(made));
+  return Status::ok();
+}
+
+} // namespace
+
+Expected<CompletionRequest>
+readCompletionRequest(Endpoint endpoint, std::string_view body,
+                      const data::Tokenizer& tokenizer) {
+  Expected<Json> json = parseOrderedJson(body, {.noun = "body"});
+  RECIPERUN_TRY(json);
+  if (!json->is_object())
+    return Status::error("the body must be a JSON object");
+  CompletionRequest request;
+  request.endpoint = endpoint;
+  RECIPERUN_TRY(refuseUnsupported(*json));
+  RECIPERUN_TRY(readText(*json, "model", request.model));
+  RECIPERUN_TRY(endpoint == Endpoint::chat
+                    ? readMessages(*json, request.prompts)
+                    : readPrompts(*json, tokenizer, request.prompts));
+  RECIPERUN_TRY(readStreaming(*json, request));
+  RECIPERUN_TRY(readGrammar(*json, request));
+  RECIPERUN_TRY(readSampling(*std::move(json), request));
+  return request;
+}
+
+} // namespace reciperun::server

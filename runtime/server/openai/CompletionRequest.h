@@ -1,0 +1,49 @@
+// The bodies of /v1/completions and /v1/chat/completions.
+
+#ifndef RECIPERUN_SERVER_OPENAI_COMPLETIONREQUEST_H
+#define RECIPERUN_SERVER_OPENAI_COMPLETIONREQUEST_H
+
+#include "runtime/base/Status.h"
+#include "runtime/data/Tokenizer.h"
+#include "runtime/grammar/Automaton.h"
+#include "runtime/serve/prompts/PromptFile.h"
+#include "runtime/serve/sampling/SamplingArguments.h"
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace reciperun::server {
+
+enum class Endpoint { completions, chat };
+
+struct CompletionRequest {
+  Endpoint endpoint = Endpoint::chat;
+  std::string model; // empty: the only one
+  /// One for a chat.
+  std::vector<serve::PromptContent> prompts;
+  /// With a temperature. `logprobs` is the number of likeliest tokens to report
+  /// with each token, -1 for none.
+  serve::SamplingArguments sampling;
+  bool hasSeed = false;
+  int priority = 0; // higher is sooner
+  /// What the answers have to match; null: anything.
+  std::shared_ptr<const grammar::Automaton> grammar;
+  bool streams = false;
+  bool reportsUsage = false;      // a stream ends with its usage
+  bool reportsUsageOften = false; // each chunk has the usage so far
+};
+
+/// Reads a body. Texts of /v1/completions are encoded with the tokenizer's
+/// special tokens around them. Fails, naming the field, when the body is not
+/// JSON, when a field has another type or a value that makes no sense, and when
+/// it asks for what this version does not do. Sampling options keep the ranges
+/// of samplingOptionsOf, which checks them.
+Expected<CompletionRequest> readCompletionRequest(Endpoint endpoint,
+                                                  std::string_view body,
+                                                  const data::Tokenizer&);
+
+} // namespace reciperun::server
+
+#endif // RECIPERUN_SERVER_OPENAI_COMPLETIONREQUEST_H

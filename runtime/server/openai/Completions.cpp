@@ -1,0 +1,300 @@
+// See Completions.h.
+
+#include "runtime/server/openai/Completions.h"
+
+#include "runtime/serve/structured/GrammarConstraint.h"
+
+#include <ctime>
+#include <utility>
+
+namespace reciperun::server {
+namespace {
+
+using serve::FinishReason;
+using serve::Progress;
+using serve::SampledToken;
+using serve::SamplingArguments;
+
+double secondsBetween(std::chrono::steady_clock::time_point from,
+                      std::chrono::steady_clock::time_point to) {
+  return std::chrono::duration<double>(to - from).count();
+}
+
+template <class T>
+void fillIn(std::optional<T>& value, std::optional<T> other) {
+  if (!value)
+    value = other;
+}
+
+} // namespace
+
+Completions::Completions(const ServedName& served, EngineQueue& engine,
+                         ServerMetrics& metrics, size_t mostAnswers)
+    : served(served), engine(engine), metrics(metrics),
+      mostAnswers(mostAnswers), seeds(std::random_device()()) {
+  auto config = serve::readGenerationConfig(served.folder.path /
+                                            "generation_config.json");
+  hasDefaults = bool(config) && config->temperature > 0;
+  if (hasDefaults)
+    defaults = *config;
+}
+
+// ---- requests
+
+void Completions::answer(CompletionRequest request, const std::string& id,
+                         const std::shared_ptr<HttpReply>& reply) {
+  const bool isChat = request.endpoint == Endpoint::chat;
+  if (request.model.empty())
+    request.model = served.name;
+  if (!served.has(request.model))
+    return reply->send(
+        404, jsonType,
+        errorBody(404, "The model `" + request.model + "` does not exist."));
+  auto call = std::make_shared<Call>();
+  call->head = {request.endpoint, (isChat ? "chatcmpl-" : "cmpl-") + id,
+                request.model, std::time(nullptr)};
+  call->reply = reply;
+  call->streams = request.streams;
+  call->reportsUsage = request.reportsUsage;
+  call->reportsUsageOften = request.reportsUsageOften;
+  call->arrival = Clock::now();
+  auto requests = requestsOf(request, *call);
+  if (!requests)
+    return reply->send(400, jsonType, errorBody(400, requests.message()));
+  if (open.size() + requests->size() > mostAnswers)
+    return reply->send(
+        503, jsonType,
+        errorBody(503, "the server has " + std::to_string(open.size()) +
+                           " answers in progress or in its queue, of at most " +
+                           std::to_string(mostAnswers) + "; try again later"));
+  start(call, *std::move(requests));
+}
+
+/// The requests of a call, and its answers.
+Expected<std::vector<serve::Request>>
+Completions::requestsOf(const CompletionRequest& request, Call& call) {
+  Expected<serve::SamplingOptions> options = optionsOf(request);
+  RECIPERUN_TRY(options);
+  const auto masks = masksOf(request);
+  call.answersToPrompt = request.sampling.n;
+  call.stopStrings = options->stopStrings;
+  std::vector<serve::Request> made;
+  for (const serve::PromptContent& content : request.prompts) {
+    auto ids = served.prompts.of(content, std::time(nullptr));
+    RECIPERUN_TRY(ids);
+    call.promptTokens.push_back(int64_t(ids->size()));
+    for (int64_t i = 0; i < request.sampling.n; ++i) {
+      serve::Request& each = made.emplace_back();
+      each.prompt = *ids;
+      each.sampling = *options;
+      each.sampling.seed += uint64_t(i);
+      each.priority = request.priority;
+      if (served.isAdapter(request.model))
+        each.adapter = request.model;
+      if (masks)
+        each.constraint = std::make_shared<serve::GrammarConstraint>(
+            masks, served.folder.endTokens);
+      Answer& answer = call.answers.emplace_back(
+          serve::AnswerText(served.tokenizer(), *options));
+      answer.part.index = call.answers.size() - 1;
+      answer.part.isFirst = true;
+      answer.part.reportsLogprobs = options->logprobs >= 0;
+    }
+  }
+  return made;
+}
+
+Expected<serve::SamplingOptions>
+Completions::optionsOf(const CompletionRequest& request) {
+  SamplingArguments arguments = request.sampling;
+  if (hasDefaults) {
+    fillIn(arguments.temperature, std::optional(defaults.temperature));
+    fillIn(arguments.topK, defaults.topK);
+    fillIn(arguments.topP, defaults.topP);
+    fillIn(arguments.minP, defaults.minP);
+    fillIn(arguments.repetitionPenalty, defaults.repetitionPenalty);
+  }
+  fillIn(arguments.temperature, std::optional(1.0));
+  fillIn(arguments.maxTokens, std::optional(served.limits().maxOutput));
+  if (!request.hasSeed)
+    arguments.seed = seeds();
+  return serve::samplingOptionsOf(arguments, served.folder.path,
+                                  served.tokenizer(), served.vocab);
+}
+
+/// Null without a grammar.
+std::shared_ptr<grammar::MaskTable>
+Completions::masksOf(const CompletionRequest& request) {
+  if (!request.grammar)
+    return nullptr;
+  if (!vocabulary)
+    vocabulary = serve::vocabularyOf(served.tokenizer(), served.vocab);
+  return std::make_shared<grammar::MaskTable>(request.grammar, vocabulary);
+}
+
+void Completions::start(const std::shared_ptr<Call>& call,
+                        std::vector<serve::Request> requests) {
+  call->missing = requests.size();
+  for (size_t i = 0; i < requests.size(); ++i) {
+    const Ticket ticket = engine.submit(std::move(requests[i]));
+    call->answers[i].ticket = ticket;
+    open.emplace(ticket, Place{call, i});
+  }
+  call->reply->whenEnded([this, weak = std::weak_ptr(call)](bool isComplete) {
+    if (const auto gone = weak.lock(); gone && !isComplete)
+      drop(*gone);
+  });
+}
+
+/// Ends the answers that a client no longer waits for.
+void Completions::drop(Call& call) {
+  for (Answer& answer : call.answers) {
+    if (answer.hasEnded)
+      continue;
+    answer.hasEnded = true;
+    engine.cancel(answer.ticket, FinishReason::cancelled);
+    metrics.count({.total = secondsBetween(call.arrival, Clock::now()),
+                   .answerTokens = answer.tokens,
+                   .reason = finishName(FinishReason::cancelled)});
+  }
+}
+
+// ---- progress
+
+void Completions::take(EngineNews news) {
+  metrics.take(news.statistics);
+  for (EngineUpdate& update : news.updates)
+    take(std::move(update));
+  if (news.failure.isOk())
+    return;
+  for (const auto& [ticket, place] : std::exchange(open, {}))
+    fail(*place.call, 500, news.failure.message());
+}
+
+void Completions::take(EngineUpdate update) {
+  const auto found = open.find(update.ticket);
+  if (found == open.end())
+    return;
+  const Place place = found->second;
+  Answer& answer = place.call->answers[place.answer];
+  const bool isLast =
+      !update.refusal.isOk() || update.progress.finished.has_value();
+  if (isLast)
+    open.erase(found);
+  if (answer.hasEnded)
+    return;
+  if (!update.refusal.isOk())
+    return fail(*place.call, 400, update.refusal.message());
+  if (update.progress.finished == FinishReason::failed)
+    return fail(*place.call, 500, update.progress.error);
+  take(*place.call, answer, std::move(update.progress));
+}
+
+void Completions::take(Call& call, Answer& answer, Progress progress) {
+  const auto now = Clock::now();
+  for (SampledToken& token : progress.tokens) {
+    if (answer.isStopping)
+      break;
+    if (answer.tokens++ == 0)
+      answer.firstToken = now;
+    else
+      metrics.countInterval(secondsBetween(answer.lastToken, now));
+    answer.lastToken = now;
+    answer.part.text += answer.decoder.next(token.id);
+    if (answer.part.reportsLogprobs)
+      answer.part.tokens.push_back(std::move(token));
+    answer.isStopping = answer.decoder.stopString().has_value();
+  }
+  if (progress.finished)
+    end(call, answer, *progress.finished);
+  else if (answer.isStopping) {
+    engine.cancel(answer.ticket, FinishReason::stopString);
+    end(call, answer, FinishReason::stopString);
+  } else if (call.streams && !answer.part.text.empty())
+    sendChunk(call, answer);
+}
+
+/// The answer is complete.
+void Completions::end(Call& call, Answer& answer, FinishReason reason) {
+  answer.hasEnded = true;
+  answer.part.text += answer.decoder.finish();
+  answer.part.finished = answer.isStopping ? FinishReason::stopString : reason;
+  if (answer.isStopping)
+    answer.part.stopString = call.stopStrings[*answer.decoder.stopString()];
+  metrics.count(
+      {.firstToken = secondsBetween(call.arrival, answer.firstToken),
+       .total = secondsBetween(call.arrival, Clock::now()),
+       .promptTokens =
+           call.promptTokens[answer.part.index / size_t(call.answersToPrompt)],
+       .answerTokens = answer.tokens,
+       .reason = finishName(*answer.part.finished)});
+  --call.missing;
+  if (call.streams)
+    sendChunk(call, answer);
+  if (call.missing == 0)
+    sendAll(call);
+}
+
+/// Ends a call with an error.
+void Completions::fail(Call& call, int status, const std::string& message) {
+  for (Answer& answer : call.answers) {
+    if (answer.hasEnded)
+      continue;
+    answer.hasEnded = true;
+    engine.cancel(answer.ticket, FinishReason::cancelled);
+    metrics.count({.total = secondsBetween(call.arrival, Clock::now()),
+                   .answerTokens = answer.tokens,
+                   .reason = "error"});
+  }
+  if (!call.hasBegun)
+    return call.reply->send(status, jsonType, errorBody(status, message));
+  call.reply->write(errorEvent(status, message));
+  call.reply->write(doneEvent);
+  call.reply->endStream();
+}
+
+// ---- answers
+
+Usage Completions::usageOf(const Call& call) {
+  Usage usage;
+  for (int64_t tokens : call.promptTokens)
+    usage.promptTokens += tokens;
+  for (const Answer& answer : call.answers)
+    usage.answerTokens += answer.tokens;
+  return usage;
+}
+
+/// Sends what an answer has since its last chunk.
+void Completions::sendChunk(Call& call, Answer& answer) {
+  if (!std::exchange(call.hasBegun, true))
+    call.reply->beginStream("text/event-stream; charset=utf-8");
+  const Usage usage = usageOf(call);
+  answer.part.textOffset = answer.textBytes;
+  call.reply->write(chunkEvent(call.head, &answer.part,
+                               call.reportsUsageOften ? &usage : nullptr,
+                               call.reportsUsage, served.tokenizer()));
+  answer.textBytes += answer.part.text.size();
+  answer.part.isFirst = false;
+  answer.part.text.clear();
+  answer.part.tokens.clear();
+}
+
+/// Completes a call whose answers have all ended.
+void Completions::sendAll(Call& call) {
+  const Usage usage = usageOf(call);
+  if (!call.streams) {
+    std::vector<AnswerPart> parts;
+    for (Answer& answer : call.answers)
+      parts.push_back(std::move(answer.part));
+    return call.reply->send(
+        200, jsonType,
+        completionBody(call.head, parts, usage, served.tokenizer()));
+  }
+  if (call.reportsUsage)
+    call.reply->write(
+        chunkEvent(call.head, nullptr, &usage, true, served.tokenizer()));
+  call.reply->write(doneEvent);
+  call.reply->endStream();
+}
+
+} // namespace reciperun::server

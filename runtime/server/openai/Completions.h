@@ -1,0 +1,114 @@
+// Answers completions and chat completions with the engine behind a queue.
+//
+// A call has one answer for each prompt and each of `n`. Each answer is a
+// request of the engine. A call ends when all of its answers have; a client
+// that closes its connection ends them.
+
+#ifndef RECIPERUN_SERVER_OPENAI_COMPLETIONS_H
+#define RECIPERUN_SERVER_OPENAI_COMPLETIONS_H
+
+#include "runtime/grammar/MaskTable.h"
+#include "runtime/grammar/Vocabulary.h"
+#include "runtime/serve/sampling/AnswerText.h"
+#include "runtime/serve/sampling/GenerationConfig.h"
+#include "runtime/server/front/EngineQueue.h"
+#include "runtime/server/front/ServerMetrics.h"
+#include "runtime/server/http/HttpReply.h"
+#include "runtime/server/openai/CompletionJson.h"
+#include "runtime/server/openai/CompletionRequest.h"
+#include "runtime/server/openai/ServedName.h"
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+namespace reciperun::server {
+
+/// Belongs to the server's thread.
+class Completions {
+public:
+  /// The references must outlive the object. Calls are refused with 503 while
+  /// `mostAnswers` answers are open.
+  Completions(const ServedName& served, EngineQueue& engine,
+              ServerMetrics& metrics, size_t mostAnswers);
+
+  /// Answers a request, now if it is refused, or as the engine goes on. `id` is
+  /// the request's, without a prefix.
+  void answer(CompletionRequest request, const std::string& id,
+              const std::shared_ptr<HttpReply>& reply);
+
+  /// Takes what the engine has done.
+  void take(EngineNews news);
+
+  /// Whether no answer is open.
+  bool isIdle() const { return open.empty(); }
+
+private:
+  using Clock = std::chrono::steady_clock;
+
+  struct Answer {
+    explicit Answer(serve::AnswerText decoder) : decoder(std::move(decoder)) {}
+
+    Ticket ticket = 0;
+    serve::AnswerText decoder;
+    AnswerPart part;      // for a stream, since the last chunk
+    size_t textBytes = 0; // before `part`
+    int64_t tokens = 0;
+    bool isStopping = false; // at a stop string
+    Clock::time_point firstToken = {}, lastToken = {};
+    bool hasEnded = false;
+  };
+
+  struct Call {
+    CallHead head;
+    std::shared_ptr<HttpReply> reply;
+    bool streams = false, reportsUsage = false, reportsUsageOften = false;
+    bool hasBegun = false; // the stream
+    Clock::time_point arrival;
+    std::vector<int64_t> promptTokens; // by prompt
+    int64_t answersToPrompt = 1;
+    std::vector<std::string> stopStrings;
+    std::vector<Answer> answers;
+    size_t missing = 0; // answers that have not ended
+  };
+
+  /// The answer of a ticket.
+  struct Place {
+    std::shared_ptr<Call> call;
+    size_t answer = 0;
+  };
+
+  Expected<std::vector<serve::Request>>
+  requestsOf(const CompletionRequest& request, Call& call);
+  Expected<serve::SamplingOptions> optionsOf(const CompletionRequest& request);
+  std::shared_ptr<grammar::MaskTable> masksOf(const CompletionRequest& request);
+  void start(const std::shared_ptr<Call>& call,
+             std::vector<serve::Request> requests);
+  void take(EngineUpdate update);
+  void take(Call& call, Answer& answer, serve::Progress progress);
+  void end(Call& call, Answer& answer, serve::FinishReason reason);
+  void fail(Call& call, int status, const std::string& message);
+  void drop(Call& call);
+  void sendChunk(Call& call, Answer& answer);
+  void sendAll(Call& call);
+  static Usage usageOf(const Call& call);
+
+  const ServedName& served;
+  EngineQueue& engine;
+  ServerMetrics& metrics;
+  size_t mostAnswers;
+  serve::GenerationConfig defaults;
+  bool hasDefaults = false; // generation_config.json draws tokens
+  std::shared_ptr<const grammar::Vocabulary> vocabulary; // once it is needed
+  std::mt19937_64 seeds;
+  std::map<Ticket, Place> open;
+};
+
+} // namespace reciperun::server
+
+#endif // RECIPERUN_SERVER_OPENAI_COMPLETIONS_H

@@ -1,0 +1,215 @@
+// See OpenAiApi.h.
+
+#include "runtime/server/openai/OpenAiApi.h"
+
+#include "runtime/base/ParseJson.h"
+#include "runtime/serve/prompts/ChatInput.h"
+
+#include <nlohmann/json.hpp>
+
+#include <cstdio>
+#include <ctime>
+#include <random>
+#include <string_view>
+
+namespace reciperun::server {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::string_view modelPrefix = "/v1/models/";
+constexpr size_t longestRequestId = 128;
+
+Json modelJson(const ServedName& served, const std::string& name) {
+  Json made = {{"id", name},
+               {"object", "model"},
+               {"created", served.created},
+               {"owned_by", "recipec"},
+               {"root", served.name},
+               {"parent", nullptr},
+               {"max_model_len", served.limits().maxTokens}};
+  if (served.isAdapter(name))
+    made["parent"] = served.name;
+  return made;
+}
+
+std::string randomId() {
+  static std::mt19937_64 numbers{std::random_device()()};
+  char text[40];
+  std::snprintf(text, sizeof text, "%016llx%016llx",
+                static_cast<unsigned long long>(numbers()),
+                static_cast<unsigned long long>(numbers()));
+  return text;
+}
+
+/// The client's id if it is printable and not too long, otherwise a new one.
+std::string requestId(const HttpRequest& request) {
+  const std::string& given = request.header("x-request-id");
+  const bool isFit =
+      !given.empty() && given.size() <= longestRequestId &&
+      std::ranges::all_of(given, [](char c) { return c > ' ' && c < 0x7f; });
+  return isFit ? given : randomId();
+}
+
+Expected<Json> objectOf(const HttpRequest& request) {
+  Expected<Json> body = parseOrderedJson(request.body, {.noun = "body"});
+  if (body && !body->is_object())
+    return Status::error("the body must be a JSON object");
+  return body;
+}
+
+} // namespace
+
+const OpenAiApi::Route OpenAiApi::routes[] = {
+    {"GET", "/health", &OpenAiApi::health, false},
+    {"GET", "/version", &OpenAiApi::version, false},
+    {"GET", "/metrics", &OpenAiApi::showMetrics, true},
+    {"GET", "/v1/models", &OpenAiApi::listModels, true},
+    {"POST", "/v1/chat/completions", &OpenAiApi::chat, true},
+    {"POST", "/v1/completions", &OpenAiApi::complete, true},
+    {"POST", "/tokenize", &OpenAiApi::tokenize, true},
+    {"POST", "/detokenize", &OpenAiApi::detokenize, true},
+};
+
+void OpenAiApi::open(const ServedName& given) {
+  served = &given;
+  metrics.emplace(given.name);
+  completions.emplace(given, engine, *metrics, settings.mostAnswers);
+  state = ServerState::ready;
+}
+
+void OpenAiApi::takeNews() {
+  EngineNews news = engine.takeNews();
+  if (!news.failure.isOk())
+    state = ServerState::failed;
+  if (completions)
+    completions->take(std::move(news));
+}
+
+void OpenAiApi::answer(HttpRequest request, const Reply& reply) {
+  request.headers["x-request-id"] = requestId(request);
+  reply->addHeader("X-Request-Id", request.header("x-request-id"));
+  const Route* found = nullptr;
+  bool isKnown = false;
+  for (const Route& each : routes)
+    if (request.path == each.path) {
+      isKnown = true;
+      if (request.method == each.method)
+        found = &each;
+    }
+  const bool isModel = request.path.starts_with(modelPrefix);
+  if (!found && (isKnown || (isModel && request.method != "GET")))
+    return refuse(405, "Method Not Allowed", reply);
+  if (!found && !isModel)
+    return refuse(404, "Not Found", reply);
+  if (!served && (isModel || found->needsModel))
+    return refuse(503, "the model is loading", reply);
+  if (isModel)
+    return showModel(request, reply);
+  (this->*found->answer)(request, reply);
+}
+
+void OpenAiApi::refuse(int status, const std::string& message,
+                       const Reply& reply) {
+  reply->send(status, jsonType, errorBody(status, message));
+}
+
+void OpenAiApi::health(const HttpRequest&, const Reply& reply) {
+  reply->send(state == ServerState::ready ? 200 : 503, jsonType, "");
+}
+
+void OpenAiApi::version(const HttpRequest&, const Reply& reply) {
+  reply->send(200, jsonType, jsonText({{"version", settings.version}}));
+}
+
+void OpenAiApi::showMetrics(const HttpRequest&, const Reply& reply) {
+  takeNews();
+  reply->send(200, "text/plain; version=0.0.4; charset=utf-8", metrics->text());
+}
+
+void OpenAiApi::listModels(const HttpRequest&, const Reply& reply) {
+  Json all = Json::array({modelJson(*served, served->name)});
+  for (const std::string& adapter : served->adapters)
+    all.push_back(modelJson(*served, adapter));
+  reply->send(200, jsonType,
+              jsonText({{"object", "list"}, {"data", std::move(all)}}));
+}
+
+void OpenAiApi::showModel(const HttpRequest& request, const Reply& reply) {
+  const std::string name = request.path.substr(modelPrefix.size());
+  if (!served->has(name))
+    return refuse(404, "The model `" + name + "` does not exist.", reply);
+  reply->send(200, jsonType, jsonText(modelJson(*served, name)));
+}
+
+void OpenAiApi::chat(const HttpRequest& request, const Reply& reply) {
+  completion(Endpoint::chat, request, reply);
+}
+
+void OpenAiApi::complete(const HttpRequest& request, const Reply& reply) {
+  completion(Endpoint::completions, request, reply);
+}
+
+void OpenAiApi::completion(Endpoint endpoint, const HttpRequest& request,
+                           const Reply& reply) {
+  if (state == ServerState::draining)
+    return refuse(503, "the server is shutting down", reply);
+  if (state == ServerState::failed)
+    return refuse(503, "the engine has failed", reply);
+  if (!request.header("content-type").starts_with(jsonType))
+    return refuse(400,
+                  "Unsupported Media Type: Only 'application/json' is allowed",
+                  reply);
+  auto read =
+      readCompletionRequest(endpoint, request.body, served->tokenizer());
+  if (!read)
+    return refuse(400, read.message(), reply);
+  completions->answer(*std::move(read), request.header("x-request-id"), reply);
+}
+
+void OpenAiApi::tokenize(const HttpRequest& request, const Reply& reply) {
+  const Expected<Json> body = objectOf(request);
+  if (!body)
+    return refuse(400, body.message(), reply);
+  Expected<std::vector<int32_t>> ids = Status::error("`prompt` must be a text");
+  if (body->contains("messages")) {
+    Expected<serve::ChatInput> input = serve::readChatInput(*body);
+    ids = input ? served->prompts.ofAnyLength(*input, std::time(nullptr))
+                : Expected<std::vector<int32_t>>(input.status());
+  } else if (body->contains("prompt") && (*body)["prompt"].is_string()) {
+    const auto special = body->find("add_special_tokens");
+    ids =
+        served->tokenizer().encode((*body)["prompt"].get<std::string>(),
+                                   special == body->end() || *special != false);
+  }
+  if (!ids)
+    return refuse(400, ids.message(), reply);
+  reply->send(200, jsonType,
+              jsonText({{"count", ids->size()},
+                        {"max_model_len", served->limits().maxTokens},
+                        {"tokens", *ids}}));
+}
+
+void OpenAiApi::detokenize(const HttpRequest& request, const Reply& reply) {
+  const Expected<Json> body = objectOf(request);
+  if (!body)
+    return refuse(400, body.message(), reply);
+  const auto tokens = body->find("tokens");
+  std::vector<int32_t> ids;
+  bool isValid = tokens != body->end() && tokens->is_array();
+  for (size_t i = 0; isValid && i < tokens->size(); ++i) {
+    const Json& each = (*tokens)[i];
+    isValid = each.is_number_unsigned() &&
+              each.get<uint64_t>() < uint64_t(served->tokenizer().size());
+    if (isValid)
+      ids.push_back(each.get<int32_t>());
+  }
+  if (!isValid)
+    return refuse(400, "`tokens` must be a list of token ids of the vocabulary",
+                  reply);
+  reply->send(200, jsonType,
+              jsonText({{"prompt", served->tokenizer().decode(
+                                       ids, /*skipSpecial=*/false)}}));
+}
+
+} // namespace reciperun::server

@@ -1,0 +1,82 @@
+// The routes of the OpenAI API, as vLLM serves them.
+
+#ifndef RECIPERUN_SERVER_OPENAI_OPENAIAPI_H
+#define RECIPERUN_SERVER_OPENAI_OPENAIAPI_H
+
+#include "runtime/server/front/ServerMetrics.h"
+#include "runtime/server/http/HttpServer.h"
+#include "runtime/server/openai/Completions.h"
+#include "runtime/server/openai/ServedName.h"
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace reciperun::server {
+
+/// Whether the server can answer.
+enum class ServerState { loading, ready, draining, failed };
+
+/// Belongs to the server's thread.
+class OpenAiApi {
+public:
+  struct Settings {
+    std::string version;       // of the program
+    size_t mostAnswers = 4096; // open at once
+  };
+
+  OpenAiApi(Settings settings, EngineQueue& engine)
+      : settings(std::move(settings)), engine(engine) {}
+
+  /// The model is loaded. `served` must outlive the object.
+  void open(const ServedName& served);
+  /// Refuses new requests from now on.
+  void drain() { state = ServerState::draining; }
+
+  /// Answers a request of any path.
+  void answer(HttpRequest request, const std::shared_ptr<HttpReply>& reply);
+
+  /// Takes what the engine has done.
+  void takeNews();
+
+  /// Whether no answer is open.
+  bool isIdle() const { return !completions || completions->isIdle(); }
+
+private:
+  using Reply = std::shared_ptr<HttpReply>;
+
+  struct Route {
+    const char* method;
+    const char* path;
+    void (OpenAiApi::*answer)(const HttpRequest&, const Reply&);
+    bool needsModel; // otherwise it is answered while the model loads
+  };
+  static const Route routes[];
+
+  void health(const HttpRequest&, const Reply& reply);
+  void version(const HttpRequest&, const Reply& reply);
+  void showMetrics(const HttpRequest&, const Reply& reply);
+  void listModels(const HttpRequest&, const Reply& reply);
+  void showModel(const HttpRequest& request, const Reply& reply);
+  void chat(const HttpRequest& request, const Reply& reply);
+  void complete(const HttpRequest& request, const Reply& reply);
+  void tokenize(const HttpRequest& request, const Reply& reply);
+  void detokenize(const HttpRequest& request, const Reply& reply);
+  void completion(Endpoint endpoint, const HttpRequest& request,
+                  const Reply& reply);
+  static void refuse(int status, const std::string& message,
+                     const Reply& reply);
+
+  Settings settings;
+  EngineQueue& engine;
+  ServerState state = ServerState::loading;
+  const ServedName* served = nullptr; // once it is loaded
+  std::optional<ServerMetrics> metrics;
+  std::optional<Completions> completions;
+  uint64_t requests = 0;
+};
+
+} // namespace reciperun::server
+
+#endif // RECIPERUN_SERVER_OPENAI_OPENAIAPI_H

@@ -1,0 +1,96 @@
+"""Clients that go away, a full queue, and stop signals."""
+
+import socket
+import subprocess
+import sys
+import threading
+import time
+
+from serving import Server, expect
+
+reciperun, model = sys.argv[1:3]
+TEXT = "/v1/completions"
+LONG = {"prompt": "Order", "max_tokens": 90, "ignore_eos": True, "n": 100}
+GAUGES = ["vllm:num_requests_running", "vllm:num_requests_waiting"]
+
+
+def start(*options):
+    return Server([reciperun, "serve", model, "--port", "0", *options],
+                  "lifecycle.log")
+
+
+def head(body):
+    return (f"POST {TEXT} HTTP/1.1\r\nHost: a\r\nContent-Type: application/json"
+            f"\r\nContent-Length: {len(body)}\r\n\r\n{body}").encode()
+
+
+def wait_until_idle(server):
+    deadline = time.monotonic() + 5
+    while any(server.gauge(each) for each in GAUGES):
+        expect(time.monotonic() < deadline, True, "idle within five seconds")
+        time.sleep(0.02)
+
+
+def check_gone(server):
+    """Answers that nobody waits for end, streamed or not."""
+    import json
+    for streams in (False, True):
+        body = json.dumps(dict(LONG, stream=streams))
+        for _ in range(20):
+            with socket.create_connection(("127.0.0.1", server.port)) as each:
+                each.sendall(head(body))
+                if streams:
+                    each.recv(1)
+        time.sleep(0.05)
+        begin = time.monotonic()
+        wait_until_idle(server)
+        took = time.monotonic() - begin
+        status, _ = server.post(TEXT, {"prompt": "a", "max_tokens": 2})
+        expect(status, 200, "a request after them")
+        expect(took < 5, True, "the time")
+
+
+def check_drain(server):
+    """An open answer is completed after the signal, a new one refused."""
+    answers = []
+    thread = threading.Thread(target=lambda: answers.append(
+        server.post(TEXT, dict(LONG, n=40))))
+    connection = server.connect()
+    connection.connect()
+    thread.start()
+    while server.gauge(GAUGES[0]) == 0:
+        time.sleep(0.005)
+    server.process.terminate()
+    time.sleep(0.1)
+    status, answer = server.post(TEXT, {"prompt": "a"}, connection=connection)
+    expect((status, answer["error"]["type"]),
+           (503, "ServiceUnavailableError"), "a request while stopping")
+    expect(server.request("GET", "/health")[0], 503, "health while stopping")
+    thread.join()
+    status, answer = answers[0]
+    expect((status, len(answer["choices"])), (200, 40), "the open answer")
+    expect(server.process.wait(30), 0, "exit code")
+
+
+def check_queue(server):
+    status, answer = server.post(TEXT, dict(LONG, n=9))
+    expect((status, "of at most 8" in answer["error"]["message"]), (503, True),
+           "more than the queue takes")
+    other = subprocess.run([reciperun, "serve", model, "--port",
+                            str(server.port)], stderr=subprocess.PIPE,
+                           text=True)
+    expect((other.returncode, "Address already in use" in other.stderr),
+           (1, True), "a port in use")
+
+
+def main():
+    server = start()
+    check_gone(server)
+    check_drain(server)
+    server = start("--max-queue", "8", "--drain-timeout", "0")
+    check_queue(server)
+    expect(server.stop(), 0, "exit code")
+    print("all as expected")
+
+
+main()
