@@ -145,8 +145,8 @@ bool isLaunchable(diag::Engine& engine, const recipe::Recipe& recipe) {
       .report(diag::Kind::InvalidValue, recipe.at("task").origin.range,
               "`recipec run` launches a training, and `task` is `\"" +
                   recipe.string("task") + "\"`")
-      .help("`reciperun generate DIR` answers prompts with the model in a "
-            "folder");
+      .help("`reciperun serve DIR` serves the model in a folder, and "
+            "`reciperun generate DIR` answers prompts with it");
   return false;
 }
 

@@ -182,14 +182,12 @@ Expected<Documents> Documents::read(const plan::DataSource& source,
   return builder.finish();
 }
 
-Expected<std::vector<int32_t>> encodePrompt(const plan::Data& data,
+namespace {
+
+/// [bos] + the ids of the pieces.
+Expected<std::vector<int32_t>> encodePieces(const plan::Data& data,
                                             const Tokenizer& tokenizer,
-                                            const std::string& prompt) {
-  std::vector<Piece> pieces = {{prompt}};
-  if (plan::readsMessages(data)) {
-    pieces = chatPieces(data.chat, "user", prompt);
-    pieces.push_back(chatPieces(data.chat, "assistant", "").front());
-  }
+                                            std::span<const Piece> pieces) {
   std::vector<int32_t> ids;
   if (data.bosToken >= 0)
     ids.push_back(static_cast<int32_t>(data.bosToken));
@@ -200,6 +198,24 @@ Expected<std::vector<int32_t>> encodePrompt(const plan::Data& data,
     ids.insert(ids.end(), some->begin(), some->end());
   }
   return ids;
+}
+
+} // namespace
+
+Expected<std::vector<int32_t>> encodeText(const plan::Data& data,
+                                          const Tokenizer& tokenizer,
+                                          const std::string& text) {
+  return encodePieces(data, tokenizer, std::vector<Piece>{{text}});
+}
+
+Expected<std::vector<int32_t>> encodePrompt(const plan::Data& data,
+                                            const Tokenizer& tokenizer,
+                                            const std::string& prompt) {
+  if (!plan::readsMessages(data))
+    return encodeText(data, tokenizer, prompt);
+  std::vector<Piece> pieces = chatPieces(data.chat, "user", prompt);
+  pieces.push_back(chatPieces(data.chat, "assistant", "").front());
+  return encodePieces(data, tokenizer, pieces);
 }
 
 } // namespace reciperun::data

@@ -71,7 +71,12 @@ private:
   std::vector<std::string> messages;
 };
 
-/// The ids before the answer to `prompt`: [bos] + its own, or for chat data
+/// The ids of a text that a model continues: [bos] + its own.
+Expected<std::vector<int32_t>> encodeText(const plan::Data& data,
+                                          const Tokenizer& tokenizer,
+                                          const std::string& text);
+
+/// The ids before the answer to `prompt`: those of encodeText, or for chat data
 /// (`data.train` reads messages) those of a user's message and of the
 /// template's text before an assistant's. A generating plan therefore keeps the
 /// `data.train` of the training, though it reads no data.

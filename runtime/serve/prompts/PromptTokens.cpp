@@ -47,10 +47,26 @@ PromptTokens::encode(const PromptContent& content, std::time_t now) const {
       text ? data::encodePrompt(plan.data, tokenizer, *text)
            : messages.encode(std::get<ChatInput>(content), now);
   RECIPERUN_TRY(ids);
-  for (const int32_t id : *ids)
+  RECIPERUN_TRY(checkEncoded(*ids));
+  return ids;
+}
+
+Expected<std::vector<int32_t>>
+PromptTokens::ofText(const std::string& text) const {
+  Expected<std::vector<int32_t>> ids =
+      data::encodeText(plan.data, tokenizer, text);
+  RECIPERUN_TRY(ids);
+  RECIPERUN_TRY(checkEncoded(*ids));
+  RECIPERUN_TRY(check(*ids));
+  return ids;
+}
+
+/// Checks that the tokenizer is that of the model.
+Status PromptTokens::checkEncoded(std::span<const int32_t> ids) const {
+  for (const int32_t id : ids)
     if (id >= plan.data.vocab)
       return Status::error(data::tooLargeId(plan.data, tokenizer, id));
-  return ids;
+  return Status::ok();
 }
 
 Status PromptTokens::check(std::span<const int32_t> ids) const {

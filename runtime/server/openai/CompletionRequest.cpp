@@ -97,16 +97,11 @@ bool isListOfIds(const Json& value) {
              value, [](const Json& each) { return each.is_number_integer(); });
 }
 
-Expected<serve::PromptContent> promptOf(const Json& value,
-                                        const data::Tokenizer& tokenizer) {
+Expected<serve::PromptContent> promptOf(const Json& value) {
   if (value == "" || value == Json::array())
     return Status::error("`prompt` is empty");
-  if (value.is_string()) {
-    auto ids =
-        tokenizer.encode(value.get_ref<const std::string&>(), /*special=*/true);
-    RECIPERUN_TRY(ids);
-    return serve::PromptContent(*std::move(ids));
-  }
+  if (value.is_string())
+    return serve::PromptContent(value.get<std::string>());
   if (!isListOfIds(value))
     return wrongType("prompt", "a text, a list of token ids, or a list of "
                                "either");
@@ -121,7 +116,7 @@ Expected<serve::PromptContent> promptOf(const Json& value,
   return serve::PromptContent(std::move(ids));
 }
 
-Status readPrompts(const Json& body, const data::Tokenizer& tokenizer,
+Status readPrompts(const Json& body,
                    std::vector<serve::PromptContent>& prompts) {
   const Json* const value = find(body, "prompt");
   if (!value)
@@ -129,7 +124,7 @@ Status readPrompts(const Json& body, const data::Tokenizer& tokenizer,
   const bool isList =
       value->is_array() && !value->empty() && !isListOfIds(*value);
   for (const Json& each : isList ? *value : Json::array({*value})) {
-    auto prompt = promptOf(each, tokenizer);
+    auto prompt = promptOf(each);
     RECIPERUN_TRY(prompt);
     prompts.push_back(*std::move(prompt));
   }
@@ -177,8 +172,6 @@ Status readSampling(Json body, CompletionRequest& request) {
   RECIPERUN_TRY(serve::readSamplingFields(body, sampling));
   if (sampling.logprobs > mostTopLogprobs)
     return wrongType("logprobs", "a whole number from 0 to 20");
-  if (!sampling.temperature)
-    sampling.temperature = 1;
   if (!sampling.maxTokens && request.endpoint == Endpoint::completions)
     sampling.maxTokens = usualCompletionTokens;
   request.hasSeed = find(body, "seed") != nullptr;
@@ -290,9 +283,8 @@ Status readGrammar(const Json& body, CompletionRequest& request) {
 
 } // namespace
 
-Expected<CompletionRequest>
-readCompletionRequest(Endpoint endpoint, std::string_view body,
-                      const data::Tokenizer& tokenizer) {
+Expected<CompletionRequest> readCompletionRequest(Endpoint endpoint,
+                                                  std::string_view body) {
   Expected<Json> json = parseOrderedJson(body, {.noun = "body"});
   RECIPERUN_TRY(json);
   if (!json->is_object())
@@ -303,7 +295,7 @@ readCompletionRequest(Endpoint endpoint, std::string_view body,
   RECIPERUN_TRY(readText(*json, "model", request.model));
   RECIPERUN_TRY(endpoint == Endpoint::chat
                     ? readMessages(*json, request.prompts)
-                    : readPrompts(*json, tokenizer, request.prompts));
+                    : readPrompts(*json, request.prompts));
   RECIPERUN_TRY(readStreaming(*json, request));
   RECIPERUN_TRY(readGrammar(*json, request));
   RECIPERUN_TRY(readSampling(*std::move(json), request));

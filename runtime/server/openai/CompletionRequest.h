@@ -4,7 +4,6 @@
 #define RECIPERUN_SERVER_OPENAI_COMPLETIONREQUEST_H
 
 #include "runtime/base/Status.h"
-#include "runtime/data/Tokenizer.h"
 #include "runtime/grammar/Automaton.h"
 #include "runtime/serve/prompts/PromptFile.h"
 #include "runtime/serve/sampling/SamplingArguments.h"
@@ -21,10 +20,10 @@ enum class Endpoint { completions, chat };
 struct CompletionRequest {
   Endpoint endpoint = Endpoint::chat;
   std::string model; // empty: the only one
-  /// One for a chat.
+  /// One for a chat. Texts are continued as they are.
   std::vector<serve::PromptContent> prompts;
-  /// With a temperature. `logprobs` is the number of likeliest tokens to report
-  /// with each token, -1 for none.
+  /// `logprobs` is the number of likeliest tokens to report with each token, -1
+  /// for none.
   serve::SamplingArguments sampling;
   bool hasSeed = false;
   int priority = 0; // higher is sooner
@@ -35,14 +34,12 @@ struct CompletionRequest {
   bool reportsUsageOften = false; // each chunk has the usage so far
 };
 
-/// Reads a body. Texts of /v1/completions are encoded with the tokenizer's
-/// special tokens around them. Fails, naming the field, when the body is not
-/// JSON, when a field has another type or a value that makes no sense, and when
-/// it asks for what this version does not do. Sampling options keep the ranges
-/// of samplingOptionsOf, which checks them.
+/// Reads a body. Fails, naming the field, when the body is not JSON, when a
+/// field has another type or a value that makes no sense, and when it asks for
+/// what this version does not do. samplingOptionsOf checks the ranges of the
+/// sampling options.
 Expected<CompletionRequest> readCompletionRequest(Endpoint endpoint,
-                                                  std::string_view body,
-                                                  const data::Tokenizer&);
+                                                  std::string_view body);
 
 } // namespace reciperun::server
 

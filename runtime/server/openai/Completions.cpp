@@ -6,6 +6,7 @@
 
 #include <ctime>
 #include <utility>
+#include <variant>
 
 namespace reciperun::server {
 namespace {
@@ -80,7 +81,9 @@ Completions::requestsOf(const CompletionRequest& request, Call& call) {
   call.stopStrings = options->stopStrings;
   std::vector<serve::Request> made;
   for (const serve::PromptContent& content : request.prompts) {
-    auto ids = served.prompts.of(content, std::time(nullptr));
+    const auto* const text = std::get_if<std::string>(&content);
+    auto ids = text ? served.prompts.ofText(*text)
+                    : served.prompts.of(content, std::time(nullptr));
     RECIPERUN_TRY(ids);
     call.promptTokens.push_back(int64_t(ids->size()));
     for (int64_t i = 0; i < request.sampling.n; ++i) {

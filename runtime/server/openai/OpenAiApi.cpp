@@ -160,8 +160,7 @@ void OpenAiApi::completion(Endpoint endpoint, const HttpRequest& request,
     return refuse(400,
                   "Unsupported Media Type: Only 'application/json' is allowed",
                   reply);
-  auto read =
-      readCompletionRequest(endpoint, request.body, served->tokenizer());
+  auto read = readCompletionRequest(endpoint, request.body);
   if (!read)
     return refuse(400, read.message(), reply);
   completions->answer(*std::move(read), request.header("x-request-id"), reply);

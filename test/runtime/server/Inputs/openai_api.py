@@ -16,9 +16,8 @@ def ask(question, **more):
             "temperature": 0, **more}
 
 
-def alone(question):
-    """The answer of `reciperun generate`."""
-    row = json.dumps({"messages": [{"role": "user", "content": question}]})
+def alone(row):
+    """The answer of `reciperun generate` to a line of a file of prompts."""
     with open("prompts.jsonl", "w") as file:
         file.write(row + "\n")
     made = subprocess.run([reciperun, "generate", model, "--prompt-file",
@@ -33,7 +32,8 @@ def check_chat(server):
     expect(status, 200, "chat")
     expect(whole["object"], "chat.completion", "object")
     message = whole["choices"][0]["message"]
-    expect(message, {"role": "assistant", "content": alone(question)}, "answer")
+    expect(message, {"role": "assistant", "content": alone(json.dumps(
+        {"messages": ask(question)["messages"]}))}, "answer")
     usage = whole["usage"]
     expect(usage["total_tokens"],
            usage["prompt_tokens"] + usage["completion_tokens"], "usage")
@@ -57,6 +57,10 @@ def check_chat(server):
 
 
 def check_completions(server):
+    _, made = server.post(TEXT, {"prompt": "Order 7185", "temperature": 0,
+                                 "max_tokens": 90})
+    row = json.dumps({"prompt": "Order 7185", "max_tokens": 90})
+    expect(made["choices"][0]["text"], alone(row), "a text")
     body = {"prompt": ["Order 7185", [5, 6, 7]], "max_tokens": 5, "n": 2,
             "seed": 3, "temperature": 0.9, "logprobs": 2}
     status, first = server.post(TEXT, body)
@@ -126,6 +130,8 @@ def check_refusals(server):
             (CHAT, [1], 400, "object"),
             (CHAT, {}, 400, "`messages` is missing"),
             (CHAT, {"messages": []}, 400, "empty"),
+            (CHAT, {"messages": "a"}, 400, "messages"),
+            (CHAT, {"messages": [{"role": 1}]}, 400, "role"),
             (CHAT, ask("a", temperature=-1), 400, "temperature"),
             (CHAT, ask("a", logprobs=True, top_logprobs=21), 400, "20"),
             (CHAT, ask("a", top_logprobs=2), 400, "logprobs"),

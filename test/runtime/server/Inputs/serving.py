@@ -4,6 +4,7 @@ Only Python's own HTTP client is used, and sockets where a test sends what no
 client would.
 """
 
+import atexit
 import contextlib
 import http.client
 import json
@@ -18,6 +19,7 @@ class Server:
     def __init__(self, command, errors):
         self.errors = open(errors, "w+")
         self.process = subprocess.Popen(command, stderr=self.errors)
+        atexit.register(self.process.kill)  # where a test fails
         self.port = self.wait_for_port(errors)
 
     def wait_for_port(self, errors):
