@@ -23,6 +23,7 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <sys/resource.h>
 #include <thread>
 
 namespace reciperun::server {
@@ -178,9 +179,19 @@ Status serveModel(const ServeArguments& arguments, const ModelFolder& folder,
              : Status::ok();
 }
 
+/// Each connection is an open file.
+void allowManyConnections() {
+  rlimit limit = {};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
+    return;
+  limit.rlim_cur = limit.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 int runServe(const ServeArguments& arguments) {
   // A client that closes its connection is no reason to end.
   std::signal(SIGPIPE, SIG_IGN);
+  allowManyConnections();
   const Expected<ModelFolder> folder = serve::readModelFolder(
       arguments.directories.front(), arguments.adapters.size());
   const auto ranks = ServingRanks::join(folder, arguments.threads);
