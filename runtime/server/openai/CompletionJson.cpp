@@ -96,6 +96,23 @@ Json textLogprobs(const AnswerPart& part, const data::Tokenizer& tokenizer) {
           {"top_logprobs", std::move(tops)}};
 }
 
+/// The calls of an answer. Their ids follow from the call's.
+Json toolCallsJson(const CallHead& head, const AnswerPart& part, bool isChunk) {
+  Json calls = Json::array();
+  for (size_t i = 0; i < part.calls.size(); ++i) {
+    Json call = Json::object();
+    if (isChunk)
+      call["index"] = i;
+    call["id"] = "call-" + head.id + "-" + std::to_string(part.index) + "-" +
+                 std::to_string(i);
+    call["type"] = "function";
+    call["function"] = {{"name", part.calls[i].name},
+                        {"arguments", part.calls[i].arguments}};
+    calls.push_back(std::move(call));
+  }
+  return calls;
+}
+
 /// The fields of an answer behind its text.
 void addEnd(const CallHead& head, const AnswerPart& part,
             const data::Tokenizer& tokenizer, Json& choice) {
@@ -105,7 +122,7 @@ void addEnd(const CallHead& head, const AnswerPart& part,
                                                : textLogprobs(part, tokenizer);
   Json& reason = choice["finish_reason"];
   if (part.finished)
-    reason = finishName(*part.finished);
+    reason = part.calls.empty() ? finishName(*part.finished) : "tool_calls";
   Json& stop = choice["stop_reason"];
   if (part.stopString)
     stop = *part.stopString;
@@ -125,12 +142,24 @@ Json headJson(const CallHead& head, const char* chatObject) {
           {"model", head.model}};
 }
 
-Json deltaOf(const AnswerPart& part) {
+Json messageOf(const CallHead& head, const AnswerPart& part) {
+  Json message = {{"role", "assistant"}, {"content", part.text}};
+  if (part.calls.empty())
+    return message;
+  if (part.text.empty())
+    message["content"] = nullptr;
+  message["tool_calls"] = toolCallsJson(head, part, /*isChunk=*/false);
+  return message;
+}
+
+Json deltaOf(const CallHead& head, const AnswerPart& part) {
   Json delta = Json::object();
   if (part.isFirst)
     delta["role"] = "assistant";
   if (part.isFirst || !part.text.empty())
     delta["content"] = part.text;
+  if (!part.calls.empty())
+    delta["tool_calls"] = toolCallsJson(head, part, /*isChunk=*/true);
   return delta;
 }
 
@@ -170,7 +199,7 @@ std::string completionBody(const CallHead& head,
   for (const AnswerPart& each : answers) {
     Json choice = {{"index", each.index}};
     if (head.endpoint == Endpoint::chat)
-      choice["message"] = {{"role", "assistant"}, {"content", each.text}};
+      choice["message"] = messageOf(head, each);
     else
       choice["text"] = each.text;
     addEnd(head, each, tokenizer, choice);
@@ -189,7 +218,7 @@ std::string chunkEvent(const CallHead& head, const AnswerPart* part,
   if (part) {
     Json choice = {{"index", part->index}};
     if (head.endpoint == Endpoint::chat)
-      choice["delta"] = deltaOf(*part);
+      choice["delta"] = deltaOf(head, *part);
     else
       choice["text"] = part->text;
     addEnd(head, *part, tokenizer, choice);

@@ -44,6 +44,7 @@ struct AnswerPart {
   size_t index = 0;
   bool isFirst = false; // the first chunk of an answer
   std::string text;
+  std::vector<ToolCall> calls;             // behind the text
   std::vector<serve::SampledToken> tokens; // whose log probabilities to report
   bool reportsLogprobs = false;
   size_t textOffset = 0; // bytes of the answer before `text`

@@ -11,6 +11,7 @@
 #include "runtime/grammar/schema/JsonSchema.h"
 #include "runtime/serve/prompts/ChatInput.h"
 #include "runtime/serve/prompts/SamplingFields.h"
+#include "runtime/server/openai/BodyFields.h"
 
 #include <nlohmann/json.hpp>
 
@@ -27,19 +28,13 @@ using Json = nlohmann::ordered_json;
 constexpr int mostTopLogprobs = 20;
 constexpr int64_t usualCompletionTokens = 16; // as OpenAI's and vLLM's
 
-/// A field that is neither absent nor null.
-const Json* find(const Json& object, const char* name) {
-  const auto found = object.find(name);
-  return found == object.end() || found->is_null() ? nullptr : &*found;
-}
-
 Status wrongType(const char* name, const char* due) {
   return Status::error("`" + std::string(name) + "` must be " + due);
 }
 
 /// Reads an optional field; `target` keeps its value without it.
 Status readFlag(const Json& object, const char* name, bool& target) {
-  const Json* const value = find(object, name);
+  const Json* const value = findField(object, name);
   if (!value)
     return Status::ok();
   if (!value->is_boolean())
@@ -49,7 +44,7 @@ Status readFlag(const Json& object, const char* name, bool& target) {
 }
 
 Status readText(const Json& object, const char* name, std::string& target) {
-  const Json* const value = find(object, name);
+  const Json* const value = findField(object, name);
   if (!value)
     return Status::ok();
   if (!value->is_string())
@@ -68,9 +63,7 @@ struct Unsupported {
 
 Status refuseUnsupported(const Json& body) {
   static const std::vector<Unsupported> fields = {
-      {"tools", {Json::array()}},
       {"functions", {Json::array()}},
-      {"tool_choice", {"none", "auto"}},
       {"function_call", {"none", "auto"}},
       {"echo", {false}},
       {"suffix", {""}},
@@ -80,7 +73,7 @@ Status refuseUnsupported(const Json& body) {
       {"modalities", {Json::array({"text"})}},
   };
   for (const Unsupported& each : fields) {
-    const Json* const value = find(body, each.name);
+    const Json* const value = findField(body, each.name);
     if (value &&
         std::ranges::find(each.harmless, *value) == each.harmless.end())
       return Status::error("`" + std::string(each.name) +
@@ -118,7 +111,7 @@ Expected<serve::PromptContent> promptOf(const Json& value) {
 
 Status readPrompts(const Json& body,
                    std::vector<serve::PromptContent>& prompts) {
-  const Json* const value = find(body, "prompt");
+  const Json* const value = findField(body, "prompt");
   if (!value)
     return Status::error("`prompt` is missing");
   const bool isList =
@@ -131,17 +124,20 @@ Status readPrompts(const Json& body,
   return Status::ok();
 }
 
-Status readMessages(const Json& body,
-                    std::vector<serve::PromptContent>& prompts) {
-  const Json* const messages = find(body, "messages");
+Status readMessages(const Json& body, CompletionRequest& request) {
+  const Json* const messages = findField(body, "messages");
   if (!messages)
     return Status::error("`messages` is missing");
   if (messages->is_array() && messages->empty())
     return Status::error("`messages` is empty");
   Expected<serve::ChatInput> input = serve::readChatInput(body);
   RECIPERUN_TRY(input);
-  input->tools = nullptr;
-  prompts.emplace_back(*std::move(input));
+  Expected<Tools> tools = readTools(body);
+  RECIPERUN_TRY(tools);
+  const bool mayCall = tools->choice != ToolChoice::none;
+  input->tools = mayCall ? tools->declared : nullptr;
+  request.tools = *std::move(tools);
+  request.prompts.emplace_back(*std::move(input));
   return Status::ok();
 }
 
@@ -152,7 +148,7 @@ Status numberLogprobs(Json& body) {
   bool isWanted = false;
   RECIPERUN_TRY(readFlag(body, "logprobs", isWanted));
   body.erase("logprobs");
-  const Json* const top = find(body, "top_logprobs");
+  const Json* const top = findField(body, "top_logprobs");
   if (top && !isWanted)
     return Status::error("when using `top_logprobs`, `logprobs` must be set to "
                          "true");
@@ -166,7 +162,7 @@ Status numberLogprobs(Json& body) {
 Status readSampling(Json body, CompletionRequest& request) {
   if (request.endpoint == Endpoint::chat)
     RECIPERUN_TRY(numberLogprobs(body));
-  if (const Json* most = find(body, "max_completion_tokens"))
+  if (const Json* most = findField(body, "max_completion_tokens"))
     body["max_tokens"] = Json(*most);
   serve::SamplingArguments& sampling = request.sampling;
   RECIPERUN_TRY(serve::readSamplingFields(body, sampling));
@@ -174,8 +170,8 @@ Status readSampling(Json body, CompletionRequest& request) {
     return wrongType("logprobs", "a whole number from 0 to 20");
   if (!sampling.maxTokens && request.endpoint == Endpoint::completions)
     sampling.maxTokens = usualCompletionTokens;
-  request.hasSeed = find(body, "seed") != nullptr;
-  if (const Json* priority = find(body, "priority")) {
+  request.hasSeed = findField(body, "seed") != nullptr;
+  if (const Json* priority = findField(body, "priority")) {
     constexpr int most = 1 << 20;
     if (!priority->is_number_integer() || *priority < -most || *priority > most)
       return wrongType("priority", "a whole number");
@@ -186,7 +182,7 @@ Status readSampling(Json body, CompletionRequest& request) {
 
 Status readStreaming(const Json& body, CompletionRequest& request) {
   RECIPERUN_TRY(readFlag(body, "stream", request.streams));
-  const Json* const options = find(body, "stream_options");
+  const Json* const options = findField(body, "stream_options");
   if (!options)
     return Status::ok();
   if (!request.streams)
@@ -205,12 +201,12 @@ using MaybeRules = std::optional<Expected<grammar::Rules>>;
 
 /// `response_format` of OpenAI.
 MaybeRules rulesOfFormat(const Json& body) {
-  const Json* const format = find(body, "response_format");
+  const Json* const format = findField(body, "response_format");
   if (!format)
     return std::nullopt;
-  if (!format->is_object() || !find(*format, "type"))
+  if (!format->is_object() || !findField(*format, "type"))
     return wrongType("response_format", "an object with `type`");
-  const Json& type = *find(*format, "type");
+  const Json& type = *findField(*format, "type");
   if (type == "text")
     return std::nullopt;
   if (type == "json_object")
@@ -218,9 +214,9 @@ MaybeRules rulesOfFormat(const Json& body) {
   if (type != "json_schema")
     return wrongType("response_format.type",
                      "`text`, `json_object` or `json_schema`");
-  const Json* const named = find(*format, "json_schema");
+  const Json* const named = findField(*format, "json_schema");
   const Json* const schema =
-      named && named->is_object() ? find(*named, "schema") : nullptr;
+      named && named->is_object() ? findField(*named, "schema") : nullptr;
   if (!schema)
     return Status::error("`response_format` of type `json_schema` needs "
                          "`json_schema.schema`");
@@ -229,26 +225,26 @@ MaybeRules rulesOfFormat(const Json& body) {
 
 /// `structured_outputs` of vLLM.
 MaybeRules rulesOfOutputs(const Json& body) {
-  const Json* const outputs = find(body, "structured_outputs");
+  const Json* const outputs = findField(body, "structured_outputs");
   if (!outputs)
     return std::nullopt;
   if (!outputs->is_object())
     return wrongType("structured_outputs", "an object");
-  if (const Json* schema = find(*outputs, "json"))
+  if (const Json* schema = findField(*outputs, "json"))
     return grammar::rulesOfJsonSchema(
         schema->is_string() ? schema->get<std::string>() : schema->dump());
   std::string text;
-  if (find(*outputs, "regex")) {
+  if (findField(*outputs, "regex")) {
     if (Status read = readText(*outputs, "regex", text); !read.isOk())
       return read;
     return grammar::rulesOfRegex(text);
   }
-  if (find(*outputs, "grammar")) {
+  if (findField(*outputs, "grammar")) {
     if (Status read = readText(*outputs, "grammar", text); !read.isOk())
       return read;
     return grammar::rulesOfGbnf(text);
   }
-  const Json* const choices = find(*outputs, "choice");
+  const Json* const choices = findField(*outputs, "choice");
   if (!choices)
     return Status::error("`structured_outputs` needs one of `json`, `regex`, "
                          "`choice` and `grammar`");
@@ -262,20 +258,37 @@ MaybeRules rulesOfOutputs(const Json& body) {
   return grammar::rulesOfChoices(texts);
 }
 
+/// A tool choice that holds the answer to calls.
+MaybeRules rulesOfTools(const Tools& tools) {
+  if (tools.choice != ToolChoice::required && tools.choice != ToolChoice::named)
+    return std::nullopt;
+  return grammar::rulesOfJsonSchema(schemaOf(tools));
+}
+
 Status readGrammar(const Json& body, CompletionRequest& request) {
-  MaybeRules ofFormat = rulesOfFormat(body);
-  MaybeRules ofOutputs = rulesOfOutputs(body);
-  if (ofFormat && ofOutputs)
-    return Status::error("`response_format` and `structured_outputs` exclude "
-                         "each other; leave one of them out");
-  if (!ofFormat && !ofOutputs)
+  struct Source {
+    const char* field;
+    MaybeRules rules;
+  };
+  Source sources[] = {{"response_format", rulesOfFormat(body)},
+                      {"structured_outputs", rulesOfOutputs(body)},
+                      {"tools", rulesOfTools(request.tools)}};
+  Source* given = nullptr;
+  for (Source& each : sources) {
+    if (!each.rules)
+      continue;
+    if (given)
+      return Status::error("`" + std::string(given->field) + "` and `" +
+                           each.field +
+                           "` exclude each other; leave one of them out");
+    given = &each;
+  }
+  if (!given)
     return Status::ok();
-  const char* const field = ofFormat ? "response_format" : "structured_outputs";
-  MaybeRules& given = ofFormat ? ofFormat : ofOutputs;
-  if (!*given)
-    return given->status().withContext("`" + std::string(field) + "`");
-  auto made = grammar::Automaton::compile(std::move(**given));
-  RECIPERUN_TRY(made.status().withContext("`" + std::string(field) + "`"));
+  const std::string field = "`" + std::string(given->field) + "`";
+  RECIPERUN_TRY(given->rules->status().withContext(field));
+  auto made = grammar::Automaton::compile(std::move(**given->rules));
+  RECIPERUN_TRY(made.status().withContext(field));
   request.grammar =
       std::make_shared<const grammar::Automaton>(*std::move(made));
   return Status::ok();
@@ -294,7 +307,7 @@ Expected<CompletionRequest> readCompletionRequest(Endpoint endpoint,
   RECIPERUN_TRY(refuseUnsupported(*json));
   RECIPERUN_TRY(readText(*json, "model", request.model));
   RECIPERUN_TRY(endpoint == Endpoint::chat
-                    ? readMessages(*json, request.prompts)
+                    ? readMessages(*json, request)
                     : readPrompts(*json, request.prompts));
   RECIPERUN_TRY(readStreaming(*json, request));
   RECIPERUN_TRY(readGrammar(*json, request));

@@ -7,6 +7,7 @@
 #include "runtime/grammar/Automaton.h"
 #include "runtime/serve/prompts/PromptFile.h"
 #include "runtime/serve/sampling/SamplingArguments.h"
+#include "runtime/server/openai/ToolCalls.h"
 
 #include <memory>
 #include <string>
@@ -27,6 +28,7 @@ struct CompletionRequest {
   serve::SamplingArguments sampling;
   bool hasSeed = false;
   int priority = 0; // higher is sooner
+  Tools tools;      // of a chat
   /// What the answers have to match; null: anything.
   std::shared_ptr<const grammar::Automaton> grammar;
   bool streams = false;

@@ -58,6 +58,7 @@ void Completions::answer(CompletionRequest request, const std::string& id,
   call->streams = request.streams;
   call->reportsUsage = request.reportsUsage;
   call->reportsUsageOften = request.reportsUsageOften;
+  call->tools = request.tools;
   call->arrival = Clock::now();
   auto requests = requestsOf(request, *call);
   if (!requests)
@@ -203,7 +204,7 @@ void Completions::take(Call& call, Answer& answer, Progress progress) {
     else
       metrics.countInterval(secondsBetween(answer.lastToken, now));
     answer.lastToken = now;
-    answer.part.text += answer.decoder.next(token.id);
+    addText(call, answer, answer.decoder.next(token.id));
     if (answer.part.reportsLogprobs)
       answer.part.tokens.push_back(std::move(token));
     answer.isStopping = answer.decoder.stopString().has_value();
@@ -217,10 +218,30 @@ void Completions::take(Call& call, Answer& answer, Progress progress) {
     sendChunk(call, answer);
 }
 
+/// Holds back what may be of a tool call.
+void Completions::addText(const Call& call, Answer& answer,
+                          const std::string& text) {
+  if (call.tools.choice == ToolChoice::none) {
+    answer.part.text += text;
+    return;
+  }
+  answer.held += text;
+  const size_t content =
+      bytesOfContent(answer.held, call.tools, answer.hasContent);
+  answer.hasContent = answer.hasContent || content > 0;
+  answer.part.text += answer.held.substr(0, content);
+  answer.held.erase(0, content);
+}
+
 /// The answer is complete.
 void Completions::end(Call& call, Answer& answer, FinishReason reason) {
   answer.hasEnded = true;
-  answer.part.text += answer.decoder.finish();
+  addText(call, answer, answer.decoder.finish());
+  if (!answer.held.empty()) {
+    ToolAnswer rest = splitAnswer(answer.held, call.tools, answer.hasContent);
+    answer.part.text += rest.content;
+    answer.part.calls = std::move(rest.calls);
+  }
   answer.part.finished = answer.isStopping ? FinishReason::stopString : reason;
   if (answer.isStopping)
     answer.part.stopString = call.stopStrings[*answer.decoder.stopString()];

@@ -56,8 +56,10 @@ private:
 
     Ticket ticket = 0;
     serve::AnswerText decoder;
-    AnswerPart part;      // for a stream, since the last chunk
-    size_t textBytes = 0; // before `part`
+    std::string held;        // text that may be of a tool call
+    bool hasContent = false; // text that is of none came before it
+    AnswerPart part;         // for a stream, since the last chunk
+    size_t textBytes = 0;    // before `part`
     int64_t tokens = 0;
     bool isStopping = false; // at a stop string
     Clock::time_point firstToken = {}, lastToken = {};
@@ -73,6 +75,7 @@ private:
     std::vector<int64_t> promptTokens; // by prompt
     int64_t answersToPrompt = 1;
     std::vector<std::string> stopStrings;
+    Tools tools;
     std::vector<Answer> answers;
     size_t missing = 0; // answers that have not ended
   };
@@ -91,6 +94,7 @@ private:
              std::vector<serve::Request> requests);
   void take(EngineUpdate update);
   void take(Call& call, Answer& answer, serve::Progress progress);
+  void addText(const Call& call, Answer& answer, const std::string& text);
   void end(Call& call, Answer& answer, serve::FinishReason reason);
   void fail(Call& call, int status, const std::string& message);
   void drop(Call& call);

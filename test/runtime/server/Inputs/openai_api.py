@@ -103,6 +103,36 @@ def check_structure(server):
     expect(made["choices"][0]["text"] in ("red", "green"), True, "choice")
 
 
+def check_tools(server):
+    """Calls that the model has to make, whole and streamed."""
+    tools = [{"type": "function", "function": {
+        "name": "look", "parameters": {
+            "type": "object", "properties": {"a": {"enum": [1, 2]}},
+            "required": ["a"], "additionalProperties": False}}}]
+    for choice in ("required",
+                   {"type": "function", "function": {"name": "look"}}):
+        for seed in range(100):  # most answers end in white space
+            body = ask("x", tools=tools, tool_choice=choice, seed=seed,
+                       parallel_tool_calls=False)
+            body["temperature"] = 1.5
+            status, made = server.post(CHAT, body)
+            expect(status, 200, made)
+            if made["choices"][0]["finish_reason"] != "length":
+                break
+        choice = made["choices"][0]
+        expect(choice["finish_reason"], "tool_calls", "reason")
+        expect(choice["message"]["content"], None, "content")
+        function = choice["message"]["tool_calls"][0]["function"]
+        expect(function["name"], "look", "name")
+        expect(json.loads(function["arguments"])["a"] in (1, 2), True, "a")
+        chunks = [json.loads(each) for each in server.stream(CHAT, body)[:-1]]
+        deltas = [each["choices"][0]["delta"] for each in chunks]
+        expect("".join(each.get("content") or "" for each in deltas), "", "text")
+        calls = [call for each in deltas
+                 for call in each.get("tool_calls", [])]
+        expect([each["function"] for each in calls], [function], "streamed")
+
+
 def check_models(server):
     _, _, text = server.request("GET", "/v1/models")
     names = [each["id"] for each in json.loads(text)["data"]]
@@ -138,7 +168,7 @@ def check_refusals(server):
             (CHAT, ask("a", stream_options={}), 400,
              "can only be used when `stream` is True"),
             (CHAT, ask("a", n=2), 400, "`n`"),
-            (CHAT, ask("a", tools=[{}]), 400, "`tools` is not supported"),
+            (CHAT, ask("a", tools=[{}]), 400, "`tools[0]` must be"),
             (CHAT, ask("a " * 500), 400, "shorten it"),
             (CHAT, ask("a", response_format={"type": "json_schema"}), 400,
              "json_schema.schema"),
@@ -193,12 +223,20 @@ def check_many(server):
         expect(server.post(CHAT, ask("a"), connection=connection)[0], 200, "")
 
 
+TEMPLATE = ("{{ bos_token }}{% for tool in tools or [] %}{{ tool.function.name }}"
+            "{% endfor %}{% for message in messages %}{{ message.content }}"
+            "{% endfor %}")
+
+
 def main():
+    with open(f"{model}/chat_template.jinja", "w") as file:
+        file.write(TEMPLATE)
     server = Server([reciperun, "serve", model, "--port", "0",
                      "--served-model-name", "triage"], "openai.log")
     check_chat(server)
     check_completions(server)
     check_structure(server)
+    check_tools(server)
     check_models(server)
     check_refusals(server)
     check_many(server)
