@@ -51,6 +51,13 @@ void Completions::answer(CompletionRequest request, const std::string& id,
     return reply->send(
         404, jsonType,
         errorBody(404, "The model `" + request.model + "` does not exist."));
+  if (open.size() + request.prompts.size() * size_t(request.sampling.n) >
+      mostAnswers)
+    return reply->send(
+        503, jsonType,
+        errorBody(503, "the server has " + std::to_string(open.size()) +
+                           " answers in progress or in its queue, of at most " +
+                           std::to_string(mostAnswers) + "; try again later"));
   auto call = std::make_shared<Call>();
   call->head = {request.endpoint, (isChat ? "chatcmpl-" : "cmpl-") + id,
                 request.model, std::time(nullptr)};
@@ -63,12 +70,6 @@ void Completions::answer(CompletionRequest request, const std::string& id,
   auto requests = requestsOf(request, *call);
   if (!requests)
     return reply->send(400, jsonType, errorBody(400, requests.message()));
-  if (open.size() + requests->size() > mostAnswers)
-    return reply->send(
-        503, jsonType,
-        errorBody(503, "the server has " + std::to_string(open.size()) +
-                           " answers in progress or in its queue, of at most " +
-                           std::to_string(mostAnswers) + "; try again later"));
   start(call, *std::move(requests));
 }
 
