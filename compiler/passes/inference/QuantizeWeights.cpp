@@ -88,13 +88,23 @@ public:
         multipliesInFp8(recipe.string("serve.activations") == "fp8"),
         canQuantize(program.values.size(), true),
         rowDims(program.values.size(), -1) {
+    std::map<ValueId, ValueId> gathered; // by the result of an all-gather
+    for (const ir::Function& function : program.functions)
+      for (const ir::Op& op : function.ops)
+        if (op.kind == OpKind::AllGather)
+          gathered.emplace(op.results[0], op.operands[0]);
+    const auto keepExact = [&](ValueId result) {
+      exactResults.push_back(result);
+      if (auto shard = gathered.find(result); shard != gathered.end())
+        exactResults.push_back(shard->second);
+    };
     for (const ir::Function& function : program.functions)
       for (const ir::Op& op : function.ops)
         if (op.kind == OpKind::Route)
-          exactResults.push_back(op.operands[0]);
+          keepExact(op.operands[0]);
     if (!recipe.boolean("serve.quantize_logits"))
       for (const auto& [role, value] : program.bindings)
-        exactResults.push_back(value);
+        keepExact(value);
   }
 
   void run() {
