@@ -1,5 +1,6 @@
 """Clients that go away, a full queue, and stop signals."""
 
+import json
 import socket
 import subprocess
 import sys
@@ -33,7 +34,6 @@ def wait_until_idle(server):
 
 def check_gone(server):
     """Answers that nobody waits for end, streamed or not."""
-    import json
     for streams in (False, True):
         body = json.dumps(dict(LONG, stream=streams))
         for _ in range(20):
@@ -54,11 +54,12 @@ def check_drain(server):
     """An open answer is completed after the signal, a new one refused."""
     answers = []
     thread = threading.Thread(target=lambda: answers.append(
-        server.post(TEXT, dict(LONG, n=40))))
+        server.post(TEXT, dict(LONG, n=200))))
     connection = server.connect()
     connection.connect()
     thread.start()
     while server.gauge(GAUGES[0]) == 0:
+        expect(thread.is_alive(), True, "the open answer is computed")
         time.sleep(0.005)
     server.process.terminate()
     time.sleep(0.1)
@@ -68,8 +69,8 @@ def check_drain(server):
     expect(server.request("GET", "/health")[0], 503, "health while stopping")
     thread.join()
     status, answer = answers[0]
-    expect((status, len(answer["choices"])), (200, 40), "the open answer")
-    expect(server.process.wait(30), 0, "exit code")
+    expect((status, len(answer["choices"])), (200, 200), "the open answer")
+    expect(server.process.wait(60), 0, "exit code")
 
 
 def check_queue(server):
@@ -84,7 +85,7 @@ def check_queue(server):
 
 
 def main():
-    server = start()
+    server = start("--drain-timeout", "300")
     check_gone(server)
     check_drain(server)
     server = start("--max-queue", "8", "--drain-timeout", "0")
