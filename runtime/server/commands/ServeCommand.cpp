@@ -59,14 +59,14 @@ public:
         });
     RECIPERUN_TRY(opened);
     http = *std::move(opened);
-    queue.setWake([this] { http->post([this] { takeNews(); }); });
+    queue.setWake([this] { http->post([this] { takeReport(); }); });
     thread = comm::threadWithoutSignals([this] { http->run(); });
     return Status::ok();
   }
 
   int port() const { return http->port(); }
 
-  void open(const ServedName& served) {
+  void open(const ApiModel& served) {
     http->post([this, &served] { api.open(served); });
   }
 
@@ -82,8 +82,8 @@ public:
   bool isDrained() const { return isDraining && isIdleNow; }
 
 private:
-  void takeNews() {
-    api.takeNews();
+  void takeReport() {
+    api.takeReport();
     isIdleNow = api.isIdle();
   }
 
@@ -148,11 +148,11 @@ Status serveModel(const ServeArguments& arguments, const ModelFolder& folder,
   const auto prompts =
       serve::PromptTokens::open(folder.path, folder.plan, *folder.tokenizer);
   RECIPERUN_TRY(prompts);
-  ServedName served{.name = nameOf(arguments),
-                    .adapters = {},
-                    .folder = folder,
-                    .prompts = *prompts,
-                    .created = std::time(nullptr)};
+  ApiModel served{.name = nameOf(arguments),
+                  .adapters = {},
+                  .folder = folder,
+                  .prompts = *prompts,
+                  .created = std::time(nullptr)};
   for (const serve::NamedAdapter& each : arguments.adapters)
     served.adapters.push_back(each.name);
   EngineQueue queue;
@@ -189,7 +189,8 @@ void allowManyConnections() {
 }
 
 int runServe(const ServeArguments& arguments) {
-  // A client that closes its connection is no reason to end.
+  // Writing to a connection that the client has closed must not end the
+  // process.
   std::signal(SIGPIPE, SIG_IGN);
   allowManyConnections();
   const Expected<ModelFolder> folder = serve::readModelFolder(

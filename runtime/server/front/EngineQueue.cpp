@@ -23,31 +23,32 @@ void EngineQueue::setWake(std::function<void()> given) {
 
 Ticket EngineQueue::submit(serve::Request request) {
   const std::lock_guard lock(mutex);
-  orders.push_back({.ticket = next, .request = std::move(request)});
+  commands.push_back({.ticket = next, .request = std::move(request)});
   changed.notify_one();
   return next++;
 }
 
 void EngineQueue::cancel(Ticket ticket, serve::FinishReason reason) {
   const std::lock_guard lock(mutex);
-  orders.push_back({.ticket = ticket, .cancels = true, .reason = reason});
+  commands.push_back({.ticket = ticket, .cancels = true, .reason = reason});
   changed.notify_one();
 }
 
-EngineNews EngineQueue::takeNews() {
+EngineReport EngineQueue::takeReport() {
   const std::lock_guard lock(mutex);
-  EngineNews taken = {
-      .updates = {}, .statistics = news.statistics, .failure = news.failure};
-  taken.updates.swap(news.updates);
+  EngineReport taken = {.updates = {},
+                        .statistics = report.statistics,
+                        .failure = report.failure};
+  taken.updates.swap(report.updates);
   return taken;
 }
 
 Status EngineQueue::run(Engine& engine,
                         const std::function<bool()>& isStopped) {
-  std::vector<Order> taken;
+  std::vector<Command> taken;
   while (!isStopped()) {
-    if (takeOrders(taken, engine.isIdle()))
-      obey(std::move(taken), engine);
+    if (takeCommands(taken, engine.isIdle()))
+      apply(std::move(taken), engine);
     taken.clear();
     std::vector<EngineUpdate> updates = std::move(refused);
     refused.clear();
@@ -68,50 +69,50 @@ Status EngineQueue::run(Engine& engine,
         updates.push_back({.ticket = ticket, .progress = std::move(each)});
       }
     }
-    note(std::move(updates), engine, failure);
+    publish(std::move(updates), engine, failure);
     RECIPERUN_TRY(failure);
   }
   return Status::ok();
 }
 
-/// Waits for orders while the engine is idle. Returns whether there are any.
-bool EngineQueue::takeOrders(std::vector<Order>& taken, bool isIdle) {
+/// Waits for commands while the engine is idle. Returns whether there are any.
+bool EngineQueue::takeCommands(std::vector<Command>& taken, bool isIdle) {
   std::unique_lock lock(mutex);
   if (isIdle)
-    changed.wait_for(lock, idleTime, [this] { return !orders.empty(); });
-  taken.swap(orders);
+    changed.wait_for(lock, idleTime, [this] { return !commands.empty(); });
+  taken.swap(commands);
   return !taken.empty();
 }
 
-void EngineQueue::obey(std::vector<Order> taken, Engine& engine) {
-  for (Order& order : taken) {
-    if (order.cancels) {
-      if (auto found = requests.find(order.ticket); found != requests.end())
-        engine.cancel(found->second, order.reason);
+void EngineQueue::apply(std::vector<Command> taken, Engine& engine) {
+  for (Command& command : taken) {
+    if (command.cancels) {
+      if (auto found = requests.find(command.ticket); found != requests.end())
+        engine.cancel(found->second, command.reason);
       continue;
     }
-    Expected<RequestId> id = engine.submit(std::move(order.request));
+    Expected<RequestId> id = engine.submit(std::move(command.request));
     if (!id) {
-      refused.push_back({.ticket = order.ticket, .refusal = id.status()});
+      refused.push_back({.ticket = command.ticket, .refusal = id.status()});
       continue;
     }
-    requests.emplace(order.ticket, *id);
-    tickets.emplace(*id, order.ticket);
+    requests.emplace(command.ticket, *id);
+    tickets.emplace(*id, command.ticket);
   }
 }
 
-void EngineQueue::note(std::vector<EngineUpdate> updates, const Engine& engine,
-                       const Status& failure) {
-  const bool isNews = !updates.empty() || !failure.isOk();
+void EngineQueue::publish(std::vector<EngineUpdate> updates,
+                          const Engine& engine, const Status& failure) {
+  const bool isNew = !updates.empty() || !failure.isOk();
   std::function<void()> call;
   {
     const std::lock_guard lock(mutex);
-    news.updates.insert(news.updates.end(),
-                        std::make_move_iterator(updates.begin()),
-                        std::make_move_iterator(updates.end()));
-    news.statistics = engine.statistics();
-    news.failure = failure;
-    if (isNews)
+    report.updates.insert(report.updates.end(),
+                          std::make_move_iterator(updates.begin()),
+                          std::make_move_iterator(updates.end()));
+    report.statistics = engine.statistics();
+    report.failure = failure;
+    if (isNew)
       call = wake;
   }
   if (call)

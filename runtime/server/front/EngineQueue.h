@@ -34,7 +34,7 @@ struct EngineUpdate {
 
 /// The updates since the last time, in their order, and the engine's state
 /// after them.
-struct EngineNews {
+struct EngineReport {
   std::vector<EngineUpdate> updates;
   serve::EngineStatistics statistics;
   /// Why the engine has stopped: no request is answered any more.
@@ -45,11 +45,11 @@ class EngineQueue {
 public:
   // ---- of the front
 
-  /// `wake` is called by the engine's thread when there is news.
+  /// `wake` is called by the engine's thread when there is a new report.
   void setWake(std::function<void()> wake);
   Ticket submit(serve::Request request);
   void cancel(Ticket ticket, serve::FinishReason reason);
-  EngineNews takeNews();
+  EngineReport takeReport();
 
   // ---- of the engine
 
@@ -58,28 +58,28 @@ public:
   Status run(serve::Engine& engine, const std::function<bool()>& isStopped);
 
 private:
-  struct Order {
+  struct Command {
     Ticket ticket = 0;
     serve::Request request = {};
     bool cancels = false; // instead of a submission
     serve::FinishReason reason = serve::FinishReason::cancelled;
   };
 
-  bool takeOrders(std::vector<Order>& orders, bool isIdle);
-  void obey(std::vector<Order> orders, serve::Engine& engine);
-  void note(std::vector<EngineUpdate> updates, const serve::Engine& engine,
-            const Status& failure);
+  bool takeCommands(std::vector<Command>& commands, bool isIdle);
+  void apply(std::vector<Command> commands, serve::Engine& engine);
+  void publish(std::vector<EngineUpdate> updates, const serve::Engine& engine,
+               const Status& failure);
 
   // Of the engine's thread.
   std::map<Ticket, serve::RequestId> requests;
   std::map<serve::RequestId, Ticket> tickets;
-  std::vector<EngineUpdate> refused; // since the last note()
+  std::vector<EngineUpdate> refused; // since the last publish()
 
   std::mutex mutex; // of all below
   std::condition_variable changed;
-  std::vector<Order> orders;
+  std::vector<Command> commands;
   Ticket next = 1;
-  EngineNews news;
+  EngineReport report;
   std::function<void()> wake;
 };
 

@@ -37,7 +37,7 @@ struct HttpAddress {
   int port = 8000; // 0: any that is free
 };
 
-/// What a client may send. libevent answers what is above with 413 or 400.
+/// Limits on what a client sends. A larger request is answered with 413 or 400.
 struct HttpLimits {
   size_t headerBytes = size_t(64) << 10;
   size_t bodyBytes = size_t(64) << 20;

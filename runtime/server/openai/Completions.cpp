@@ -29,14 +29,13 @@ void fillIn(std::optional<T>& value, std::optional<T> other) {
 
 } // namespace
 
-Completions::Completions(const ServedName& served, EngineQueue& engine,
+Completions::Completions(const ApiModel& served, EngineQueue& engine,
                          ServerMetrics& metrics, size_t mostAnswers)
     : served(served), engine(engine), metrics(metrics),
       mostAnswers(mostAnswers), seeds(std::random_device()()) {
   auto config = serve::readGenerationConfig(served.folder.path /
                                             "generation_config.json");
-  hasDefaults = bool(config) && config->temperature > 0;
-  if (hasDefaults)
+  if (config && config->temperature > 0)
     defaults = *config;
 }
 
@@ -112,12 +111,12 @@ Completions::requestsOf(const CompletionRequest& request, Call& call) {
 Expected<serve::SamplingOptions>
 Completions::optionsOf(const CompletionRequest& request) {
   SamplingArguments arguments = request.sampling;
-  if (hasDefaults) {
-    fillIn(arguments.temperature, std::optional(defaults.temperature));
-    fillIn(arguments.topK, defaults.topK);
-    fillIn(arguments.topP, defaults.topP);
-    fillIn(arguments.minP, defaults.minP);
-    fillIn(arguments.repetitionPenalty, defaults.repetitionPenalty);
+  if (defaults) {
+    fillIn(arguments.temperature, std::optional(defaults->temperature));
+    fillIn(arguments.topK, defaults->topK);
+    fillIn(arguments.topP, defaults->topP);
+    fillIn(arguments.minP, defaults->minP);
+    fillIn(arguments.repetitionPenalty, defaults->repetitionPenalty);
   }
   fillIn(arguments.temperature, std::optional(1.0));
   fillIn(arguments.maxTokens, std::optional(served.limits().maxOutput));
@@ -147,12 +146,12 @@ void Completions::start(const std::shared_ptr<Call>& call,
   }
   call->reply->whenEnded([this, weak = std::weak_ptr(call)](bool isComplete) {
     if (const auto gone = weak.lock(); gone && !isComplete)
-      drop(*gone);
+      endAnswers(*gone, finishName(FinishReason::cancelled));
   });
 }
 
-/// Ends the answers that a client no longer waits for.
-void Completions::drop(Call& call) {
+/// Cancels the answers that have not ended and counts them.
+void Completions::endAnswers(Call& call, const char* reason) {
   for (Answer& answer : call.answers) {
     if (answer.hasEnded)
       continue;
@@ -160,20 +159,20 @@ void Completions::drop(Call& call) {
     engine.cancel(answer.ticket, FinishReason::cancelled);
     metrics.count({.total = secondsBetween(call.arrival, Clock::now()),
                    .answerTokens = answer.tokens,
-                   .reason = finishName(FinishReason::cancelled)});
+                   .reason = reason});
   }
 }
 
 // ---- progress
 
-void Completions::take(EngineNews news) {
-  metrics.take(news.statistics);
-  for (EngineUpdate& update : news.updates)
+void Completions::take(EngineReport report) {
+  metrics.take(report.statistics);
+  for (EngineUpdate& update : report.updates)
     take(std::move(update));
-  if (news.failure.isOk())
+  if (report.failure.isOk())
     return;
   for (const auto& [ticket, place] : std::exchange(open, {}))
-    fail(*place.call, 500, news.failure.message());
+    fail(*place.call, 500, report.failure.message());
 }
 
 void Completions::take(EngineUpdate update) {
@@ -262,15 +261,7 @@ void Completions::end(Call& call, Answer& answer, FinishReason reason) {
 
 /// Ends a call with an error.
 void Completions::fail(Call& call, int status, const std::string& message) {
-  for (Answer& answer : call.answers) {
-    if (answer.hasEnded)
-      continue;
-    answer.hasEnded = true;
-    engine.cancel(answer.ticket, FinishReason::cancelled);
-    metrics.count({.total = secondsBetween(call.arrival, Clock::now()),
-                   .answerTokens = answer.tokens,
-                   .reason = "error"});
-  }
+  endAnswers(call, "error");
   if (!call.hasBegun)
     return call.reply->send(status, jsonType, errorBody(status, message));
   call.reply->write(errorEvent(status, message));

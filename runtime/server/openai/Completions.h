@@ -14,15 +14,16 @@
 #include "runtime/server/front/EngineQueue.h"
 #include "runtime/server/front/ServerMetrics.h"
 #include "runtime/server/http/HttpReply.h"
+#include "runtime/server/openai/ApiModel.h"
 #include "runtime/server/openai/CompletionJson.h"
 #include "runtime/server/openai/CompletionRequest.h"
-#include "runtime/server/openai/ServedName.h"
 
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <random>
 #include <string>
 #include <vector>
@@ -34,7 +35,7 @@ class Completions {
 public:
   /// The references must outlive the object. Calls are refused with 503 while
   /// `mostAnswers` answers are open.
-  Completions(const ServedName& served, EngineQueue& engine,
+  Completions(const ApiModel& served, EngineQueue& engine,
               ServerMetrics& metrics, size_t mostAnswers);
 
   /// Answers a request, now if it is refused, or as the engine goes on. `id` is
@@ -43,7 +44,7 @@ public:
               const std::shared_ptr<HttpReply>& reply);
 
   /// Takes what the engine has done.
-  void take(EngineNews news);
+  void take(EngineReport report);
 
   /// Whether no answer is open.
   bool isIdle() const { return open.empty(); }
@@ -97,17 +98,17 @@ private:
   void addText(const Call& call, Answer& answer, const std::string& text);
   void end(Call& call, Answer& answer, serve::FinishReason reason);
   void fail(Call& call, int status, const std::string& message);
-  void drop(Call& call);
+  void endAnswers(Call& call, const char* reason);
   void sendChunk(Call& call, Answer& answer);
   void sendAll(Call& call);
   static Usage usageOf(const Call& call);
 
-  const ServedName& served;
+  const ApiModel& served;
   EngineQueue& engine;
   ServerMetrics& metrics;
   size_t mostAnswers;
-  serve::GenerationConfig defaults;
-  bool hasDefaults = false; // generation_config.json draws tokens
+  /// Of a generation_config.json that draws tokens.
+  std::optional<serve::GenerationConfig> defaults;
   std::shared_ptr<const grammar::Vocabulary> vocabulary; // once it is needed
   std::mt19937_64 seeds;
   std::map<Ticket, Place> open;

@@ -20,7 +20,7 @@ using Json = nlohmann::ordered_json;
 constexpr std::string_view modelPrefix = "/v1/models/";
 constexpr size_t longestRequestId = 128;
 
-Json modelJson(const ServedName& served, const std::string& name) {
+Json modelJson(const ApiModel& served, const std::string& name) {
   Json made = {{"id", name},
                {"object", "model"},
                {"created", served.created},
@@ -71,19 +71,19 @@ const OpenAiApi::Route OpenAiApi::routes[] = {
     {"POST", "/detokenize", &OpenAiApi::detokenize, true},
 };
 
-void OpenAiApi::open(const ServedName& given) {
+void OpenAiApi::open(const ApiModel& given) {
   served = &given;
   metrics.emplace(given.name);
   completions.emplace(given, engine, *metrics, settings.mostAnswers);
   state = ServerState::ready;
 }
 
-void OpenAiApi::takeNews() {
-  EngineNews news = engine.takeNews();
-  if (!news.failure.isOk())
+void OpenAiApi::takeReport() {
+  EngineReport report = engine.takeReport();
+  if (!report.failure.isOk())
     state = ServerState::failed;
   if (completions)
-    completions->take(std::move(news));
+    completions->take(std::move(report));
 }
 
 void OpenAiApi::answer(HttpRequest request, const Reply& reply) {
@@ -123,7 +123,7 @@ void OpenAiApi::version(const HttpRequest&, const Reply& reply) {
 }
 
 void OpenAiApi::showMetrics(const HttpRequest&, const Reply& reply) {
-  takeNews();
+  takeReport();
   reply->send(200, "text/plain; version=0.0.4; charset=utf-8", metrics->text());
 }
 

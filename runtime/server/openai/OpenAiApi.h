@@ -5,8 +5,8 @@
 
 #include "runtime/server/front/ServerMetrics.h"
 #include "runtime/server/http/HttpServer.h"
+#include "runtime/server/openai/ApiModel.h"
 #include "runtime/server/openai/Completions.h"
-#include "runtime/server/openai/ServedName.h"
 
 #include <cstdint>
 #include <memory>
@@ -30,7 +30,7 @@ public:
       : settings(std::move(settings)), engine(engine) {}
 
   /// The model is loaded. `served` must outlive the object.
-  void open(const ServedName& served);
+  void open(const ApiModel& served);
   /// Refuses new requests from now on.
   void drain() { state = ServerState::draining; }
 
@@ -38,7 +38,7 @@ public:
   void answer(HttpRequest request, const std::shared_ptr<HttpReply>& reply);
 
   /// Takes what the engine has done.
-  void takeNews();
+  void takeReport();
 
   /// Whether no answer is open.
   bool isIdle() const { return !completions || completions->isIdle(); }
@@ -71,7 +71,7 @@ private:
   Settings settings;
   EngineQueue& engine;
   ServerState state = ServerState::loading;
-  const ServedName* served = nullptr; // once it is loaded
+  const ApiModel* served = nullptr; // once it is loaded
   std::optional<ServerMetrics> metrics;
   std::optional<Completions> completions;
   uint64_t requests = 0;

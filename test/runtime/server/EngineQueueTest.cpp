@@ -30,7 +30,7 @@ struct Heard {
   bool hasEnded() const { return finished || !refusal.empty(); }
 };
 
-/// The front's side: collects news until all tickets have ended.
+/// The front's side: collects report until all tickets have ended.
 class Listener {
 public:
   explicit Listener(EngineQueue& queue) : queue(queue) {}
@@ -38,11 +38,11 @@ public:
   Status waitFor(const std::vector<Ticket>& tickets) {
     while (!std::ranges::all_of(
         tickets, [&](Ticket each) { return heard[each].hasEnded(); })) {
-      EngineNews news = queue.takeNews();
-      for (EngineUpdate& update : news.updates)
+      EngineReport report = queue.takeReport();
+      for (EngineUpdate& update : report.updates)
         note(update);
-      if (!news.failure.isOk())
-        return news.failure;
+      if (!report.failure.isOk())
+        return report.failure;
       std::this_thread::yield();
     }
     return Status::ok();
@@ -96,7 +96,7 @@ TEST(EngineQueue, EachRequestHasItsAnswer) {
   EXPECT_TRUE(queue.run(engine, [&] { return isOver.load(); }).isOk());
   front.join();
   EXPECT_GT(wakes, 0);
-  EXPECT_EQ(queue.takeNews().statistics.finished, 200);
+  EXPECT_EQ(queue.takeReport().statistics.finished, 200);
 }
 
 TEST(EngineQueue, CancelledRequestsEnd) {

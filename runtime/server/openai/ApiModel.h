@@ -1,7 +1,7 @@
 // What a server serves, as the API's handlers see it.
 
-#ifndef RECIPERUN_SERVER_OPENAI_SERVEDNAME_H
-#define RECIPERUN_SERVER_OPENAI_SERVEDNAME_H
+#ifndef RECIPERUN_SERVER_OPENAI_APIMODEL_H
+#define RECIPERUN_SERVER_OPENAI_APIMODEL_H
 
 #include "runtime/plan/Plan.h"
 #include "runtime/serve/engine/ModelFolder.h"
@@ -17,7 +17,7 @@ namespace reciperun::server {
 
 /// A model and the adapters beside it. The folder has a tokenizer, and plan and
 /// tokenizer outlive the object.
-struct ServedName {
+struct ApiModel {
   std::string name;                  // the `model` of a request
   std::vector<std::string> adapters; // further values of `model`
   const serve::ModelFolder& folder;
@@ -37,4 +37,4 @@ struct ServedName {
 
 } // namespace reciperun::server
 
-#endif // RECIPERUN_SERVER_OPENAI_SERVEDNAME_H
+#endif // RECIPERUN_SERVER_OPENAI_APIMODEL_H
