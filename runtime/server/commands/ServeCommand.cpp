@@ -134,6 +134,19 @@ private:
   std::optional<std::chrono::steady_clock::time_point> begin;
 };
 
+/// The defaults of requests. Fails when the file is there and invalid.
+Expected<std::optional<serve::GenerationConfig>>
+readDefaults(const std::filesystem::path& folder) {
+  using Defaults = std::optional<serve::GenerationConfig>;
+  const std::filesystem::path path = folder / "generation_config.json";
+  std::error_code code;
+  if (!std::filesystem::exists(path, code))
+    return Defaults();
+  const auto config = serve::readGenerationConfig(path);
+  RECIPERUN_TRY(config);
+  return config->temperature > 0 ? Defaults(*config) : Defaults();
+}
+
 std::string urlOf(const HttpAddress& address, int port) {
   const bool isIpv6 = address.host.find(':') != std::string::npos;
   return "http://" + (isIpv6 ? "[" + address.host + "]" : address.host) + ":" +
@@ -148,10 +161,13 @@ Status serveModel(const ServeArguments& arguments, const ModelFolder& folder,
   const auto prompts =
       serve::PromptTokens::open(folder.path, folder.plan, *folder.tokenizer);
   RECIPERUN_TRY(prompts);
+  const auto defaults = readDefaults(folder.path);
+  RECIPERUN_TRY(defaults);
   ApiModel served{.name = nameOf(arguments),
                   .adapters = {},
                   .folder = folder,
                   .prompts = *prompts,
+                  .defaults = *defaults,
                   .created = std::time(nullptr)};
   for (const serve::NamedAdapter& each : arguments.adapters)
     served.adapters.push_back(each.name);

@@ -6,10 +6,12 @@
 #include "runtime/plan/Plan.h"
 #include "runtime/serve/engine/ModelFolder.h"
 #include "runtime/serve/prompts/PromptTokens.h"
+#include "runtime/serve/sampling/GenerationConfig.h"
 
 #include <algorithm>
 #include <cstdint>
 #include <ctime>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,6 +24,9 @@ struct ApiModel {
   std::vector<std::string> adapters; // further values of `model`
   const serve::ModelFolder& folder;
   const serve::PromptTokens& prompts;
+  /// The sampling of requests that do not set it: of a generation_config.json
+  /// that draws tokens.
+  std::optional<serve::GenerationConfig> defaults = {};
   int64_t vocab = 0; // of the logits
   std::time_t created = 0;
 

@@ -32,12 +32,7 @@ void fillIn(std::optional<T>& value, std::optional<T> other) {
 Completions::Completions(const ApiModel& served, EngineQueue& engine,
                          ServerMetrics& metrics, size_t mostAnswers)
     : served(served), engine(engine), metrics(metrics),
-      mostAnswers(mostAnswers), seeds(std::random_device()()) {
-  auto config = serve::readGenerationConfig(served.folder.path /
-                                            "generation_config.json");
-  if (config && config->temperature > 0)
-    defaults = *config;
-}
+      mostAnswers(mostAnswers), seeds(std::random_device()()) {}
 
 // ---- requests
 
@@ -111,7 +106,7 @@ Completions::requestsOf(const CompletionRequest& request, Call& call) {
 Expected<serve::SamplingOptions>
 Completions::optionsOf(const CompletionRequest& request) {
   SamplingArguments arguments = request.sampling;
-  if (defaults) {
+  if (const auto& defaults = served.defaults) {
     fillIn(arguments.temperature, std::optional(defaults->temperature));
     fillIn(arguments.topK, defaults->topK);
     fillIn(arguments.topP, defaults->topP);

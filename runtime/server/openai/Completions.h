@@ -10,7 +10,6 @@
 #include "runtime/grammar/MaskTable.h"
 #include "runtime/grammar/Vocabulary.h"
 #include "runtime/serve/sampling/AnswerText.h"
-#include "runtime/serve/sampling/GenerationConfig.h"
 #include "runtime/server/front/EngineQueue.h"
 #include "runtime/server/front/ServerMetrics.h"
 #include "runtime/server/http/HttpReply.h"
@@ -23,7 +22,6 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <optional>
 #include <random>
 #include <string>
 #include <vector>
@@ -107,8 +105,6 @@ private:
   EngineQueue& engine;
   ServerMetrics& metrics;
   size_t mostAnswers;
-  /// Of a generation_config.json that draws tokens.
-  std::optional<serve::GenerationConfig> defaults;
   std::shared_ptr<const grammar::Vocabulary> vocabulary; // once it is needed
   std::mt19937_64 seeds;
   std::map<Ticket, Place> open;

@@ -84,7 +84,30 @@ def check_queue(server):
            (1, True), "a port in use")
 
 
+def check_config():
+    """The defaults of generation_config.json hold; a damaged file is an error."""
+    with open(f"{model}/generation_config.json", "r+") as file:
+        whole = file.read()
+        file.seek(0)
+        file.write('{"do_sample": true, "temperature": "x"}')
+        file.truncate()
+    made = subprocess.run([reciperun, "serve", model, "--port", "0"],
+                          stderr=subprocess.PIPE, text=True, timeout=60)
+    expect((made.returncode, "temperature" in made.stderr), (1, True),
+           made.stderr)
+    with open(f"{model}/generation_config.json", "w") as file:
+        file.write('{"do_sample": true, "temperature": 1e-6}')
+    server = start()
+    body = {"prompt": "Order", "ignore_eos": True, "n": 1}
+    expect(server.post(TEXT, body)[1]["choices"],
+           server.post(TEXT, body)[1]["choices"], "the file's temperature")
+    expect(server.stop(), 0, "exit code")
+    with open(f"{model}/generation_config.json", "w") as file:
+        file.write(whole)
+
+
 def main():
+    check_config()
     server = start("--drain-timeout", "300")
     check_gone(server)
     check_drain(server)
