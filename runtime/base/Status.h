@@ -1,7 +1,7 @@
 // Status and Expected: how the runtime reports failures of its environment.
 //
-// A Status is ok or a message; an Expected<T> is a T or the Status of a
-// failure. Neither throws. Messages follow the house style (lower case, no
+// A Status is ok or a message with a code; an Expected<T> is a T or the Status
+// of a failure. Neither throws. Messages follow the house style (lower case, no
 // period, names in backticks) and callers add context: "`a.json`: line 3: ...".
 
 #ifndef RECIPERUN_BASE_STATUS_H
@@ -14,6 +14,19 @@
 
 namespace reciperun {
 
+/// The kind of a failure, as KServe's and gRPC's protocols distinguish them.
+/// Only servers look at it.
+enum class StatusCode {
+  internal,
+  invalidArgument,
+  notFound,
+  alreadyExists,
+  unavailable,
+  unsupported,
+  cancelled,
+  unknown
+};
+
 /// The outcome of an operation that may fail.
 class [[nodiscard]] Status {
 public:
@@ -21,26 +34,31 @@ public:
   Status() = default;
   static Status ok() { return Status(); }
   /// A failure. An empty message is replaced, so that it remains a failure.
-  static Status error(std::string message) {
+  static Status error(std::string message,
+                      StatusCode code = StatusCode::internal) {
     Status status;
     status.text = message.empty() ? "unknown error" : std::move(message);
+    status.kind = code;
     return status;
   }
 
   bool isOk() const { return text.empty(); }
   /// Empty when ok.
   const std::string& message() const { return text; }
+  /// Of a failure.
+  StatusCode code() const { return kind; }
   /// The same failure with context: "`context`: message". Ok stays ok.
   Status withContext(const std::string& context) const {
-    return isOk() ? *this : error(context + ": " + text);
+    return isOk() ? *this : error(context + ": " + text, kind);
   }
   /// The same failure with what to do about it: "message; remedy".
   Status withRemedy(const std::string& remedy) const {
-    return isOk() ? *this : error(text + "; " + remedy);
+    return isOk() ? *this : error(text + "; " + remedy, kind);
   }
 
 private:
   std::string text;
+  StatusCode kind = StatusCode::internal;
 };
 
 /// A value, or the Status that says why it is missing.

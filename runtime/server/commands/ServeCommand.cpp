@@ -45,33 +45,36 @@ public:
     if (!thread.joinable())
       return;
     queue.setWake({});
-    http->stop();
+    loop->stop();
     thread.join();
     http.reset(); // before the API that its replies refer to
   }
 
   Status listen(const HttpAddress& address) {
-    auto opened = HttpServer::listen(
-        address, {},
+    auto opened = EventLoop::open();
+    RECIPERUN_TRY(opened);
+    loop = *std::move(opened);
+    auto server = HttpServer::listen(
+        *loop, address, {},
         [this](HttpRequest request, const std::shared_ptr<HttpReply>& reply) {
           api.answer(std::move(request), reply);
           isIdleNow = api.isIdle();
         });
-    RECIPERUN_TRY(opened);
-    http = *std::move(opened);
-    queue.setWake([this] { http->post([this] { takeReport(); }); });
-    thread = comm::threadWithoutSignals([this] { http->run(); });
+    RECIPERUN_TRY(server);
+    http = *std::move(server);
+    queue.setWake([this] { loop->post([this] { takeReport(); }); });
+    thread = comm::threadWithoutSignals([this] { loop->run(); });
     return Status::ok();
   }
 
   int port() const { return http->port(); }
 
   void open(const ApiModel& served) {
-    http->post([this, &served] { api.open(served); });
+    loop->post([this, &served] { api.open(served); });
   }
 
   void drain() {
-    http->post([this] {
+    loop->post([this] {
       api.drain();
       isIdleNow = api.isIdle();
       isDraining = true;
@@ -89,6 +92,7 @@ private:
 
   OpenAiApi api; // of the front's thread
   EngineQueue& queue;
+  std::unique_ptr<EventLoop> loop;
   std::unique_ptr<HttpServer> http;
   std::thread thread;
   std::atomic<bool> isIdleNow = true, isDraining = false;

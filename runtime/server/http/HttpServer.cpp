@@ -1,9 +1,8 @@
-// See HttpServer.h. An eventfd wakes the loop for posted work.
+// See HttpServer.h.
 
 #include "runtime/server/http/HttpServer.h"
 
 #include <event2/buffer.h>
-#include <event2/event.h>
 #include <event2/http.h>
 #include <event2/keyvalq_struct.h>
 
@@ -13,9 +12,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <netinet/in.h>
-#include <sys/eventfd.h>
 #include <sys/socket.h>
-#include <unistd.h>
 #include <utility>
 
 namespace reciperun::server {
@@ -102,22 +99,18 @@ const std::string& HttpRequest::header(const std::string& name) const {
 }
 
 Expected<std::unique_ptr<HttpServer>>
-HttpServer::listen(const HttpAddress& address, const HttpLimits& limits,
-                   Handler handler) {
-  std::unique_ptr<HttpServer> made(new HttpServer(std::move(handler)));
+HttpServer::listen(EventLoop& loop, const HttpAddress& address,
+                   const HttpLimits& limits, Handler handler) {
+  std::unique_ptr<HttpServer> made(new HttpServer(loop, std::move(handler)));
   RECIPERUN_TRY(made->open(address, limits));
   return made;
 }
 
 Status HttpServer::open(const HttpAddress& address, const HttpLimits& limits) {
-  loop = event_base_new();
-  http = loop ? evhttp_new(loop) : nullptr;
-  wakeDescriptor = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-  if (!http || wakeDescriptor < 0)
-    return Status::error("cannot open an event loop: " +
+  http = evhttp_new(loop.base());
+  if (!http)
+    return Status::error("cannot open an HTTP server: " +
                          std::string(std::strerror(errno)));
-  woken = event_new(loop, wakeDescriptor, EV_READ | EV_PERSIST, onWake, this);
-  event_add(woken, nullptr);
   evhttp_set_allowed_methods(http, allowedMethods);
   evhttp_set_max_headers_size(http, ev_ssize_t(limits.headerBytes));
   evhttp_set_max_body_size(http, ev_ssize_t(limits.bodyBytes));
@@ -136,55 +129,6 @@ Status HttpServer::open(const HttpAddress& address, const HttpLimits& limits) {
 HttpServer::~HttpServer() {
   if (http)
     evhttp_free(http);
-  if (woken)
-    event_free(woken);
-  if (loop)
-    event_base_free(loop);
-  if (wakeDescriptor >= 0)
-    close(wakeDescriptor);
-}
-
-void HttpServer::run() {
-  event_base_dispatch(loop);
-}
-
-void HttpServer::stop() {
-  // A moment in which complete answers go out.
-  post([this] {
-    constexpr timeval moment = {0, 100'000};
-    event_base_loopexit(loop, &moment);
-  });
-}
-
-void HttpServer::post(std::function<void()> work) {
-  {
-    const std::lock_guard lock(mutex);
-    posted.push_back(std::move(work));
-  }
-  wake();
-}
-
-void HttpServer::wake() const {
-  const uint64_t one = 1;
-  // A full counter has woken the loop already.
-  [[maybe_unused]] const ssize_t written =
-      ::write(wakeDescriptor, &one, sizeof one);
-}
-
-void HttpServer::onWake(int descriptor, short, void* self) {
-  uint64_t count = 0;
-  [[maybe_unused]] const ssize_t got = ::read(descriptor, &count, sizeof count);
-  static_cast<HttpServer*>(self)->runPosted();
-}
-
-void HttpServer::runPosted() {
-  std::vector<std::function<void()>> works;
-  {
-    const std::lock_guard lock(mutex);
-    works.swap(posted);
-  }
-  for (const auto& work : works)
-    work();
 }
 
 void HttpServer::onRequest(evhttp_request* request, void* self) {
@@ -194,7 +138,7 @@ void HttpServer::onRequest(evhttp_request* request, void* self) {
 void HttpServer::take(evhttp_request* request) {
   std::shared_ptr<HttpReply> reply;
   try {
-    reply = std::make_shared<HttpReply>(loop, request);
+    reply = std::make_shared<HttpReply>(loop.base(), request);
     handler(requestOf(request), reply);
   } catch (const std::exception&) { // memory is short
     if (reply)

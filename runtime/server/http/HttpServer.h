@@ -1,22 +1,20 @@
-// An HTTP/1.1 server on one thread, by libevent.
+// An HTTP/1.1 server on the thread of an event loop, by libevent.
 //
-// The thread that calls run() accepts connections, reads requests and passes
-// each to the handler, which answers it then or later (HttpReply.h). Other
-// threads reach it by post().
+// It accepts connections, reads requests and passes each to the handler, which
+// answers it then or later (HttpReply.h).
 
 #ifndef RECIPERUN_SERVER_HTTP_HTTPSERVER_H
 #define RECIPERUN_SERVER_HTTP_HTTPSERVER_H
 
 #include "runtime/base/Status.h"
+#include "runtime/server/http/EventLoop.h"
 #include "runtime/server/http/HttpReply.h"
 
 #include <cstddef>
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
-#include <vector>
 
 struct evhttp;
 
@@ -51,10 +49,11 @@ public:
   /// Must not throw, other than std::exception: the client then gets a 500.
   using Handler = std::function<void(HttpRequest, std::shared_ptr<HttpReply>)>;
 
-  /// Listens from now on. Fails when the address is in use or none of this
-  /// machine.
+  /// Listens from now on, and answers while `loop`, which must outlive the
+  /// server, runs. Fails when the address is in use or none of this machine.
   static Expected<std::unique_ptr<HttpServer>>
-  listen(const HttpAddress& address, const HttpLimits& limits, Handler handler);
+  listen(EventLoop& loop, const HttpAddress& address, const HttpLimits& limits,
+         Handler handler);
 
   HttpServer(const HttpServer&) = delete;
   HttpServer& operator=(const HttpServer&) = delete;
@@ -63,31 +62,17 @@ public:
   /// The port that it listens at.
   int port() const { return boundPort; }
 
-  /// Serves until stop() is called.
-  void run();
-  /// Ends run() after the answers that are complete have been sent. May be
-  /// called by any thread.
-  void stop();
-  /// Runs `work` on the server's thread. May be called by any thread.
-  void post(std::function<void()> work);
-
 private:
-  explicit HttpServer(Handler handler) : handler(std::move(handler)) {}
+  HttpServer(EventLoop& loop, Handler handler)
+      : loop(loop), handler(std::move(handler)) {}
   Status open(const HttpAddress& address, const HttpLimits& limits);
   static void onRequest(evhttp_request* request, void* self);
-  static void onWake(int descriptor, short what, void* self);
   void take(evhttp_request* request);
-  void runPosted();
-  void wake() const;
 
+  EventLoop& loop;
   Handler handler;
-  event_base* loop = nullptr;
   evhttp* http = nullptr;
-  event* woken = nullptr;
-  int wakeDescriptor = -1;
   int boundPort = 0;
-  std::mutex mutex;
-  std::vector<std::function<void()>> posted;
 };
 
 } // namespace reciperun::server

@@ -7,11 +7,13 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <latch>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace reciperun::server {
@@ -99,17 +101,41 @@ TEST(EngineQueue, EachRequestHasItsAnswer) {
   EXPECT_EQ(queue.takeReport().statistics.finished, 200);
 }
 
+/// A device whose first step waits until it is released.
+class HeldModel : public FakeModel {
+public:
+  HeldModel(const plan::Serving& limits, std::latch& begun,
+            std::latch& released)
+      : FakeModel(limits), begun(begun), released(released) {}
+  Status start(const serve::StepPlan& step) override {
+    if (!std::exchange(hasBegun, true)) {
+      begun.count_down();
+      released.wait();
+    }
+    return FakeModel::start(step);
+  }
+
+private:
+  std::latch& begun;
+  std::latch& released;
+  bool hasBegun = false;
+};
+
 TEST(EngineQueue, CancelledRequestsEnd) {
   const plan::Serving limits = serve::smallLimits();
-  serve::Engine engine(std::make_unique<FakeModel>(limits), limits, {});
+  std::latch begun(1), released(1);
+  serve::Engine engine(std::make_unique<HeldModel>(limits, begun, released),
+                       limits, {});
   EngineQueue queue;
   std::atomic<bool> isOver = false;
   std::thread front([&] {
     Listener listener(queue);
     const Ticket first = queue.submit(requestFor({1, 2}, 8)),
                  second = queue.submit(requestFor({4, 5}, 8));
+    begun.wait();
     queue.cancel(first, FinishReason::stopString);
     queue.cancel(12345, FinishReason::cancelled); // no request's
+    released.count_down();
     ASSERT_TRUE(listener.waitFor({first, second}).isOk());
     EXPECT_EQ(listener.heard[first].finished, FinishReason::stopString);
     EXPECT_EQ(listener.heard[second].tokens, FakeModel::answer({4, 5}, 8));

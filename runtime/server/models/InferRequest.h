@@ -1,0 +1,58 @@
+// A request of KServe's protocol and its responses, apart from HTTP and gRPC.
+
+#ifndef RECIPERUN_SERVER_MODELS_INFERREQUEST_H
+#define RECIPERUN_SERVER_MODELS_INFERREQUEST_H
+
+#include "runtime/base/Status.h"
+#include "runtime/server/models/Tensor.h"
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace reciperun::server {
+
+using Parameter = std::variant<bool, int64_t, uint64_t, double, std::string>;
+using Parameters = std::map<std::string, Parameter>;
+
+/// Which requests belong together. 0 and the empty text: no sequence.
+using SequenceId = std::variant<uint64_t, std::string>;
+
+struct RequestedOutput {
+  std::string name;
+  /// How many of the likeliest classes to send in place of the tensor; 0: the
+  /// tensor.
+  int64_t classes = 0;
+};
+
+struct InferRequest {
+  std::string model;
+  int64_t version = -1; // -1: the greatest that is ready
+  std::string id;       // empty: none
+  SequenceId sequence = uint64_t(0);
+  bool isSequenceStart = false, isSequenceEnd = false;
+  uint64_t priority = 0;            // 1 is the highest; 0: the model's default
+  uint64_t timeoutMicroseconds = 0; // in a queue; 0: the model's default
+  Parameters parameters;            // all others
+  std::vector<Tensor> inputs;
+  std::vector<RequestedOutput> outputs; // empty: all
+};
+
+/// One response. A model without decoupled transactions sends exactly one.
+struct InferResponse {
+  Status status;            // a failed response has only this
+  std::string model = {};   // that answered
+  std::string version = {}; // of it
+  std::string id = {};      // of the request
+  Parameters parameters = {};
+  std::vector<Tensor> outputs = {};
+  bool isLast = true;
+  /// A last response that only tells that no other follows.
+  bool isEmpty = false;
+};
+
+} // namespace reciperun::server
+
+#endif // RECIPERUN_SERVER_MODELS_INFERREQUEST_H

@@ -1,0 +1,49 @@
+// Counts of a model's requests, as KServe's statistics extension reports them.
+
+#ifndef RECIPERUN_SERVER_MODELS_MODELSTATISTICS_H
+#define RECIPERUN_SERVER_MODELS_MODELSTATISTICS_H
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+namespace reciperun::server {
+
+/// How often something happened, and its time in all.
+struct DurationCount {
+  uint64_t count = 0;
+  uint64_t nanoseconds = 0;
+
+  void add(uint64_t time) {
+    ++count;
+    nanoseconds += time;
+  }
+};
+
+struct ModelStatistics {
+  struct Batch {
+    DurationCount computeInput, computeInfer, computeOutput;
+  };
+  /// Of the responses with one index in their requests.
+  struct Response {
+    DurationCount computeInfer, computeOutput, success, fail, emptyResponse,
+        cancel;
+  };
+
+  std::string name, version;
+  uint64_t lastInference = 0;  // milliseconds since 1970; 0: none yet
+  uint64_t inferenceCount = 0; // elements of batches
+  uint64_t executionCount = 0; // batches
+  DurationCount success, fail, queue, computeInput, computeInfer, computeOutput,
+      cacheHit, cacheMiss;
+  std::map<uint64_t, Batch> batches;      // by size
+  std::map<uint64_t, Response> responses; // by index; of decoupled models
+  /// Failed requests by Triton's reasons, for its metrics.
+  uint64_t rejected = 0, cancelled = 0, failedInBackend = 0, failedOther = 0;
+  uint64_t pending = 0; // accepted and not yet begun
+  double loadSeconds = 0;
+};
+
+} // namespace reciperun::server
+
+#endif // RECIPERUN_SERVER_MODELS_MODELSTATISTICS_H
