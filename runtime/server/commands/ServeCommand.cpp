@@ -37,7 +37,7 @@ using serve::ServingRanks;
 class Front {
 public:
   Front(OpenAiApi::Settings settings, EngineQueue& queue)
-      : api(std::move(settings), queue), queue(queue) {}
+      : engine(queue), api(std::move(settings), engine), queue(queue) {}
   Front(const Front&) = delete;
   Front& operator=(const Front&) = delete;
 
@@ -58,7 +58,7 @@ public:
         *loop, address, {},
         [this](HttpRequest request, const std::shared_ptr<HttpReply>& reply) {
           api.answer(std::move(request), reply);
-          isIdleNow = api.isIdle();
+          noteState();
         });
     RECIPERUN_TRY(server);
     http = *std::move(server);
@@ -76,7 +76,7 @@ public:
   void drain() {
     loop->post([this] {
       api.drain();
-      isIdleNow = api.isIdle();
+      noteState();
       isDraining = true;
     });
   }
@@ -86,11 +86,13 @@ public:
 
 private:
   void takeReport() {
-    api.takeReport();
-    isIdleNow = api.isIdle();
+    engine.takeReport();
+    noteState();
   }
+  void noteState() { isIdleNow = engine.openRequests() == 0; }
 
-  OpenAiApi api; // of the front's thread
+  EngineClient engine; // this and `api` belong to the front's thread
+  OpenAiApi api;
   EngineQueue& queue;
   std::unique_ptr<EventLoop> loop;
   std::unique_ptr<HttpServer> http;

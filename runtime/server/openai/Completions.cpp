@@ -29,7 +29,7 @@ void fillIn(std::optional<T>& value, std::optional<T> other) {
 
 } // namespace
 
-Completions::Completions(const ApiModel& served, EngineQueue& engine,
+Completions::Completions(const ApiModel& served, EngineClient& engine,
                          ServerMetrics& metrics, size_t mostAnswers)
     : served(served), engine(engine), metrics(metrics),
       mostAnswers(mostAnswers), seeds(std::random_device()()) {}
@@ -45,11 +45,13 @@ void Completions::answer(CompletionRequest request, const std::string& id,
     return reply->send(
         404, jsonType,
         errorBody(404, "The model `" + request.model + "` does not exist."));
-  if (open.size() + request.prompts.size() * size_t(request.sampling.n) >
+  if (engine.openRequests() +
+          request.prompts.size() * size_t(request.sampling.n) >
       mostAnswers)
     return reply->send(
         503, jsonType,
-        errorBody(503, "the server has " + std::to_string(open.size()) +
+        errorBody(503, "the server has " +
+                           std::to_string(engine.openRequests()) +
                            " answers in progress or in its queue, of at most " +
                            std::to_string(mostAnswers) + "; try again later"));
   auto call = std::make_shared<Call>();
@@ -135,9 +137,11 @@ void Completions::start(const std::shared_ptr<Call>& call,
                         std::vector<serve::Request> requests) {
   call->missing = requests.size();
   for (size_t i = 0; i < requests.size(); ++i) {
-    const Ticket ticket = engine.submit(std::move(requests[i]));
-    call->answers[i].ticket = ticket;
-    open.emplace(ticket, Place{call, i});
+    Answer& answer = call->answers[i];
+    answer.ticket = engine.submit(std::move(requests[i]),
+                                  [this, call, &answer](EngineUpdate update) {
+                                    take(*call, answer, std::move(update));
+                                  });
   }
   call->reply->whenEnded([this, weak = std::weak_ptr(call)](bool isComplete) {
     if (const auto gone = weak.lock(); gone && !isComplete)
@@ -160,33 +164,14 @@ void Completions::endAnswers(Call& call, const char* reason) {
 
 // ---- progress
 
-void Completions::take(EngineReport report) {
-  metrics.take(report.statistics);
-  for (EngineUpdate& update : report.updates)
-    take(std::move(update));
-  if (report.failure.isOk())
-    return;
-  for (const auto& [ticket, place] : std::exchange(open, {}))
-    fail(*place.call, 500, report.failure.message());
-}
-
-void Completions::take(EngineUpdate update) {
-  const auto found = open.find(update.ticket);
-  if (found == open.end())
-    return;
-  const Place place = found->second;
-  Answer& answer = place.call->answers[place.answer];
-  const bool isLast =
-      !update.refusal.isOk() || update.progress.finished.has_value();
-  if (isLast)
-    open.erase(found);
+void Completions::take(Call& call, Answer& answer, EngineUpdate update) {
   if (answer.hasEnded)
     return;
   if (!update.refusal.isOk())
-    return fail(*place.call, 400, update.refusal.message());
+    return fail(call, 400, update.refusal.message());
   if (update.progress.finished == FinishReason::failed)
-    return fail(*place.call, 500, update.progress.error);
-  take(*place.call, answer, std::move(update.progress));
+    return fail(call, 500, update.progress.error);
+  take(call, answer, std::move(update.progress));
 }
 
 void Completions::take(Call& call, Answer& answer, Progress progress) {

@@ -10,7 +10,7 @@
 #include "runtime/grammar/MaskTable.h"
 #include "runtime/grammar/Vocabulary.h"
 #include "runtime/serve/sampling/AnswerText.h"
-#include "runtime/server/front/EngineQueue.h"
+#include "runtime/server/front/EngineClient.h"
 #include "runtime/server/front/ServerMetrics.h"
 #include "runtime/server/http/HttpReply.h"
 #include "runtime/server/openai/ApiModel.h"
@@ -20,7 +20,6 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <random>
 #include <string>
@@ -33,19 +32,13 @@ class Completions {
 public:
   /// The references must outlive the object. Calls are refused with 503 while
   /// `mostAnswers` answers are open.
-  Completions(const ApiModel& served, EngineQueue& engine,
+  Completions(const ApiModel& served, EngineClient& engine,
               ServerMetrics& metrics, size_t mostAnswers);
 
   /// Answers a request, now if it is refused, or as the engine goes on. `id` is
   /// the request's, without a prefix.
   void answer(CompletionRequest request, const std::string& id,
               const std::shared_ptr<HttpReply>& reply);
-
-  /// Takes what the engine has done.
-  void take(EngineReport report);
-
-  /// Whether no answer is open.
-  bool isIdle() const { return open.empty(); }
 
 private:
   using Clock = std::chrono::steady_clock;
@@ -79,19 +72,13 @@ private:
     size_t missing = 0; // answers that have not ended
   };
 
-  /// The answer of a ticket.
-  struct Place {
-    std::shared_ptr<Call> call;
-    size_t answer = 0;
-  };
-
   Expected<std::vector<serve::Request>>
   requestsOf(const CompletionRequest& request, Call& call);
   Expected<serve::SamplingOptions> optionsOf(const CompletionRequest& request);
   std::shared_ptr<grammar::MaskTable> masksOf(const CompletionRequest& request);
   void start(const std::shared_ptr<Call>& call,
              std::vector<serve::Request> requests);
-  void take(EngineUpdate update);
+  void take(Call& call, Answer& answer, EngineUpdate update);
   void take(Call& call, Answer& answer, serve::Progress progress);
   void addText(const Call& call, Answer& answer, const std::string& text);
   void end(Call& call, Answer& answer, serve::FinishReason reason);
@@ -102,12 +89,11 @@ private:
   static Usage usageOf(const Call& call);
 
   const ApiModel& served;
-  EngineQueue& engine;
+  EngineClient& engine;
   ServerMetrics& metrics;
   size_t mostAnswers;
   std::shared_ptr<const grammar::Vocabulary> vocabulary; // once it is needed
   std::mt19937_64 seeds;
-  std::map<Ticket, Place> open;
 };
 
 } // namespace reciperun::server

@@ -78,14 +78,6 @@ void OpenAiApi::open(const ApiModel& given) {
   state = ServerState::ready;
 }
 
-void OpenAiApi::takeReport() {
-  EngineReport report = engine.takeReport();
-  if (!report.failure.isOk())
-    state = ServerState::failed;
-  if (completions)
-    completions->take(std::move(report));
-}
-
 void OpenAiApi::answer(HttpRequest request, const Reply& reply) {
   request.headers["x-request-id"] = requestId(request);
   reply->addHeader("X-Request-Id", request.header("x-request-id"));
@@ -115,7 +107,8 @@ void OpenAiApi::refuse(int status, const std::string& message,
 }
 
 void OpenAiApi::health(const HttpRequest&, const Reply& reply) {
-  reply->send(state == ServerState::ready ? 200 : 503, jsonType, "");
+  const bool isReady = state == ServerState::ready && engine.failure().isOk();
+  reply->send(isReady ? 200 : 503, jsonType, "");
 }
 
 void OpenAiApi::version(const HttpRequest&, const Reply& reply) {
@@ -123,7 +116,8 @@ void OpenAiApi::version(const HttpRequest&, const Reply& reply) {
 }
 
 void OpenAiApi::showMetrics(const HttpRequest&, const Reply& reply) {
-  takeReport();
+  engine.takeReport();
+  metrics->take(engine.statistics());
   reply->send(200, "text/plain; version=0.0.4; charset=utf-8", metrics->text());
 }
 
@@ -154,7 +148,7 @@ void OpenAiApi::completion(Endpoint endpoint, const HttpRequest& request,
                            const Reply& reply) {
   if (state == ServerState::draining)
     return refuse(503, "the server is shutting down", reply);
-  if (state == ServerState::failed)
+  if (!engine.failure().isOk())
     return refuse(503, "the engine has failed", reply);
   if (!request.header("content-type").starts_with(jsonType))
     return refuse(400,

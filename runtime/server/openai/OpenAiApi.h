@@ -3,12 +3,12 @@
 #ifndef RECIPERUN_SERVER_OPENAI_OPENAIAPI_H
 #define RECIPERUN_SERVER_OPENAI_OPENAIAPI_H
 
+#include "runtime/server/front/EngineClient.h"
 #include "runtime/server/front/ServerMetrics.h"
 #include "runtime/server/http/HttpServer.h"
 #include "runtime/server/openai/ApiModel.h"
 #include "runtime/server/openai/Completions.h"
 
-#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -16,7 +16,7 @@
 namespace reciperun::server {
 
 /// Whether the server can answer.
-enum class ServerState { loading, ready, draining, failed };
+enum class ServerState { loading, ready, draining };
 
 /// Belongs to the server's thread.
 class OpenAiApi {
@@ -26,7 +26,8 @@ public:
     size_t mostAnswers = 4096; // open at once
   };
 
-  OpenAiApi(Settings settings, EngineQueue& engine)
+  /// `engine` must outlive the object.
+  OpenAiApi(Settings settings, EngineClient& engine)
       : settings(std::move(settings)), engine(engine) {}
 
   /// The model is loaded. `served` must outlive the object.
@@ -36,12 +37,6 @@ public:
 
   /// Answers a request of any path.
   void answer(HttpRequest request, const std::shared_ptr<HttpReply>& reply);
-
-  /// Takes what the engine has done.
-  void takeReport();
-
-  /// Whether no answer is open.
-  bool isIdle() const { return !completions || completions->isIdle(); }
 
 private:
   using Reply = std::shared_ptr<HttpReply>;
@@ -69,12 +64,11 @@ private:
                      const Reply& reply);
 
   Settings settings;
-  EngineQueue& engine;
+  EngineClient& engine;
   ServerState state = ServerState::loading;
   const ApiModel* served = nullptr; // once it is loaded
   std::optional<ServerMetrics> metrics;
   std::optional<Completions> completions;
-  uint64_t requests = 0;
 };
 
 } // namespace reciperun::server

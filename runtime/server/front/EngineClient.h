@@ -1,0 +1,54 @@
+// The engine as the server's thread sees it: each request has a listener for
+// its own updates.
+
+#ifndef RECIPERUN_SERVER_FRONT_ENGINECLIENT_H
+#define RECIPERUN_SERVER_FRONT_ENGINECLIENT_H
+
+#include "runtime/base/Status.h"
+#include "runtime/server/front/EngineQueue.h"
+
+#include <cstddef>
+#include <functional>
+#include <map>
+
+namespace reciperun::server {
+
+/// Belongs to the server's thread.
+class EngineClient {
+public:
+  /// Hears of a request until it has ended: a refusal or a progress with
+  /// `finished` is the last update. After a failure of the engine the last one
+  /// is a progress with FinishReason::failed.
+  using Listener = std::function<void(EngineUpdate)>;
+
+  /// `queue` must outlive the object.
+  explicit EngineClient(EngineQueue& queue) : queue(queue) {}
+
+  Ticket submit(serve::Request request, Listener listener);
+  /// Ends a request; its listener still hears of the end. Does nothing when it
+  /// has ended.
+  void cancel(Ticket ticket, serve::FinishReason reason);
+
+  /// Passes what the engine has done to the listeners.
+  void takeReport();
+
+  /// Of the last report.
+  const serve::EngineStatistics& statistics() const { return counts; }
+  /// Why the engine has stopped; ok while it runs.
+  const Status& failure() const { return broken; }
+  /// Requests that have not ended.
+  size_t openRequests() const { return listeners.size(); }
+
+private:
+  void tell(EngineUpdate update);
+  void failAll();
+
+  EngineQueue& queue;
+  std::map<Ticket, Listener> listeners;
+  serve::EngineStatistics counts;
+  Status broken;
+};
+
+} // namespace reciperun::server
+
+#endif // RECIPERUN_SERVER_FRONT_ENGINECLIENT_H
