@@ -42,7 +42,7 @@ struct InferRequest {
 
 /// One response. A model without decoupled transactions sends exactly one.
 struct InferResponse {
-  Status status;            // a failed response has only this
+  Status status = {};       // a failed response has only this
   std::string model = {};   // that answered
   std::string version = {}; // of it
   std::string id = {};      // of the request

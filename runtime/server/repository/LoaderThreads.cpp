@@ -1,0 +1,48 @@
+// See LoaderThreads.h.
+
+#include "runtime/server/repository/LoaderThreads.h"
+
+#include "runtime/comm/ThreadWithoutSignals.h"
+
+#include <utility>
+
+namespace reciperun::server {
+
+LoaderThreads::LoaderThreads(size_t count) {
+  for (size_t i = 0; i < count; ++i)
+    threads.push_back(comm::threadWithoutSignals([this] { work(); }));
+}
+
+LoaderThreads::~LoaderThreads() {
+  {
+    const std::lock_guard lock(mutex);
+    isStopping = true;
+  }
+  changed.notify_all();
+  for (std::thread& thread : threads)
+    thread.join();
+}
+
+void LoaderThreads::run(std::function<void()> work) {
+  {
+    const std::lock_guard lock(mutex);
+    waiting.push_back(std::move(work));
+  }
+  changed.notify_one();
+}
+
+void LoaderThreads::work() {
+  std::unique_lock lock(mutex);
+  while (true) {
+    changed.wait(lock, [this] { return isStopping || !waiting.empty(); });
+    if (isStopping)
+      return;
+    const std::function<void()> next = std::move(waiting.front());
+    waiting.pop_front();
+    lock.unlock();
+    next();
+    lock.lock();
+  }
+}
+
+} // namespace reciperun::server

@@ -1,0 +1,40 @@
+// Answers the requests of an ensemble by those of its steps' models.
+//
+// A step starts when its inputs are there; steps that do not depend on one
+// another run at the same time. Each response of a decoupled step starts a flow
+// of its own for the steps behind it, and each flow gives a response of the
+// ensemble, in the order of the step's responses.
+
+#ifndef RECIPERUN_SERVER_SCHEDULE_ENSEMBLESCHEDULER_H
+#define RECIPERUN_SERVER_SCHEDULE_ENSEMBLESCHEDULER_H
+
+#include "runtime/server/models/ModelStatistics.h"
+#include "runtime/server/schedule/EnsembleGraph.h"
+#include "runtime/server/schedule/Scheduler.h"
+
+#include <functional>
+#include <memory>
+
+namespace reciperun::server {
+
+class EnsembleScheduler : public Scheduler {
+public:
+  /// Starts a request of a step's model.
+  using Infer = std::function<std::shared_ptr<Inference>(InferRequest,
+                                                         Inference::Respond)>;
+
+  /// `statistics` must outlive the object.
+  EnsembleScheduler(EnsembleGraph graph, Infer infer,
+                    ModelStatistics& statistics);
+
+  void enqueue(std::shared_ptr<Inference> inference, int64_t elements) override;
+
+private:
+  std::shared_ptr<const EnsembleGraph> graph;
+  Infer infer;
+  ModelStatistics& statistics;
+};
+
+} // namespace reciperun::server
+
+#endif // RECIPERUN_SERVER_SCHEDULE_ENSEMBLESCHEDULER_H
