@@ -58,8 +58,11 @@ std::string suggestionFor(const std::string& name) {
   std::set<std::string> names;
   std::set<const Descriptor*> seen;
   collectNames(*ModelConfig::descriptor(), names, seen);
-  const auto nearest =
+  auto nearest =
       cli::nearest(name, std::vector<std::string>(names.begin(), names.end()));
+  if (const auto longer = names.lower_bound(name);
+      !nearest && longer != names.end() && longer->starts_with(name))
+    nearest = *longer;
   return nearest ? "; did you mean `" + *nearest + "`?" : "";
 }
 

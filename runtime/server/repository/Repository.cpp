@@ -57,6 +57,11 @@ Expected<std::shared_ptr<ServedVersion>>
 Repository::find(const std::string& model, int64_t version) const {
   if (!hasStarted)
     return Status::error("Server not ready", StatusCode::unavailable);
+  return findLoaded(model, version);
+}
+
+Expected<std::shared_ptr<ServedVersion>>
+Repository::findLoaded(const std::string& model, int64_t version) const {
   const std::string name = "'" + model + "'";
   const auto entry = entries.find(model);
   if (entry == entries.end())
@@ -114,7 +119,7 @@ Expected<SharedConfig> Repository::config(const std::string& model,
 
 SharedConfig Repository::configOf(const std::string& model,
                                   int64_t version) const {
-  const auto found = find(model, version);
+  const auto found = findLoaded(model, version);
   return found ? (*found)->config() : nullptr;
 }
 

@@ -40,11 +40,11 @@ public:
   struct Settings {
     ModelControl control = ModelControl::none;
     /// With ModelControl::explicitly: the models of the start; `*` is all.
-    std::set<std::string> startWith;
+    std::set<std::string> startWith = {};
     std::chrono::seconds pollInterval{15};
     size_t cacheBytes = 0; // of responses
     bool limitsRates = false;
-    std::map<std::string, uint64_t> resources; // of the rate limiter
+    std::map<std::string, uint64_t> resources = {}; // of the rate limiter
   };
 
   /// The references must outlive the object.
@@ -116,6 +116,8 @@ private:
   // ---- serving
   Expected<std::shared_ptr<ServedVersion>> find(const std::string& model,
                                                 int64_t version) const;
+  Expected<std::shared_ptr<ServedVersion>> findLoaded(const std::string& model,
+                                                      int64_t version) const;
   SharedConfig configOf(const std::string& model, int64_t version) const;
 
   EventLoop& loop;

@@ -70,10 +70,8 @@ void Repository::start(std::function<void(Status)> then) {
       pollLater();
     then(*first);
   };
-  hasStarted = true; // for the ensembles that look for the models of steps
   for (const std::string& name : names)
     beginLoad(name, {}, count);
-  hasStarted = false;
   count(Status::ok());
 }
 
