@@ -7,15 +7,12 @@
 #include "runtime/server/commands/ServeCommand.h"
 
 #include "runtime/base/StopSignal.h"
-#include "runtime/comm/ThreadWithoutSignals.h"
 #include "runtime/serve/engine/ServingRanks.h"
 #include "runtime/serve/prompts/PromptTokens.h"
+#include "runtime/server/commands/Front.h"
 #include "runtime/server/commands/ServeArguments.h"
 #include "runtime/server/front/EngineQueue.h"
-#include "runtime/server/http/HttpServer.h"
-#include "runtime/server/openai/OpenAiApi.h"
 
-#include <atomic>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
@@ -24,7 +21,6 @@
 #include <memory>
 #include <optional>
 #include <sys/resource.h>
-#include <thread>
 
 namespace reciperun::server {
 namespace {
@@ -32,73 +28,6 @@ namespace {
 using serve::Engine;
 using serve::ModelFolder;
 using serve::ServingRanks;
-
-/// The HTTP server on a thread of its own, and the API behind it.
-class Front {
-public:
-  Front(OpenAiApi::Settings settings, EngineQueue& queue)
-      : engine(queue), api(std::move(settings), engine), queue(queue) {}
-  Front(const Front&) = delete;
-  Front& operator=(const Front&) = delete;
-
-  ~Front() {
-    if (!thread.joinable())
-      return;
-    queue.setWake({});
-    loop->stop();
-    thread.join();
-    http.reset(); // before the API that its replies refer to
-  }
-
-  Status listen(const HttpAddress& address) {
-    auto opened = EventLoop::open();
-    RECIPERUN_TRY(opened);
-    loop = *std::move(opened);
-    auto server = HttpServer::listen(
-        *loop, address, {},
-        [this](HttpRequest request, const std::shared_ptr<HttpReply>& reply) {
-          api.answer(std::move(request), reply);
-          noteState();
-        });
-    RECIPERUN_TRY(server);
-    http = *std::move(server);
-    queue.setWake([this] { loop->post([this] { takeReport(); }); });
-    thread = comm::threadWithoutSignals([this] { loop->run(); });
-    return Status::ok();
-  }
-
-  int port() const { return http->port(); }
-
-  void open(const ApiModel& served) {
-    loop->post([this, &served] { api.open(served); });
-  }
-
-  void drain() {
-    loop->post([this] {
-      api.drain();
-      noteState();
-      isDraining = true;
-    });
-  }
-  /// Whether new requests are refused, and whether also no answer is open.
-  bool drains() const { return isDraining; }
-  bool isDrained() const { return isDraining && isIdleNow; }
-
-private:
-  void takeReport() {
-    engine.takeReport();
-    noteState();
-  }
-  void noteState() { isIdleNow = engine.openRequests() == 0; }
-
-  EngineClient engine; // this and `api` belong to the front's thread
-  OpenAiApi api;
-  EngineQueue& queue;
-  std::unique_ptr<EventLoop> loop;
-  std::unique_ptr<HttpServer> http;
-  std::thread thread;
-  std::atomic<bool> isIdleNow = true, isDraining = false;
-};
 
 std::string nameOf(const ServeArguments& arguments) {
   if (!arguments.name.empty())
@@ -178,10 +107,14 @@ Status serveModel(const ServeArguments& arguments, const ModelFolder& folder,
   for (const serve::NamedAdapter& each : arguments.adapters)
     served.adapters.push_back(each.name);
   EngineQueue queue;
-  Front front({.version = RECIPERUN_VERSION,
-               .mostAnswers = size_t(arguments.mostAnswers)},
-              queue);
-  RECIPERUN_TRY(front.listen(arguments.address));
+  auto opened = Front::open({.version = RECIPERUN_VERSION,
+                             .mostAnswers = size_t(arguments.mostAnswers)},
+                            queue);
+  RECIPERUN_TRY(opened);
+  Front& front = **opened;
+  const auto port = front.listenForOpenAi(arguments.address);
+  RECIPERUN_TRY(port);
+  front.start();
   auto model = ranks.open(folder);
   RECIPERUN_TRY(model);
   const auto engine = makeEngine(folder, *std::move(model));
@@ -191,7 +124,7 @@ Status serveModel(const ServeArguments& arguments, const ModelFolder& folder,
   watchStopSignals();
   front.open(served);
   std::fprintf(stderr, "note: `%s` is served at %s\n", served.name.c_str(),
-               urlOf(arguments.address, front.port()).c_str());
+               urlOf(arguments.address, *port).c_str());
   Shutdown shutdown(front, arguments.drainSeconds);
   RECIPERUN_TRY(queue.run(**engine, [&] { return shutdown.isDue(); }));
   return shutdown.cutsAnswers()
