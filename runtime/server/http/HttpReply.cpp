@@ -92,12 +92,12 @@ void HttpReply::send(int status, const std::string& type,
   evhttp_send_reply(answered, status, nullptr, Bytes(body).buffer);
 }
 
-void HttpReply::beginStream(const std::string& type) {
+void HttpReply::beginStream(const std::string& type, int status) {
   if (!isOpen())
     return;
   addHeader("Content-Type", type);
   addHeader("Cache-Control", "no-cache");
-  sent = 200;
+  sent = status;
   evhttp_send_reply_start(request, sent, nullptr);
 }
 

@@ -35,9 +35,9 @@ public:
   /// Answers with a whole body.
   void send(int status, const std::string& type, std::string_view body);
 
-  /// Answers with status 200 and a body of unknown length, which write() sends
-  /// piece by piece, and endStream() completes.
-  void beginStream(const std::string& type);
+  /// Answers with a body of unknown length, which write() sends piece by piece,
+  /// and endStream() completes.
+  void beginStream(const std::string& type, int status = 200);
   void write(std::string_view piece);
   void endStream();
 

@@ -36,6 +36,8 @@ struct ModelMetadata {
   std::vector<std::string> versions;
   std::string platform;
   std::vector<TensorMetadata> inputs, outputs;
+  bool isBatched = false;   // the shapes begin with the batch dimension
+  bool isDecoupled = false; // a request has any number of responses
 };
 
 struct IndexEntry {

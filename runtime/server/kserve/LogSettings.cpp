@@ -1,0 +1,90 @@
+// See LogSettings.h. A field that is absent or null stays as it is.
+
+#include "runtime/server/kserve/LogSettings.h"
+
+#include "runtime/server/kserve/AnswerJson.h"
+#include "runtime/server/kserve/RequestJson.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace reciperun::server {
+namespace {
+
+const JsonValue* findSet(const JsonValue& body, const char* name) {
+  const JsonValue* const value = findMember(body, name);
+  return value && !value->IsNull() ? value : nullptr;
+}
+
+Status readFlag(const JsonValue& body, const char* name, bool& target) {
+  const JsonValue* const value = findSet(body, name);
+  if (!value)
+    return Status::ok();
+  const auto flag = boolOf(*value);
+  RECIPERUN_TRY(flag);
+  target = *flag;
+  return Status::ok();
+}
+
+Status readVerboseLevel(const JsonValue& body, uint32_t& target) {
+  const JsonValue* const value = findSet(body, "log_verbose_level");
+  if (!value)
+    return Status::ok();
+  const auto level = unsignedOf(*value);
+  RECIPERUN_TRY(level);
+  constexpr uint64_t most = std::numeric_limits<int32_t>::max();
+  target = uint32_t(std::min(*level, most));
+  return Status::ok();
+}
+
+Status readFormat(const JsonValue& body, std::string& target) {
+  const JsonValue* const value = findSet(body, "log_format");
+  if (!value)
+    return Status::ok();
+  const auto format = stringOf(*value);
+  RECIPERUN_TRY(format);
+  if (*format != "default" && *format != "ISO8601")
+    return Status::error("invalid argument for --log_format, got: " +
+                             std::string(*format),
+                         StatusCode::unavailable);
+  target = *format;
+  return Status::ok();
+}
+
+} // namespace
+
+Expected<LogSettings> readLogSettings(LogSettings settings,
+                                      std::string_view body, size_t mostBytes) {
+  const auto document = parseRequestJson(body, mostBytes);
+  RECIPERUN_TRY(document);
+  if (findSet(*document, "log_file"))
+    return Status::error(
+        "log file location can not be updated through network protocol",
+        StatusCode::unsupported);
+  RECIPERUN_TRY(readFlag(*document, "log_info", settings.hasInfo));
+  RECIPERUN_TRY(readFlag(*document, "log_warning", settings.hasWarnings));
+  RECIPERUN_TRY(readFlag(*document, "log_error", settings.hasErrors));
+  RECIPERUN_TRY(readVerboseLevel(*document, settings.verboseLevel));
+  RECIPERUN_TRY(readFormat(*document, settings.format));
+  return settings;
+}
+
+std::string logSettingsJson(const LogSettings& settings) {
+  rapidjson::StringBuffer buffer;
+  JsonWriter writer(buffer);
+  writer.StartObject();
+  writeMember(writer, "log_file", settings.file);
+  writeKey(writer, "log_info");
+  writer.Bool(settings.hasInfo);
+  writeKey(writer, "log_warning");
+  writer.Bool(settings.hasWarnings);
+  writeKey(writer, "log_error");
+  writer.Bool(settings.hasErrors);
+  writeKey(writer, "log_verbose_level");
+  writer.Uint(settings.verboseLevel);
+  writeMember(writer, "log_format", settings.format);
+  writer.EndObject();
+  return {buffer.GetString(), buffer.GetSize()};
+}
+
+} // namespace reciperun::server

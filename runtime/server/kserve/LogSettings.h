@@ -1,0 +1,30 @@
+// The settings of the log, which the logging extension reads and changes.
+
+#ifndef RECIPERUN_SERVER_KSERVE_LOGSETTINGS_H
+#define RECIPERUN_SERVER_KSERVE_LOGSETTINGS_H
+
+#include "runtime/base/Status.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace reciperun::server {
+
+struct LogSettings {
+  std::string file = {}; // empty: standard error
+  bool hasInfo = true, hasWarnings = true, hasErrors = true;
+  uint32_t verboseLevel = 0;
+  std::string format = "default"; // or `ISO8601`
+};
+
+/// `settings` with what the body of a request changes.
+Expected<LogSettings> readLogSettings(LogSettings settings,
+                                      std::string_view body, size_t mostBytes);
+
+std::string logSettingsJson(const LogSettings& settings);
+
+} // namespace reciperun::server
+
+#endif // RECIPERUN_SERVER_KSERVE_LOGSETTINGS_H
