@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <map>
-#include <ranges>
 #include <set>
 #include <utility>
 
@@ -32,9 +31,9 @@ Expected<std::vector<int64_t>> shapeOfElements(const TensorMetadata& input,
       return noProperShape(input.name);
     elements /= size == -1 ? 1 : size;
   }
-  for (int64_t& size : shape | std::views::reverse)
-    if (size == -1)
-      size = std::exchange(elements, 1);
+  for (auto size = shape.rbegin(); size != shape.rend(); ++size)
+    if (*size == -1)
+      *size = std::exchange(elements, 1);
   if (elements != 1)
     return noProperShape(input.name);
   return shape;
