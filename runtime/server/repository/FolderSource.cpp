@@ -142,8 +142,8 @@ Expected<LoadedModel> FolderSource::load(const std::string& name,
     version.number = number;
     if (config.has_ensemble_scheduling())
       continue;
-    auto code = makeCode(config, {.repository = repository, .folder = *folder},
-                         settings.engine);
+    auto code =
+        makeCode(config, {.repository = repository, .folder = *folder}, engine);
     RECIPERUN_TRY(code);
     version.code = *std::move(code);
   }

@@ -20,12 +20,12 @@ public:
     std::vector<std::filesystem::path> folders;
     /// The name of a file in a model's `configs` that takes the place of its
     /// config.pbtxt, without `.pbtxt`; empty: none.
-    std::string configName;
-    std::optional<ServedEngine> engine; // for models of language
+    std::string configName = {};
   };
 
   explicit FolderSource(Settings settings);
 
+  void setEngine(const ServedEngine& given) override { engine.emplace(given); }
   std::vector<std::string> names() const override;
   Expected<LoadedModel> load(const std::string& name,
                              const LoadOverrides& overrides) const override;
@@ -35,6 +35,7 @@ private:
   Expected<std::filesystem::path> folderOf(const std::string& name) const;
 
   Settings settings;
+  std::optional<ServedEngine> engine;
 };
 
 } // namespace reciperun::server

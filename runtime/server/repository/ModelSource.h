@@ -4,6 +4,7 @@
 #define RECIPERUN_SERVER_REPOSITORY_MODELSOURCE_H
 
 #include "runtime/base/Status.h"
+#include "runtime/server/backends/ServedEngine.h"
 #include "runtime/server/models/Backend.h"
 #include "runtime/server/models/ModelServer.h"
 #include "runtime/server/schedule/EnsembleGraph.h"
@@ -35,6 +36,8 @@ struct LoadedModel {
 class ModelSource {
 public:
   virtual ~ModelSource() = default;
+  /// The engine of language models. Must precede load().
+  virtual void setEngine(const ServedEngine& engine) = 0;
   /// The models that there are, in alphabetical order.
   virtual std::vector<std::string> names() const = 0;
   /// Reads a model and prepares its instances. Fails, with Triton's texts,

@@ -54,7 +54,7 @@ class Server {
 public:
   Server(const checkpoint::TestFolder& folder,
          Repository::Settings settings = {})
-      : source({.folders = {folder.path()}, .configName = {}, .engine = {}}) {
+      : source({.folders = {folder.path()}, .configName = {}}) {
     repository =
         std::make_unique<Repository>(loop.get(), source, std::move(settings));
     started = wait([&](auto then) { repository->start(then); });
