@@ -4,6 +4,7 @@
 #ifndef RECIPERUN_SERVER_COMMANDS_FRONT_H
 #define RECIPERUN_SERVER_COMMANDS_FRONT_H
 
+#include "runtime/server/access/Gate.h"
 #include "runtime/server/front/EngineClient.h"
 #include "runtime/server/front/EngineQueue.h"
 #include "runtime/server/http/EventLoop.h"
@@ -12,16 +13,25 @@
 
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <thread>
 #include <vector>
 
 namespace reciperun::server {
 
+struct FrontSettings {
+  OpenAiApi::Settings openAi;
+  GateSettings gate;
+  HttpLimits limits;           // of each port
+  std::optional<TlsFiles> tls; // of all ports
+};
+
 class Front {
 public:
-  /// `queue` must outlive the object. Fails when the process has no descriptor
-  /// left.
-  static Expected<std::unique_ptr<Front>> open(OpenAiApi::Settings settings,
+  /// `queue` must outlive the object. SIGHUP reads the files of keys and
+  /// certificates again. Fails when one of them is invalid or the process has
+  /// no descriptor left.
+  static Expected<std::unique_ptr<Front>> open(FrontSettings settings,
                                                EngineQueue& queue);
   Front(const Front&) = delete;
   Front& operator=(const Front&) = delete;
@@ -42,13 +52,19 @@ public:
   bool isDrained() const { return isDraining && isIdleNow; }
 
 private:
-  Front(OpenAiApi::Settings settings, EngineQueue& queue)
-      : queue(queue), engine(queue), openAi(std::move(settings), engine) {}
+  Front(const FrontSettings& settings, EngineQueue& queue)
+      : limits(settings.limits), queue(queue), engine(queue),
+        openAi(settings.openAi, engine) {}
+  Status setUp(FrontSettings settings);
+  void reload();
   Expected<int> listen(const HttpAddress& address, HttpServer::Handler handler);
   void takeReport();
   void noteState() { isIdleNow = engine.openRequests() == 0; }
 
+  HttpLimits limits;
   EngineQueue& queue;
+  std::unique_ptr<TlsContext> tls; // null without TLS
+  std::unique_ptr<Gate> gate;
   EngineClient engine; // this and the APIs belong to the front's thread
   OpenAiApi openAi;
   std::unique_ptr<EventLoop> loop;

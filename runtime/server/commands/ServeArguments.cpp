@@ -9,9 +9,9 @@ namespace {
 
 constexpr int mostPort = 65535;
 
-cli::Check checkPort(const ServeArguments& arguments) {
+cli::Check checkServe(const ServeArguments& arguments) {
   if (arguments.address.port <= mostPort)
-    return std::nullopt;
+    return checkAccess(arguments.access);
   return cli::UsageError{"`--port` takes a number up to 65535, not `" +
                          std::to_string(arguments.address.port) + "`"};
 }
@@ -39,7 +39,16 @@ cli::Command describeServe(ServeArguments& arguments) {
                   arguments.drainSeconds),
       cli::number("--threads", "N",
                   "of the CPU (`OMP_NUM_THREADS`, or all cores)", 1,
-                  arguments.threads)};
+                  arguments.threads),
+      cli::choice<LogLevel>(
+          "--log-level", "LEVEL", "the least important lines on stderr (info)",
+          {{"debug", LogLevel::debug, "also each malformed request"},
+           {"info", LogLevel::info, "start and stop"},
+           {"warning", LogLevel::warning, "what may be a mistake"},
+           {"error", LogLevel::error, "failures"}},
+          arguments.logLevel)};
+  for (cli::Option& each : accessOptions(arguments.access))
+    options.push_back(std::move(each));
   return {.name = "serve",
           .synopsis = "DIR [options]",
           .summary = "serve a model over HTTP, with OpenAI's API",
@@ -53,7 +62,7 @@ cli::Command describeServe(ServeArguments& arguments) {
               "has them.",
           .options = std::move(options),
           .operands = {1, 1, "the model's directory", &arguments.directories},
-          .check = [&arguments] { return checkPort(arguments); }};
+          .check = [&arguments] { return checkServe(arguments); }};
 }
 
 } // namespace reciperun::server

@@ -3,8 +3,10 @@
 #ifndef RECIPERUN_SERVER_COMMANDS_SERVEARGUMENTS_H
 #define RECIPERUN_SERVER_COMMANDS_SERVEARGUMENTS_H
 
+#include "runtime/base/Log.h"
 #include "runtime/cli/Command.h"
 #include "runtime/serve/engine/AdapterArguments.h"
+#include "runtime/server/commands/AccessArguments.h"
 #include "runtime/server/http/HttpServer.h"
 
 #include <string>
@@ -20,6 +22,8 @@ struct ServeArguments {
   int mostAnswers = 4096; // in progress and waiting
   int drainSeconds = 30;  // for open answers after a stop signal
   int threads = 0;        // of the CPU; 0: OMP_NUM_THREADS or all cores
+  LogLevel logLevel = LogLevel::info;
+  AccessArguments access;
 };
 
 /// The command without its `run`; it stores its values in `arguments`, which

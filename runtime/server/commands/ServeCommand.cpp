@@ -6,6 +6,7 @@
 
 #include "runtime/server/commands/ServeCommand.h"
 
+#include "runtime/base/Log.h"
 #include "runtime/base/StopSignal.h"
 #include "runtime/serve/engine/ServingRanks.h"
 #include "runtime/serve/prompts/PromptTokens.h"
@@ -15,7 +16,6 @@
 
 #include <chrono>
 #include <csignal>
-#include <cstdio>
 #include <ctime>
 #include <filesystem>
 #include <memory>
@@ -50,9 +50,8 @@ public:
       return false;
     if (!begin) {
       begin = std::chrono::steady_clock::now();
-      std::fputs("note: stopping; open answers are completed, new requests "
-                 "refused\n",
-                 stderr);
+      logLine(LogLevel::info, "stopping; open answers are completed, new "
+                              "requests refused");
       front.drain();
     }
     return front.isDrained() || (front.drains() && isLate());
@@ -82,10 +81,22 @@ readDefaults(const std::filesystem::path& folder) {
   return config->temperature > 0 ? Defaults(*config) : Defaults();
 }
 
-std::string urlOf(const HttpAddress& address, int port) {
-  const bool isIpv6 = address.host.find(':') != std::string::npos;
-  return "http://" + (isIpv6 ? "[" + address.host + "]" : address.host) + ":" +
-         std::to_string(port);
+std::string urlOf(const ServeArguments& arguments, int port) {
+  const std::string& host = arguments.address.host;
+  const bool isIpv6 = host.find(':') != std::string::npos;
+  return (arguments.access.usesTls() ? "https://" : "http://") +
+         (isIpv6 ? "[" + host + "]" : host) + ":" + std::to_string(port);
+}
+
+FrontSettings frontSettings(const ServeArguments& arguments) {
+  FrontSettings made;
+  made.openAi = {.version = RECIPERUN_VERSION,
+                 .mostAnswers = size_t(arguments.mostAnswers)};
+  made.gate = arguments.access.gate;
+  made.limits = arguments.access.limits;
+  if (arguments.access.usesTls())
+    made.tls = arguments.access.tls;
+  return made;
 }
 
 /// The part of rank 0.
@@ -107,9 +118,7 @@ Status serveModel(const ServeArguments& arguments, const ModelFolder& folder,
   for (const serve::NamedAdapter& each : arguments.adapters)
     served.adapters.push_back(each.name);
   EngineQueue queue;
-  auto opened = Front::open({.version = RECIPERUN_VERSION,
-                             .mostAnswers = size_t(arguments.mostAnswers)},
-                            queue);
+  auto opened = Front::open(frontSettings(arguments), queue);
   RECIPERUN_TRY(opened);
   Front& front = **opened;
   const auto port = front.listenForOpenAi(arguments.address);
@@ -123,8 +132,8 @@ Status serveModel(const ServeArguments& arguments, const ModelFolder& folder,
   served.vocab = (*engine)->vocab();
   watchStopSignals();
   front.open(served);
-  std::fprintf(stderr, "note: `%s` is served at %s\n", served.name.c_str(),
-               urlOf(arguments.address, *port).c_str());
+  logLine(LogLevel::info,
+          "`" + served.name + "` is served at " + urlOf(arguments, *port));
   Shutdown shutdown(front, arguments.drainSeconds);
   RECIPERUN_TRY(queue.run(**engine, [&] { return shutdown.isDue(); }));
   return shutdown.cutsAnswers()
@@ -134,20 +143,34 @@ Status serveModel(const ServeArguments& arguments, const ModelFolder& folder,
              : Status::ok();
 }
 
-/// Each connection is an open file.
-void allowManyConnections() {
+/// Each connection is an open file. Takes fewer where the system allows fewer:
+/// a server without a free descriptor cannot even refuse a connection.
+void allowManyConnections(size_t& connections) {
+  constexpr size_t otherFiles = 256;
   rlimit limit = {};
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
     return;
   limit.rlim_cur = limit.rlim_max;
-  setrlimit(RLIMIT_NOFILE, &limit);
+  if (setrlimit(RLIMIT_NOFILE, &limit) != 0)
+    return;
+  const size_t most = limit.rlim_cur <= otherFiles * 2
+                          ? otherFiles
+                          : size_t(limit.rlim_cur) - otherFiles;
+  if (connections <= most)
+    return;
+  logLine(LogLevel::warning, "the limit of open files allows " +
+                                 std::to_string(most) + " connections, not " +
+                                 std::to_string(connections) +
+                                 "; raise it by `ulimit -n`");
+  connections = most;
 }
 
-int runServe(const ServeArguments& arguments) {
+int runServe(ServeArguments& arguments) {
+  setLogLevel(arguments.logLevel);
   // Writing to a connection that the client has closed must not end the
   // process.
   std::signal(SIGPIPE, SIG_IGN);
-  allowManyConnections();
+  allowManyConnections(arguments.access.limits.connections);
   const Expected<ModelFolder> folder = serve::readModelFolder(
       arguments.directories.front(), arguments.adapters.size());
   const auto ranks = ServingRanks::join(folder, arguments.threads);
@@ -158,7 +181,7 @@ int runServe(const ServeArguments& arguments) {
     ended = serveModel(arguments, *folder, *ranks);
   if (ended.isOk())
     return 0;
-  std::fprintf(stderr, "error: %s\n", ended.message().c_str());
+  logLine(LogLevel::error, ended.message());
   return 1;
 }
 

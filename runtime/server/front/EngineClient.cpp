@@ -2,6 +2,9 @@
 
 #include "runtime/server/front/EngineClient.h"
 
+#include "runtime/base/Log.h"
+
+#include <exception>
 #include <utility>
 
 namespace reciperun::server {
@@ -23,11 +26,24 @@ void EngineClient::takeReport() {
   EngineReport report = queue.takeReport();
   counts = report.statistics;
   for (EngineUpdate& update : report.updates)
-    tell(std::move(update));
+    tellSafely(std::move(update));
   if (report.failure.isOk())
     return;
   broken = report.failure;
   failAll();
+}
+
+/// A listener that throws hears no more; the others are told.
+void EngineClient::tellSafely(EngineUpdate update) {
+  const Ticket ticket = update.ticket;
+  try {
+    tell(std::move(update));
+  } catch (const std::exception& failure) { // memory is short
+    logLine(LogLevel::error,
+            "a request failed: " + std::string(failure.what()));
+    cancel(ticket, FinishReason::cancelled);
+    listeners.erase(ticket);
+  }
 }
 
 void EngineClient::tell(EngineUpdate update) {
@@ -42,10 +58,13 @@ void EngineClient::tell(EngineUpdate update) {
 }
 
 void EngineClient::failAll() {
-  for (const auto& [ticket, listener] : std::exchange(listeners, {}))
-    listener({.ticket = ticket,
-              .progress = {.finished = FinishReason::failed,
-                           .error = broken.message()}});
+  std::vector<Ticket> all;
+  for (const auto& [ticket, listener] : listeners)
+    all.push_back(ticket);
+  for (const Ticket ticket : all)
+    tellSafely({.ticket = ticket,
+                .progress = {.finished = FinishReason::failed,
+                             .error = broken.message()}});
 }
 
 } // namespace reciperun::server

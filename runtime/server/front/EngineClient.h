@@ -40,6 +40,7 @@ public:
   size_t openRequests() const { return listeners.size(); }
 
 private:
+  void tellSafely(EngineUpdate update);
   void tell(EngineUpdate update);
   void failAll();
 

@@ -2,7 +2,9 @@
 
 #include "runtime/server/front/EngineQueue.h"
 
+#include <exception>
 #include <iterator>
+#include <string>
 
 namespace reciperun::server {
 namespace {
@@ -13,6 +15,25 @@ using serve::RequestId;
 
 /// How often an idle engine asks whether it is to stop.
 constexpr auto idleTime = std::chrono::milliseconds(50);
+
+/// Exceptions of the standard library, when memory is short, end the request.
+Expected<RequestId> submitSafely(Engine& engine, serve::Request request) {
+  try {
+    return engine.submit(std::move(request));
+  } catch (const std::exception& failure) {
+    return Status::error("the engine cannot take the request: " +
+                         std::string(failure.what()));
+  }
+}
+
+/// ... or the engine, which cannot know what its step has done.
+Expected<std::vector<Progress>> stepSafely(Engine& engine) {
+  try {
+    return engine.step();
+  } catch (const std::exception& failure) {
+    return Status::error("a step failed: " + std::string(failure.what()));
+  }
+}
 
 } // namespace
 
@@ -54,7 +75,7 @@ Status EngineQueue::run(Engine& engine,
     refused.clear();
     Status failure;
     if (!engine.isIdle()) {
-      Expected<std::vector<Progress>> all = engine.step();
+      Expected<std::vector<Progress>> all = stepSafely(engine);
       failure = all.status();
       for (size_t i = 0; all && i < all->size(); ++i) {
         Progress& each = (*all)[i];
@@ -91,7 +112,7 @@ void EngineQueue::apply(std::vector<Command> taken, Engine& engine) {
         engine.cancel(found->second, command.reason);
       continue;
     }
-    Expected<RequestId> id = engine.submit(std::move(command.request));
+    Expected<RequestId> id = submitSafely(engine, std::move(command.request));
     if (!id) {
       refused.push_back({.ticket = command.ticket, .refusal = id.status()});
       continue;

@@ -2,6 +2,8 @@
 
 #include "runtime/server/http/EventLoop.h"
 
+#include "runtime/base/Log.h"
+
 #include <event2/event.h>
 
 #include <cerrno>
@@ -20,6 +22,22 @@ timeval timevalOf(std::chrono::microseconds time) {
   return {.tv_sec = time.count() / second, .tv_usec = time.count() % second};
 }
 
+/// Lines of libevent, which warns of what the environment does.
+void logOfLibevent(int severity, const char* message) {
+  if (severity != EVENT_LOG_DEBUG)
+    logLine(severity == EVENT_LOG_ERR ? LogLevel::error : LogLevel::debug,
+            "libevent: " + std::string(message));
+}
+
+void runSafely(const std::function<void()>& work) {
+  try {
+    work();
+  } catch (const std::exception& failure) {
+    logLine(LogLevel::error,
+            "a step of the server failed: " + std::string(failure.what()));
+  }
+}
+
 } // namespace
 
 Expected<std::unique_ptr<EventLoop>> EventLoop::open() {
@@ -29,6 +47,7 @@ Expected<std::unique_ptr<EventLoop>> EventLoop::open() {
 }
 
 Status EventLoop::start() {
+  event_set_log_callback(logOfLibevent);
   loop = event_base_new();
   wakeDescriptor = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
   if (!loop || wakeDescriptor < 0)
@@ -40,6 +59,9 @@ Status EventLoop::start() {
 }
 
 EventLoop::~EventLoop() {
+  for (const Watch& each : watches)
+    if (each.arrival)
+      event_free(each.arrival);
   if (woken)
     event_free(woken);
   if (loop)
@@ -81,7 +103,18 @@ void EventLoop::onTimer(int, short, void* expired) {
   auto& timer = *static_cast<Timer*>(expired);
   const std::function<void()> work = std::move(timer.work);
   timer.loop->timers.erase(timer.place);
-  work();
+  runSafely(work);
+}
+
+void EventLoop::whenSignalled(int signal, std::function<void()> work) {
+  Watch& watch = watches.emplace_back(Watch{.work = std::move(work)});
+  watch.arrival = evsignal_new(loop, signal, onSignal, &watch);
+  if (watch.arrival)
+    event_add(watch.arrival, nullptr);
+}
+
+void EventLoop::onSignal(int, short, void* arrived) {
+  runSafely(static_cast<Watch*>(arrived)->work);
 }
 
 void EventLoop::wake() const {
@@ -104,7 +137,7 @@ void EventLoop::runPosted() {
     works.swap(posted);
   }
   for (const auto& work : works)
-    work();
+    runSafely(work);
 }
 
 } // namespace reciperun::server

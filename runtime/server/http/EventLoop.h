@@ -21,6 +21,8 @@ struct event_base;
 
 namespace reciperun::server {
 
+/// Work that throws (memory is short) is given up, with a line in the log; the
+/// loop goes on.
 class EventLoop {
 public:
   /// Fails when the process has no descriptor left.
@@ -39,6 +41,9 @@ public:
   /// Runs `work` on the loop's thread after `delay`. Only the loop's thread may
   /// call it, or any thread before run().
   void runAfter(std::chrono::microseconds delay, std::function<void()> work);
+  /// Runs `work` on the loop's thread whenever a signal arrives, whose default
+  /// is off from now on. Only one loop of the process may do so, before run().
+  void whenSignalled(int signal, std::function<void()> work);
 
   /// For the servers of this folder.
   event_base* base() const { return loop; }
@@ -50,9 +55,16 @@ private:
     std::list<Timer>::iterator place = {}; // in `timers`
   };
 
+  /// A signal that whenSignalled() watches.
+  struct Watch {
+    std::function<void()> work;
+    event* arrival = nullptr;
+  };
+
   EventLoop() = default;
   Status start();
   static void onTimer(int, short, void* timer);
+  static void onSignal(int, short, void* watch);
   static void onWake(int descriptor, short what, void* self);
   void runPosted();
   void wake() const;
@@ -61,6 +73,7 @@ private:
   event* woken = nullptr;
   int wakeDescriptor = -1;
   std::list<Timer> timers; // that have not expired
+  std::list<Watch> watches;
   std::mutex mutex;
   std::vector<std::function<void()>> posted;
 };

@@ -1,13 +1,11 @@
-// libevent frees a request when its answer is sent or its connection closes.
-// It does not read from a connection while an answer is due, so that it would
-// notice only at the next write that the client has gone: an event of the
-// socket (EV_CLOSED) tells at once.
+// See HttpReply.h. libevent frees a request when its answer is sent or its
+// connection closes.
 
 #include "runtime/server/http/HttpReply.h"
 
+#include "runtime/server/http/HttpConnection.h"
+
 #include <event2/buffer.h>
-#include <event2/bufferevent.h>
-#include <event2/event.h>
 #include <event2/http.h>
 
 #include <utility>
@@ -32,9 +30,9 @@ struct Bytes {
 
 } // namespace
 
-HttpReply::HttpReply(event_base* loop, evhttp_request* request)
-    : request(request), connection(evhttp_request_get_connection(request)) {
-  watch(loop);
+HttpReply::HttpReply(HttpConnection& connection, evhttp_request* request)
+    : request(request), connection(&connection) {
+  connection.beginAnswer(*this);
 }
 
 HttpReply::~HttpReply() {
@@ -42,37 +40,24 @@ HttpReply::~HttpReply() {
     send(500, "text/plain", "");
 }
 
-void HttpReply::watch(event_base* loop) {
-  evhttp_connection_set_closecb(connection, onClosed, this);
-  const int socket =
-      bufferevent_getfd(evhttp_connection_get_bufferevent(connection));
-  hangUp = event_new(loop, socket, EV_CLOSED, onHangUp, this);
-  if (hangUp)
-    event_add(hangUp, nullptr);
-}
-
-void HttpReply::onClosed(evhttp_connection*, void* self) {
-  static_cast<HttpReply*>(self)->end(false);
-}
-
-void HttpReply::onHangUp(int, short, void* self) {
-  evhttp_connection_free(static_cast<HttpReply*>(self)->connection);
-}
-
 void HttpReply::end(bool isComplete) {
   if (!isOpen())
     return;
   request = nullptr;
-  if (isComplete)
-    evhttp_connection_set_closecb(connection, nullptr, nullptr);
-  if (hangUp)
-    event_free(std::exchange(hangUp, nullptr));
-  if (auto then = std::exchange(ended, {}))
-    then(isComplete);
+  connection->endAnswer();
+  const auto functions = std::exchange(ended, {});
+  for (auto then = functions.rbegin(); then != functions.rend(); ++then)
+    (*then)(isComplete);
 }
 
 void HttpReply::whenEnded(std::function<void(bool)> then) {
-  ended = std::move(then);
+  ended.push_back(std::move(then));
+}
+
+void HttpReply::note(size_t bodyBytes) {
+  bytes += bodyBytes;
+  if (begun == Clock::time_point())
+    begun = Clock::now();
 }
 
 void HttpReply::addHeader(const std::string& name, const std::string& value) {
@@ -87,6 +72,7 @@ void HttpReply::send(int status, const std::string& type,
     return;
   addHeader("Content-Type", type);
   sent = status;
+  note(body.size());
   evhttp_request* const answered = request;
   end(true); // libevent may free the request at once
   evhttp_send_reply(answered, status, nullptr, Bytes(body).buffer);
@@ -104,12 +90,9 @@ void HttpReply::beginStream(const std::string& type, int status) {
 void HttpReply::write(std::string_view piece) {
   if (!isOpen() || piece.empty())
     return;
-  evbuffer* const unread =
-      bufferevent_get_output(evhttp_connection_get_bufferevent(connection));
-  if (evbuffer_get_length(unread) > mostUnreadBytes) {
-    evhttp_connection_free(connection);
-    return;
-  }
+  if (connection->unreadBytes() > mostUnreadBytes)
+    return connection->close();
+  note(piece.size());
   evhttp_send_reply_chunk(request, Bytes(piece).buffer);
 }
 

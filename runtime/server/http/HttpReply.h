@@ -3,29 +3,40 @@
 #ifndef RECIPERUN_SERVER_HTTP_HTTPREPLY_H
 #define RECIPERUN_SERVER_HTTP_HTTPREPLY_H
 
+#include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
-struct event;
-struct event_base;
-struct evhttp_connection;
 struct evhttp_request;
 
 namespace reciperun::server {
+
+class HttpConnection;
+
+/// What an API knows of an answer, for the access log and the limits of
+/// clients.
+struct AnswerNotes {
+  std::string model;
+  int64_t promptTokens = 0, answerTokens = 0;
+};
 
 /// Belongs to the server's thread. After the client has closed the connection
 /// all calls do nothing.
 class HttpReply {
 public:
+  using Clock = std::chrono::steady_clock;
+
   /// A stream of which the client has not read more bytes than this is too
   /// slow: its connection is closed.
   static constexpr size_t mostUnreadBytes = size_t(4) << 20;
 
   /// For HttpServer.
-  HttpReply(event_base* loop, evhttp_request* request);
+  HttpReply(HttpConnection& connection, evhttp_request* request);
   HttpReply(const HttpReply&) = delete;
   HttpReply& operator=(const HttpReply&) = delete;
   ~HttpReply();
@@ -45,21 +56,31 @@ public:
   bool isOpen() const { return request != nullptr; }
   /// The status that was sent; 0 before.
   int status() const { return sent; }
+  /// Bytes of the body so far.
+  size_t bodyBytes() const { return bytes; }
+  /// When the first byte was sent; a default value before.
+  Clock::time_point firstByte() const { return begun; }
+  AnswerNotes& notes() { return noted; }
+
   /// `then` runs once: when the answer is complete, or when the client closes
-  /// the connection before (`isComplete` is false).
+  /// the connection before (`isComplete` is false). Of several the last one
+  /// runs first.
   void whenEnded(std::function<void(bool isComplete)> then);
 
+  /// For HttpConnection.
+  void connectionHasClosed() { end(false); }
+
 private:
-  static void onClosed(evhttp_connection* connection, void* self);
-  static void onHangUp(int socket, short what, void* self);
-  void watch(event_base* loop);
+  void note(size_t bodyBytes);
   void end(bool isComplete);
 
-  evhttp_request* request; // null once the answer has ended
-  evhttp_connection* connection;
-  event* hangUp = nullptr; // the client closes its side
-  std::function<void(bool)> ended;
+  evhttp_request* request;    // null once the answer has ended
+  HttpConnection* connection; // valid until then
+  std::vector<std::function<void(bool)>> ended;
   int sent = 0;
+  size_t bytes = 0;
+  Clock::time_point begun;
+  AnswerNotes noted;
 };
 
 } // namespace reciperun::server

@@ -2,8 +2,13 @@
 
 #include "runtime/server/http/HttpServer.h"
 
+#include "runtime/base/Log.h"
+#include "runtime/server/http/ErrorBody.h"
+#include "runtime/server/http/RequestRules.h"
+
 #include <event2/buffer.h>
 #include <event2/http.h>
+#include <event2/http_struct.h>
 #include <event2/keyvalq_struct.h>
 
 #include <algorithm>
@@ -12,6 +17,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/socket.h>
 #include <utility>
 
@@ -66,18 +72,41 @@ std::string decodedPath(const evhttp_uri* uri) {
   return made;
 }
 
-HttpRequest requestOf(evhttp_request* request) {
-  HttpRequest made;
-  made.method = nameOf(evhttp_request_get_command(request));
-  made.path = decodedPath(evhttp_request_get_evhttp_uri(request));
+HttpHeaders headersOf(evhttp_request* request) {
+  HttpHeaders made;
   for (const evkeyval* each =
            evhttp_request_get_input_headers(request)->tqh_first;
        each; each = each->next.tqe_next)
-    made.headers[inLowerCase(each->key)] = each->value;
+    made.emplace_back(each->key, each->value);
+  return made;
+}
+
+std::string addressOfClient(evhttp_request* request) {
+  char* address = nullptr;
+  ev_uint16_t port = 0;
+  evhttp_connection_get_peer(evhttp_request_get_connection(request), &address,
+                             &port);
+  return address ? address : "";
+}
+
+HttpRequest requestOf(evhttp_request* request, const HttpHeaders& headers) {
+  HttpRequest made;
+  made.method = nameOf(evhttp_request_get_command(request));
+  made.path = decodedPath(evhttp_request_get_evhttp_uri(request));
+  for (const auto& [name, value] : headers) {
+    std::string& all = made.headers[inLowerCase(name)];
+    all += all.empty() ? value : ", " + value;
+  }
   evbuffer* const body = evhttp_request_get_input_buffer(request);
   made.body.resize(evbuffer_get_length(body));
   evbuffer_remove(body, made.body.data(), made.body.size());
+  made.client = addressOfClient(request);
   return made;
+}
+
+/// The minor number of the version, of HTTP/1.
+int minorOf(const evhttp_request* request) {
+  return request->major == 1 ? request->minor : 1;
 }
 
 int portOf(int socket) {
@@ -90,6 +119,18 @@ int portOf(int socket) {
                    : reinterpret_cast<sockaddr_in&>(address).sin_port);
 }
 
+/// Accepted sockets have these settings too. Streams send small pieces at once,
+/// and a client that has vanished without a word is noticed.
+void setUp(int socket, const HttpLimits& limits) {
+  const int on = 1, seconds = limits.idleSeconds;
+  const unsigned milliseconds = unsigned(seconds) * 1000;
+  setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+  setsockopt(socket, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+  setsockopt(socket, IPPROTO_TCP, TCP_KEEPIDLE, &seconds, sizeof seconds);
+  setsockopt(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, &milliseconds,
+             sizeof milliseconds);
+}
+
 } // namespace
 
 const std::string& HttpRequest::header(const std::string& name) const {
@@ -100,8 +141,10 @@ const std::string& HttpRequest::header(const std::string& name) const {
 
 Expected<std::unique_ptr<HttpServer>>
 HttpServer::listen(EventLoop& loop, const HttpAddress& address,
-                   const HttpLimits& limits, Handler handler) {
-  std::unique_ptr<HttpServer> made(new HttpServer(loop, std::move(handler)));
+                   const HttpLimits& limits, Handler handler,
+                   const TlsContext* tls) {
+  std::unique_ptr<HttpServer> made(
+      new HttpServer(loop, limits, std::move(handler), tls));
   RECIPERUN_TRY(made->open(address, limits));
   return made;
 }
@@ -115,6 +158,7 @@ Status HttpServer::open(const HttpAddress& address, const HttpLimits& limits) {
   evhttp_set_max_headers_size(http, ev_ssize_t(limits.headerBytes));
   evhttp_set_max_body_size(http, ev_ssize_t(limits.bodyBytes));
   evhttp_set_timeout(http, limits.idleSeconds);
+  evhttp_set_bevcb(http, onConnection, this);
   evhttp_set_gencb(http, onRequest, this);
   evhttp_bound_socket* const bound = evhttp_bind_socket_with_handle(
       http, address.host.c_str(), ev_uint16_t(address.port));
@@ -122,13 +166,23 @@ Status HttpServer::open(const HttpAddress& address, const HttpLimits& limits) {
     return Status::error("cannot listen at " + address.host + ":" +
                          std::to_string(address.port) + ": " +
                          std::strerror(errno));
-  boundPort = portOf(evhttp_bound_socket_get_fd(bound));
+  const int socket = evhttp_bound_socket_get_fd(bound);
+  setUp(socket, limits);
+  boundPort = portOf(socket);
   return Status::ok();
 }
 
 HttpServer::~HttpServer() {
   if (http)
     evhttp_free(http);
+}
+
+bufferevent* HttpServer::onConnection(event_base*, void* self) {
+  try {
+    return static_cast<HttpServer*>(self)->connections.open();
+  } catch (const std::exception&) { // memory is short
+    return nullptr;
+  }
 }
 
 void HttpServer::onRequest(evhttp_request* request, void* self) {
@@ -138,14 +192,40 @@ void HttpServer::onRequest(evhttp_request* request, void* self) {
 void HttpServer::take(evhttp_request* request) {
   std::shared_ptr<HttpReply> reply;
   try {
-    reply = std::make_shared<HttpReply>(loop.base(), request);
-    handler(requestOf(request), reply);
-  } catch (const std::exception&) { // memory is short
+    HttpConnection* const connection =
+        connections.of(evhttp_request_get_connection(request));
+    if (!connection) // memory was short
+      return evhttp_connection_free(evhttp_request_get_connection(request));
+    reply = std::make_shared<HttpReply>(*connection, request);
+    serve(request, *connection, reply);
+  } catch (const std::exception& failure) { // memory is short
+    logLine(LogLevel::error,
+            "a request failed: " + std::string(failure.what()));
     if (reply)
       reply->send(500, "text/plain", "");
     else
       evhttp_send_error(request, 500, nullptr);
   }
+}
+
+void HttpServer::serve(evhttp_request* request, HttpConnection& connection,
+                       const std::shared_ptr<HttpReply>& reply) {
+  const HttpHeaders headers = headersOf(request);
+  HttpRequest made = requestOf(request, headers);
+  const auto refuse = [&](int status, const std::string& message) {
+    reply->addHeader("Connection", "close");
+    reply->send(status, jsonType, errorBodyFor(made.path, status, message));
+  };
+  if (connection.isSurplus()) {
+    reply->addHeader("Retry-After", "1");
+    return refuse(503, "the server has too many connections");
+  }
+  if (const std::string fault = faultOf(headers, minorOf(request));
+      !fault.empty())
+    return refuse(400, fault);
+  if (hasUnreadBody(made.method, headers))
+    reply->addHeader("Connection", "close");
+  handler(std::move(made), reply);
 }
 
 } // namespace reciperun::server

@@ -8,15 +8,18 @@
 
 #include "runtime/base/Status.h"
 #include "runtime/server/http/EventLoop.h"
+#include "runtime/server/http/HttpConnection.h"
+#include "runtime/server/http/HttpLimits.h"
 #include "runtime/server/http/HttpReply.h"
+#include "runtime/server/http/TlsContext.h"
 
-#include <cstddef>
 #include <functional>
 #include <map>
 #include <memory>
 #include <string>
 
 struct evhttp;
+struct evhttp_request;
 
 namespace reciperun::server {
 
@@ -25,8 +28,10 @@ struct HttpRequest {
   std::string path;                           // decoded, without the query
   std::map<std::string, std::string> headers; // by name in lower case
   std::string body;
+  std::string client; // its address
 
   /// The value of a header, by its name in lower case; empty without it.
+  /// Several of one name are one with commas (RFC 9110 section 5.3).
   const std::string& header(const std::string& name) const;
 };
 
@@ -35,25 +40,17 @@ struct HttpAddress {
   int port = 8000; // 0: any that is free
 };
 
-/// Limits on what a client sends. A larger request is answered with 413 or 400.
-struct HttpLimits {
-  size_t headerBytes = size_t(64) << 10;
-  size_t bodyBytes = size_t(64) << 20;
-  /// A connection that neither sends nor takes a byte for so long is closed,
-  /// except where an answer is due.
-  int idleSeconds = 60;
-};
-
 class HttpServer {
 public:
   /// Must not throw, other than std::exception: the client then gets a 500.
   using Handler = std::function<void(HttpRequest, std::shared_ptr<HttpReply>)>;
 
   /// Listens from now on, and answers while `loop`, which must outlive the
-  /// server, runs. Fails when the address is in use or none of this machine.
+  /// server, runs. With `tls`, which must outlive it too, connections use TLS.
+  /// Fails when the address is in use or none of this machine.
   static Expected<std::unique_ptr<HttpServer>>
   listen(EventLoop& loop, const HttpAddress& address, const HttpLimits& limits,
-         Handler handler);
+         Handler handler, const TlsContext* tls = nullptr);
 
   HttpServer(const HttpServer&) = delete;
   HttpServer& operator=(const HttpServer&) = delete;
@@ -63,13 +60,19 @@ public:
   int port() const { return boundPort; }
 
 private:
-  HttpServer(EventLoop& loop, Handler handler)
-      : loop(loop), handler(std::move(handler)) {}
+  HttpServer(EventLoop& loop, const HttpLimits& limits, Handler handler,
+             const TlsContext* tls)
+      : loop(loop), connections(loop.base(), limits, tls),
+        handler(std::move(handler)) {}
   Status open(const HttpAddress& address, const HttpLimits& limits);
+  static bufferevent* onConnection(event_base* base, void* self);
   static void onRequest(evhttp_request* request, void* self);
   void take(evhttp_request* request);
+  void serve(evhttp_request* request, HttpConnection& connection,
+             const std::shared_ptr<HttpReply>& reply);
 
   EventLoop& loop;
+  HttpConnections connections;
   Handler handler;
   evhttp* http = nullptr;
   int boundPort = 0;

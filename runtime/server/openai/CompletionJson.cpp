@@ -16,31 +16,6 @@ using serve::SampledToken;
 /// JSON has no infinity.
 constexpr double leastLogprob = -9999;
 
-const char* errorType(int status) {
-  switch (status) {
-  case 400:
-    return "BadRequestError";
-  case 404:
-    return "NotFoundError";
-  case 405:
-    return "MethodNotAllowedError";
-  case 429:
-    return "RateLimitError";
-  case 503:
-    return "ServiceUnavailableError";
-  default:
-    return "InternalServerError";
-  }
-}
-
-Json errorJson(int status, const std::string& message) {
-  return {{"error",
-           {{"message", message},
-            {"type", errorType(status)},
-            {"param", nullptr},
-            {"code", status}}}};
-}
-
 std::string eventOf(const Json& json) {
   return "data: " + jsonText(json) + "\n\n";
 }
@@ -169,10 +144,6 @@ std::string jsonText(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-std::string errorBody(int status, const std::string& message) {
-  return jsonText(errorJson(status, message));
-}
-
 const char* finishName(serve::FinishReason reason) {
   switch (reason) {
   case serve::FinishReason::endToken:
@@ -233,7 +204,7 @@ std::string chunkEvent(const CallHead& head, const AnswerPart* part,
 }
 
 std::string errorEvent(int status, const std::string& message) {
-  return eventOf(errorJson(status, message));
+  return "data: " + errorBody(status, message) + "\n\n";
 }
 
 } // namespace reciperun::server

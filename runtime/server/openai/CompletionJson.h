@@ -6,6 +6,7 @@
 
 #include "runtime/data/Tokenizer.h"
 #include "runtime/serve/engine/Engine.h"
+#include "runtime/server/http/ErrorBody.h"
 #include "runtime/server/openai/CompletionRequest.h"
 
 #include <nlohmann/json_fwd.hpp>
@@ -19,15 +20,8 @@
 
 namespace reciperun::server {
 
-/// The Content-Type of all bodies but streams.
-inline constexpr const char* jsonType = "application/json";
-
 /// The text of a value, in which ill-formed UTF-8 is U+FFFD.
 std::string jsonText(const nlohmann::ordered_json& json);
-
-/// The body of an error, in vLLM's form: {"error": {"message", "type", "param",
-/// "code"}}.
-std::string errorBody(int status, const std::string& message);
 
 /// `stop`, `length` or `abort`.
 const char* finishName(serve::FinishReason reason);

@@ -2,6 +2,7 @@
 
 #include "runtime/server/openai/Completions.h"
 
+#include "runtime/base/Log.h"
 #include "runtime/serve/structured/GrammarConstraint.h"
 
 #include <ctime>
@@ -54,6 +55,7 @@ void Completions::answer(CompletionRequest request, const std::string& id,
                            std::to_string(engine.openRequests()) +
                            " answers in progress or in its queue, of at most " +
                            std::to_string(mostAnswers) + "; try again later"));
+  reply->notes().model = request.model;
   auto call = std::make_shared<Call>();
   call->head = {request.endpoint, (isChat ? "chatcmpl-" : "cmpl-") + id,
                 request.model, std::time(nullptr)};
@@ -140,7 +142,7 @@ void Completions::start(const std::shared_ptr<Call>& call,
     Answer& answer = call->answers[i];
     answer.ticket = engine.submit(std::move(requests[i]),
                                   [this, call, &answer](EngineUpdate update) {
-                                    take(*call, answer, std::move(update));
+                                    hear(*call, answer, std::move(update));
                                   });
   }
   call->reply->whenEnded([this, weak = std::weak_ptr(call)](bool isComplete) {
@@ -149,8 +151,16 @@ void Completions::start(const std::shared_ptr<Call>& call,
   });
 }
 
+/// For the access log and the limits of clients.
+void Completions::note(Call& call) {
+  const Usage usage = usageOf(call);
+  call.reply->notes().promptTokens = usage.promptTokens;
+  call.reply->notes().answerTokens = usage.answerTokens;
+}
+
 /// Cancels the answers that have not ended and counts them.
 void Completions::endAnswers(Call& call, const char* reason) {
+  note(call);
   for (Answer& answer : call.answers) {
     if (answer.hasEnded)
       continue;
@@ -163,6 +173,17 @@ void Completions::endAnswers(Call& call, const char* reason) {
 }
 
 // ---- progress
+
+/// Whatever goes wrong ends this call alone.
+void Completions::hear(Call& call, Answer& answer, EngineUpdate update) {
+  try {
+    take(call, answer, std::move(update));
+  } catch (const std::exception& failure) { // memory is short
+    logLine(LogLevel::error,
+            "a request failed: " + std::string(failure.what()));
+    fail(call, 500, "the server has failed");
+  }
+}
 
 void Completions::take(Call& call, Answer& answer, EngineUpdate update) {
   if (answer.hasEnded)
@@ -277,6 +298,7 @@ void Completions::sendChunk(Call& call, Answer& answer) {
 
 /// Completes a call whose answers have all ended.
 void Completions::sendAll(Call& call) {
+  note(call);
   const Usage usage = usageOf(call);
   if (!call.streams) {
     std::vector<AnswerPart> parts;

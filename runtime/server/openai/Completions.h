@@ -78,11 +78,13 @@ private:
   std::shared_ptr<grammar::MaskTable> masksOf(const CompletionRequest& request);
   void start(const std::shared_ptr<Call>& call,
              std::vector<serve::Request> requests);
+  void hear(Call& call, Answer& answer, EngineUpdate update);
   void take(Call& call, Answer& answer, EngineUpdate update);
   void take(Call& call, Answer& answer, serve::Progress progress);
   void addText(const Call& call, Answer& answer, const std::string& text);
   void end(Call& call, Answer& answer, serve::FinishReason reason);
   void fail(Call& call, int status, const std::string& message);
+  static void note(Call& call);
   void endAnswers(Call& call, const char* reason);
   void sendChunk(Call& call, Answer& answer);
   void sendAll(Call& call);

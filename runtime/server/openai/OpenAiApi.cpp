@@ -7,9 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include <cstdio>
 #include <ctime>
-#include <random>
 #include <string_view>
 
 namespace reciperun::server {
@@ -18,7 +16,6 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::string_view modelPrefix = "/v1/models/";
-constexpr size_t longestRequestId = 128;
 
 Json modelJson(const ApiModel& served, const std::string& name) {
   Json made = {{"id", name},
@@ -31,24 +28,6 @@ Json modelJson(const ApiModel& served, const std::string& name) {
   if (served.isAdapter(name))
     made["parent"] = served.name;
   return made;
-}
-
-std::string randomId() {
-  static std::mt19937_64 numbers{std::random_device()()};
-  char text[40];
-  std::snprintf(text, sizeof text, "%016llx%016llx",
-                static_cast<unsigned long long>(numbers()),
-                static_cast<unsigned long long>(numbers()));
-  return text;
-}
-
-/// The client's id if it is printable and not too long, otherwise a new one.
-std::string requestId(const HttpRequest& request) {
-  const std::string& given = request.header("x-request-id");
-  const bool isFit =
-      !given.empty() && given.size() <= longestRequestId &&
-      std::ranges::all_of(given, [](char c) { return c > ' ' && c < 0x7f; });
-  return isFit ? given : randomId();
 }
 
 Expected<Json> objectOf(const HttpRequest& request) {
@@ -78,9 +57,7 @@ void OpenAiApi::open(const ApiModel& given) {
   state = ServerState::ready;
 }
 
-void OpenAiApi::answer(HttpRequest request, const Reply& reply) {
-  request.headers["x-request-id"] = requestId(request);
-  reply->addHeader("X-Request-Id", request.header("x-request-id"));
+void OpenAiApi::answer(const HttpRequest& request, const Reply& reply) {
   const Route* found = nullptr;
   bool isKnown = false;
   for (const Route& each : routes)

@@ -35,8 +35,9 @@ public:
   /// Refuses new requests from now on.
   void drain() { state = ServerState::draining; }
 
-  /// Answers a request of any path.
-  void answer(HttpRequest request, const std::shared_ptr<HttpReply>& reply);
+  /// Answers a request of any path, which has a header `x-request-id`.
+  void answer(const HttpRequest& request,
+              const std::shared_ptr<HttpReply>& reply);
 
 private:
   using Reply = std::shared_ptr<HttpReply>;

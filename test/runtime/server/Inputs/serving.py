@@ -25,7 +25,7 @@ class Server:
     def wait_for_port(self, errors):
         deadline = time.monotonic() + 60
         while time.monotonic() < deadline and self.process.poll() is None:
-            found = re.search(r"served at http://127.0.0.1:(\d+)",
+            found = re.search(r"served at https?://127.0.0.1:(\d+)",
                               open(errors).read())
             if found:
                 return int(found.group(1))

@@ -1,0 +1,68 @@
+// The API keys that a server takes.
+//
+// A file has one key a line, by its SHA-256 hash, so that whoever reads the
+// file cannot use the key. Words follow it in any order:
+//
+//     # name, requests at once and tokens a minute; all may be left out
+//     2c26b46b...7ae  name=search requests=8 tokens-per-minute=20000
+//
+// Several keys may have one name: they share its limits, which must be equal.
+
+#ifndef RECIPERUN_SERVER_ACCESS_APIKEYS_H
+#define RECIPERUN_SERVER_ACCESS_APIKEYS_H
+
+#include "runtime/base/Status.h"
+#include "runtime/server/access/ApiClient.h"
+#include "runtime/server/access/Digest.h"
+
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace reciperun::server {
+
+/// A line of a file of keys.
+struct ApiKey {
+  Digest digest;
+  std::string name;
+  ClientLimits limits;
+};
+
+/// Reads the text of a file of keys. Fails, naming the line but none of its
+/// words, which may be a key by mistake.
+Expected<std::vector<ApiKey>> readApiKeys(std::string_view text);
+
+/// Belongs to the server's thread.
+class ApiKeys {
+public:
+  ApiKeys() = default;
+
+  /// Takes `given`, plain keys, and those of `file`, if it has a name. Fails
+  /// as readApiKeys does, and for an empty file.
+  static Expected<ApiKeys> open(const std::vector<std::string>& given,
+                                std::string file);
+  /// Reads the file again. Clients that stay keep their counts. After a failure
+  /// the keys are those before.
+  Status reload();
+
+  /// Whether requests need a key.
+  bool areNeeded() const { return !keys.empty(); }
+  /// The client of a key; null for a wrong one. The time depends on the number
+  /// of keys and the length of `key` alone.
+  std::shared_ptr<ApiClient> find(std::string_view key) const;
+
+private:
+  void take(const std::vector<ApiKey>& all);
+
+  std::vector<ApiKey> fixed; // those that are not of the file
+  std::string file;
+  std::map<std::string, std::shared_ptr<ApiClient>> clients; // by name
+  std::vector<std::pair<Digest, std::shared_ptr<ApiClient>>> keys;
+};
+
+} // namespace reciperun::server
+
+#endif // RECIPERUN_SERVER_ACCESS_APIKEYS_H

@@ -1,0 +1,228 @@
+// See Gate.h.
+
+#include "runtime/server/access/Gate.h"
+
+#include "runtime/server/access/TraceContext.h"
+#include "runtime/server/http/ErrorBody.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <random>
+#include <strings.h>
+#include <utility>
+
+namespace reciperun::server {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr size_t longestRequestId = 128;
+constexpr int clientHasGone = 499; // nginx's status, for logs
+
+std::string randomId() {
+  static std::mt19937_64 numbers{std::random_device()()};
+  char text[40];
+  std::snprintf(text, sizeof text, "%016llx%016llx",
+                static_cast<unsigned long long>(numbers()),
+                static_cast<unsigned long long>(numbers()));
+  return text;
+}
+
+/// The client's id if it is printable and not too long, otherwise a new one.
+std::string idOf(const HttpRequest& request) {
+  const std::string& given = request.header("x-request-id");
+  const bool isFit =
+      !given.empty() && given.size() <= longestRequestId &&
+      std::ranges::all_of(given, [](char c) { return c > ' ' && c < 0x7f; });
+  return isFit ? given : randomId();
+}
+
+/// The key of a request: a bearer token (RFC 6750), or the header that
+/// llama.cpp takes as well; empty without one.
+std::string_view keyOf(const HttpRequest& request) {
+  constexpr std::string_view scheme = "Bearer ";
+  std::string_view given = request.header("authorization");
+  if (given.size() <= scheme.size() ||
+      strncasecmp(given.data(), scheme.data(), scheme.size()) != 0)
+    return request.header("x-api-key");
+  given.remove_prefix(scheme.size());
+  given.remove_prefix(std::min(given.find_first_not_of(' '), given.size()));
+  return given;
+}
+
+double millisecondsBetween(Clock::time_point from, Clock::time_point to) {
+  return std::chrono::duration<double, std::milli>(to - from).count();
+}
+
+} // namespace
+
+/// A request on its way.
+struct Gate::Visit {
+  AccessRecord record;
+  Clock::time_point arrival = Clock::now();
+  std::shared_ptr<ApiClient> client; // whose limits count it
+  bool isCounted = false;            // in `openRequests`
+};
+
+/// An answer that refuses a request.
+struct Gate::Denial {
+  int status = 0;
+  std::string message;
+  int64_t retryAfter = 0; // seconds; 0: no header
+};
+
+Expected<std::unique_ptr<Gate>> Gate::open(GateSettings settings) {
+  std::unique_ptr<Gate> made(new Gate(std::move(settings)));
+  auto keys = ApiKeys::open(made->settings.apiKeys, made->settings.apiKeyFile);
+  RECIPERUN_TRY(keys);
+  auto log = AccessLog::open(made->settings.accessLog);
+  RECIPERUN_TRY(log);
+  made->keys = *std::move(keys);
+  made->log = *std::move(log);
+  made->settings.apiKeys.clear(); // only their hashes stay
+  return made;
+}
+
+bool Gate::canReload() const {
+  return !settings.apiKeyFile.empty() || log.isFile();
+}
+
+Status Gate::reload() {
+  const Status keysRead = keys.reload();
+  const Status logOpened = log.reopen();
+  return keysRead.isOk() ? logOpened : keysRead;
+}
+
+HttpServer::Handler Gate::guard(HttpServer::Handler api) {
+  return [this, api = std::move(api)](HttpRequest request, Reply reply) {
+    answer(api, std::move(request), reply);
+  };
+}
+
+void Gate::answer(const HttpServer::Handler& api, HttpRequest request,
+                  const Reply& reply) {
+  const auto visit = begin(request, reply);
+  if (const auto denial = deny(request, *visit))
+    return refuse(*denial, request.path, reply);
+  api(std::move(request), reply);
+}
+
+std::shared_ptr<Gate::Visit> Gate::begin(HttpRequest& request,
+                                         const Reply& reply) {
+  auto visit = std::make_shared<Visit>();
+  AccessRecord& record = visit->record;
+  record.id = request.headers["x-request-id"] = idOf(request);
+  reply->addHeader("X-Request-Id", record.id);
+  if (const auto trace = traceOf(request.header("traceparent"),
+                                 request.header("tracestate"))) {
+    record.trace = trace->trace;
+    record.parent = trace->parent;
+    reply->addHeader("traceparent", trace->header);
+    if (!trace->state.empty())
+      reply->addHeader("tracestate", trace->state);
+  }
+  record.client = request.client;
+  record.method = request.method;
+  record.path = request.path;
+  record.bytesIn = request.body.size();
+  reply->whenEnded([this, visit, answered = reply.get()](bool isComplete) {
+    end(*visit, *answered, isComplete);
+  });
+  return visit;
+}
+
+/// Whether a path needs no key.
+bool Gate::isOpen(const std::string& path) const {
+  if (path == "/metrics" || path == "/")
+    return !settings.guardsMetrics;
+  return path == "/health" || path == "/version" || path == "/v2/health/live" ||
+         path == "/v2/health/ready";
+}
+
+/// Why a request is refused; null when it is not.
+std::unique_ptr<Gate::Denial> Gate::deny(const HttpRequest& request,
+                                         Visit& visit) {
+  const auto denial = [](int status, std::string message) {
+    return std::make_unique<Denial>(Denial{status, std::move(message)});
+  };
+  std::shared_ptr<ApiClient> client;
+  if (keys.areNeeded() && !isOpen(request.path)) {
+    const std::string_view key = keyOf(request);
+    if (key.empty())
+      return denial(401, "the request has no API key; send it as "
+                         "`Authorization: Bearer KEY`");
+    client = keys.find(key);
+    if (!client)
+      return denial(401, "the API key is not valid");
+    visit.record.key = client->name();
+  }
+  const auto missing = settings.restricted.missingHeader(
+      request.path, [&](const std::string& name) -> const std::string& {
+        return request.header(name);
+      });
+  if (missing)
+    return denial(403, "This API is restricted, expecting header '" + *missing +
+                           "'");
+  if (apiOf(request.path) != Api::inference)
+    return nullptr;
+  visit.client = std::move(client);
+  return limit(visit);
+}
+
+/// Counts a request of inference, unless there are too many.
+std::unique_ptr<Gate::Denial> Gate::limit(Visit& visit) {
+  if (settings.mostRequests > 0 && openRequests >= settings.mostRequests) {
+    visit.client.reset();
+    return std::make_unique<Denial>(
+        Denial{503,
+               "the server has " + std::to_string(openRequests) +
+                   " requests in progress, of at most " +
+                   std::to_string(settings.mostRequests),
+               1});
+  }
+  if (visit.client) {
+    if (auto refusal = visit.client->begin(visit.arrival)) {
+      visit.client.reset();
+      return std::make_unique<Denial>(
+          Denial{429, std::move(refusal->message), refusal->retryAfter});
+    }
+  }
+  ++openRequests;
+  visit.isCounted = true;
+  return nullptr;
+}
+
+void Gate::refuse(const Denial& denial, const std::string& path,
+                  const Reply& reply) {
+  if (denial.status == 401)
+    reply->addHeader("WWW-Authenticate", "Bearer");
+  if (denial.retryAfter > 0)
+    reply->addHeader("Retry-After", std::to_string(denial.retryAfter));
+  reply->send(denial.status, jsonType,
+              errorBodyFor(path, denial.status, denial.message));
+}
+
+void Gate::end(Visit& visit, HttpReply& reply, bool isComplete) {
+  const auto now = Clock::now();
+  const AnswerNotes& notes = reply.notes();
+  if (visit.client)
+    visit.client->end(notes.promptTokens + notes.answerTokens, now);
+  if (visit.isCounted)
+    --openRequests;
+  if (!log.isOn())
+    return;
+  AccessRecord& record = visit.record;
+  record.status = reply.status() > 0 ? reply.status() : clientHasGone;
+  record.isComplete = isComplete;
+  record.bytesOut = reply.bodyBytes();
+  record.milliseconds = millisecondsBetween(visit.arrival, now);
+  if (reply.firstByte() != Clock::time_point())
+    record.firstByte = millisecondsBetween(visit.arrival, reply.firstByte());
+  record.model = notes.model;
+  record.promptTokens = notes.promptTokens;
+  record.answerTokens = notes.answerTokens;
+  log.write(record);
+}
+
+} // namespace reciperun::server
