@@ -4,15 +4,16 @@
 
 #include "runtime/base/Log.h"
 #include "runtime/comm/ThreadWithoutSignals.h"
+#include "runtime/server/config/ModelConfig.h"
 
 #include <csignal>
 #include <utility>
 
 namespace reciperun::server {
 
-Expected<std::unique_ptr<Front>> Front::open(FrontSettings settings,
-                                             EngineQueue& queue) {
-  std::unique_ptr<Front> made(new Front(settings, queue));
+Expected<std::unique_ptr<Front>>
+Front::open(FrontSettings settings, EngineQueue& queue, ModelSource& source) {
+  std::unique_ptr<Front> made(new Front(settings, queue, source));
   RECIPERUN_TRY(made->setUp(std::move(settings)));
   return made;
 }
@@ -29,6 +30,17 @@ Status Front::setUp(FrontSettings settings) {
   auto opened = EventLoop::open();
   RECIPERUN_TRY(opened);
   loop = *std::move(opened);
+  repository = std::make_unique<Repository>(*loop, source,
+                                            std::move(settings.repository));
+  kserve.emplace(
+      KServeApi::Settings{
+          .version = settings.openAi.version,
+          .maxInputBytes = settings.mostInputBytes,
+          .configJson = jsonOfConfig,
+          .log = {},
+          .applyLog = {},
+          .loadOf = [this](const std::string& model) { return loadOf(model); }},
+      *repository);
   if (tls || gate->canReload())
     loop->whenSignalled(SIGHUP, [this] { reload(); });
   return Status::ok();
@@ -54,43 +66,91 @@ Front::~Front() {
   servers.clear(); // before the APIs that their replies refer to
 }
 
-Expected<int> Front::listenForOpenAi(const HttpAddress& address) {
-  return listen(address, [this](const HttpRequest& request,
-                                const std::shared_ptr<HttpReply>& reply) {
-    openAi.answer(request, reply);
-    noteState();
-  });
-}
-
-Expected<int> Front::listen(const HttpAddress& address,
-                            HttpServer::Handler handler) {
-  auto server = HttpServer::listen(*loop, address, limits,
-                                   gate->guard(std::move(handler)), tls.get());
+Expected<int> Front::listen(const HttpAddress& address) {
+  auto server = HttpServer::listen(
+      *loop, address, limits,
+      gate->guard([this](const HttpRequest& request,
+                         const std::shared_ptr<HttpReply>& reply) {
+        answer(request, reply);
+        noteState();
+      }),
+      tls.get());
   RECIPERUN_TRY(server);
   servers.push_back(*std::move(server));
   return servers.back()->port();
 }
 
+void Front::answer(const HttpRequest& request,
+                   const std::shared_ptr<HttpReply>& reply) {
+  if (KServeApi::takes(request.path))
+    kserve->answer(request, reply);
+  else
+    openAi.answer(request, reply);
+}
+
 void Front::start() {
-  queue.setWake([this] { loop->post([this] { takeReport(); }); });
+  queue.setWake([this] {
+    loop->post([this] {
+      engine.takeReport();
+      noteState();
+    });
+  });
   thread = comm::threadWithoutSignals([this] { loop->run(); });
 }
 
-void Front::open(const ApiModel& served) {
-  loop->post([this, &served] { openAi.open(served); });
+void Front::open(const ApiModel* served) {
+  loop->post([this, served] {
+    if (served) {
+      openAi.open(*served);
+      source.setEngine({.client = engine, .model = *served});
+    }
+    repository->start([this](const Status& outcome) { takeStart(outcome); });
+  });
+}
+
+void Front::takeStart(const Status& outcome) {
+  if (outcome.isOk())
+    return;
+  logLine(LogLevel::error, outcome.message());
+  if (!endsOnFailedLoad)
+    return;
+  const std::lock_guard lock(mutex);
+  failed = Status::error("not all models could be loaded; "
+                         "`--exit-on-error=false` serves the others");
+}
+
+Status Front::failure() const {
+  const std::lock_guard lock(mutex);
+  return failed;
+}
+
+/// What a gateway is told of the engine's load.
+std::optional<EndpointLoad> Front::loadOf(const std::string&) const {
+  const serve::EngineStatistics& counts = engine.statistics();
+  if (counts.pages == 0)
+    return std::nullopt;
+  return EndpointLoad{.cacheUtilization =
+                          double(counts.heldPages) / double(counts.pages),
+                      .maxTokens = uint64_t(counts.pages)};
 }
 
 void Front::drain() {
   loop->post([this] {
     openAi.drain();
+    repository->stop();
     noteState();
     isDraining = true;
   });
 }
 
-void Front::takeReport() {
-  engine.takeReport();
-  noteState();
+bool Front::isDrained() {
+  // Models answer without a report of the engine: the front looks again.
+  loop->post([this] { noteState(); });
+  return isDraining && isIdleNow;
+}
+
+void Front::noteState() {
+  isIdleNow = engine.openRequests() == 0 && repository->openRequests() == 0;
 }
 
 } // namespace reciperun::server

@@ -9,10 +9,14 @@
 #include "runtime/server/front/EngineQueue.h"
 #include "runtime/server/http/EventLoop.h"
 #include "runtime/server/http/HttpServer.h"
+#include "runtime/server/kserve/KServeApi.h"
 #include "runtime/server/openai/OpenAiApi.h"
+#include "runtime/server/repository/ModelSource.h"
+#include "runtime/server/repository/Repository.h"
 
 #include <atomic>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <thread>
 #include <vector>
@@ -21,6 +25,9 @@ namespace reciperun::server {
 
 struct FrontSettings {
   OpenAiApi::Settings openAi;
+  Repository::Settings repository;
+  size_t mostInputBytes = size_t(64) << 20; // of KServe's tensors
+  bool endsOnFailedLoad = true;             // of a model at the start
   GateSettings gate;
   HttpLimits limits;           // of each port
   std::optional<TlsFiles> tls; // of all ports
@@ -28,49 +35,61 @@ struct FrontSettings {
 
 class Front {
 public:
-  /// `queue` must outlive the object. SIGHUP reads the files of keys and
-  /// certificates again. Fails when one of them is invalid or the process has
-  /// no descriptor left.
-  static Expected<std::unique_ptr<Front>> open(FrontSettings settings,
-                                               EngineQueue& queue);
+  /// `queue` and `source` must outlive the object. SIGHUP reads the files of
+  /// keys and certificates again. Fails when one of them is invalid or the
+  /// process has no descriptor left.
+  static Expected<std::unique_ptr<Front>>
+  open(FrontSettings settings, EngineQueue& queue, ModelSource& source);
   Front(const Front&) = delete;
   Front& operator=(const Front&) = delete;
   ~Front();
 
-  /// Opens a port for the OpenAI API. Must precede start(). Returns its number.
-  Expected<int> listenForOpenAi(const HttpAddress& address);
+  /// Opens a port for all APIs. Must precede start(). Returns its number.
+  Expected<int> listen(const HttpAddress& address);
   /// Answers from now on, on a thread of its own.
   void start();
 
-  /// The model is loaded. `served` must outlive the object.
-  void open(const ApiModel& served);
+  /// Loads the models of the source. `served`, the model of the engine, must
+  /// outlive the object; null: there is no engine.
+  void open(const ApiModel* served);
+  /// Why the models of the start could not be loaded; ok before and otherwise.
+  Status failure() const;
   /// Refuses new requests from now on.
   void drain();
   /// Whether new requests are refused.
   bool drains() const { return isDraining; }
   /// Whether new requests are refused and all answers are complete.
-  bool isDrained() const { return isDraining && isIdleNow; }
+  bool isDrained();
 
 private:
-  Front(const FrontSettings& settings, EngineQueue& queue)
-      : limits(settings.limits), queue(queue), engine(queue),
+  Front(const FrontSettings& settings, EngineQueue& queue, ModelSource& source)
+      : limits(settings.limits), endsOnFailedLoad(settings.endsOnFailedLoad),
+        queue(queue), source(source), engine(queue),
         openAi(settings.openAi, engine) {}
   Status setUp(FrontSettings settings);
   void reload();
-  Expected<int> listen(const HttpAddress& address, HttpServer::Handler handler);
-  void takeReport();
-  void noteState() { isIdleNow = engine.openRequests() == 0; }
+  void answer(const HttpRequest& request,
+              const std::shared_ptr<HttpReply>& reply);
+  void takeStart(const Status& outcome);
+  std::optional<EndpointLoad> loadOf(const std::string& model) const;
+  void noteState();
 
   HttpLimits limits;
+  bool endsOnFailedLoad;
   EngineQueue& queue;
+  ModelSource& source;
   std::unique_ptr<TlsContext> tls; // null without TLS
   std::unique_ptr<Gate> gate;
   EngineClient engine; // this and the APIs belong to the front's thread
   OpenAiApi openAi;
   std::unique_ptr<EventLoop> loop;
+  std::unique_ptr<Repository> repository;
+  std::optional<KServeApi> kserve;
   std::vector<std::unique_ptr<HttpServer>> servers; // one a port
   std::thread thread;
   std::atomic<bool> isIdleNow = true, isDraining = false;
+  mutable std::mutex mutex; // of `failed`
+  Status failed;
 };
 
 } // namespace reciperun::server

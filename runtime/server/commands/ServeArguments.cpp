@@ -9,11 +9,105 @@ namespace {
 
 constexpr int mostPort = 65535;
 
-cli::Check checkServe(const ServeArguments& arguments) {
-  if (arguments.address.port <= mostPort)
-    return checkAccess(arguments.access);
-  return cli::UsageError{"`--port` takes a number up to 65535, not `" +
-                         std::to_string(arguments.address.port) + "`"};
+/// `local,size=1048576`, as Triton has it.
+cli::Check readCache(ServeArguments& arguments) {
+  constexpr std::string_view begin = "local,size=";
+  if (arguments.cache.empty())
+    return std::nullopt;
+  const auto bytes =
+      arguments.cache.starts_with(begin)
+          ? cli::parseNumber<size_t>(arguments.cache.substr(begin.size()))
+          : std::nullopt;
+  if (!bytes)
+    return cli::UsageError{"`--cache-config` takes `local,size=BYTES`, not `" +
+                           arguments.cache + "`"};
+  arguments.repository.cacheBytes = *bytes;
+  return std::nullopt;
+}
+
+/// Checks what no option can check by itself, and completes the settings.
+cli::Check completeServe(ServeArguments& arguments) {
+  if (arguments.address.port > mostPort)
+    return cli::UsageError{"`--port` takes a number up to 65535, not `" +
+                           std::to_string(arguments.address.port) + "`"};
+  if (auto error = readCache(arguments))
+    return error;
+  if (!arguments.repository.startWith.empty() &&
+      arguments.repository.control != ModelControl::explicitly)
+    return cli::UsageError{
+        "`--load-model` needs `--model-control-mode explicit`"};
+  arguments.repository.pollInterval =
+      std::chrono::seconds(arguments.pollSeconds);
+  return checkAccess(arguments.access);
+}
+
+/// `R1:4`, of the rate limiter.
+cli::Check addResource(ServeArguments& arguments, const std::string& text) {
+  const size_t colon = text.find(':');
+  const auto count = colon == std::string::npos || colon == 0
+                         ? std::nullopt
+                         : cli::parseNumber<uint64_t>(text.substr(colon + 1));
+  if (!count)
+    return cli::UsageError{"`--rate-limit-resource` takes NAME:COUNT, not `" +
+                           text + "`"};
+  arguments.repository.resources[text.substr(0, colon)] = *count;
+  return std::nullopt;
+}
+
+/// The options of repositories, under Triton's names.
+std::vector<cli::Option> repositoryOptions(ServeArguments& arguments) {
+  Repository::Settings& repository = arguments.repository;
+  return {
+      cli::text("--engine", "DIR",
+                "the model that language models of a repository run (that of "
+                "their `gpt_model_path`)",
+                arguments.engine),
+      cli::choice<ModelControl>(
+          "--model-control-mode", "MODE",
+          "who decides which models of a repository are served (none)",
+          {{"none", ModelControl::none, "all are"},
+           {"explicit", ModelControl::explicitly,
+            "those of --load-model, then clients"},
+           {"poll", ModelControl::poll, "all are, also new and changed ones"}},
+          repository.control),
+      {.name = "--load-model",
+       .valueName = "NAME",
+       .help = "a model to load at the start with --model-control-mode "
+               "explicit; `*` is all",
+       .repeats = true,
+       .store = [&repository](const cli::Given& given) -> cli::Check {
+         repository.startWith.insert(given.value);
+         return std::nullopt;
+       }},
+      cli::number("--repository-poll-secs", "SECONDS",
+                  "between two looks at a repository (15)", 1,
+                  arguments.pollSeconds),
+      cli::text("--model-config-name", "NAME",
+                "take configs/NAME.pbtxt of a model in place of config.pbtxt",
+                arguments.configName),
+      cli::text("--cache-config", "local,size=BYTES",
+                "keep responses of models with response_cache (none)",
+                arguments.cache),
+      cli::choice<bool>("--rate-limit", "MODE",
+                        "whether instances wait for their resources (off)",
+                        {{"off", false, "they do not"},
+                         {"execution_count", true,
+                          "they do, the one that ran less often first"}},
+                        repository.limitsRates),
+      {.name = "--rate-limit-resource",
+       .valueName = "NAME:COUNT",
+       .help = "how much of a resource there is",
+       .repeats = true,
+       .store =
+           [&arguments](const cli::Given& given) {
+             return addResource(arguments, given.value);
+           }},
+      cli::choice<bool>("--exit-on-error", "BOOL",
+                        "whether a model that cannot be loaded at the start "
+                        "ends the server (true)",
+                        {{"true", true, "it does"},
+                         {"false", false, "the others are served"}},
+                        arguments.endsOnFailedLoad)};
 }
 
 } // namespace
@@ -47,22 +141,27 @@ cli::Command describeServe(ServeArguments& arguments) {
            {"warning", LogLevel::warning, "what may be a mistake"},
            {"error", LogLevel::error, "failures"}},
           arguments.logLevel)};
+  for (cli::Option& each : repositoryOptions(arguments))
+    options.push_back(std::move(each));
   for (cli::Option& each : accessOptions(arguments.access))
     options.push_back(std::move(each));
   return {.name = "serve",
-          .synopsis = "DIR [options]",
-          .summary = "serve a model over HTTP, with OpenAI's API",
+          .synopsis = "DIR|REPOSITORY... [options]",
+          .summary = "serve models over HTTP, with OpenAI's and KServe's APIs",
           .details =
               "Serves the model in DIR, a folder that a training exported or a "
-              "Hugging Face directory of a library model, until SIGTERM or "
-              "SIGINT arrives. Clients of OpenAI's API work unchanged: "
+              "Hugging Face directory of a library model, or the models of "
+              "repositories in Triton's layout, until SIGTERM or SIGINT "
+              "arrives. Clients of OpenAI's API work unchanged: "
               "/v1/chat/completions, /v1/completions and /v1/models, with "
               "streaming, structured output and vLLM's further fields; and "
               "/tokenize, /detokenize, /health, /version and /metrics as vLLM "
-              "has them.",
+              "has them. So do clients of KServe's protocol, below /v2, with "
+              "Triton's extensions.",
           .options = std::move(options),
-          .operands = {1, 1, "the model's directory", &arguments.directories},
-          .check = [&arguments] { return checkServe(arguments); }};
+          .operands = {1, 64, "the model's directory, or repositories",
+                       &arguments.directories},
+          .check = [&arguments] { return completeServe(arguments); }};
 }
 
 } // namespace reciperun::server

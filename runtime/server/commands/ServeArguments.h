@@ -8,6 +8,7 @@
 #include "runtime/serve/engine/AdapterArguments.h"
 #include "runtime/server/commands/AccessArguments.h"
 #include "runtime/server/http/HttpServer.h"
+#include "runtime/server/repository/Repository.h"
 
 #include <string>
 #include <vector>
@@ -15,7 +16,13 @@
 namespace reciperun::server {
 
 struct ServeArguments {
-  std::vector<std::string> directories; // exactly one
+  std::vector<std::string> directories; // a model's, or repositories
+  std::string engine;                   // of repositories; empty: they name it
+  std::string configName;               // of a file in `configs` of models
+  Repository::Settings repository;
+  int pollSeconds = 15; // of ModelControl::poll
+  std::string cache;    // `local,size=N`; empty: none
+  bool endsOnFailedLoad = true;
   HttpAddress address;
   std::string name; // of the model; empty: the folder's
   std::vector<serve::NamedAdapter> adapters;

@@ -12,7 +12,10 @@
 #include "runtime/serve/prompts/PromptTokens.h"
 #include "runtime/server/commands/Front.h"
 #include "runtime/server/commands/ServeArguments.h"
+#include "runtime/server/commands/ServedPlaces.h"
 #include "runtime/server/front/EngineQueue.h"
+#include "runtime/server/repository/EngineSource.h"
+#include "runtime/server/repository/FolderSource.h"
 
 #include <chrono>
 #include <csignal>
@@ -29,23 +32,27 @@ using serve::Engine;
 using serve::ModelFolder;
 using serve::ServingRanks;
 
-std::string nameOf(const ServeArguments& arguments) {
+/// The name of the engine's model in requests.
+std::string nameOf(const ServeArguments& arguments,
+                   const std::filesystem::path& engine) {
   if (!arguments.name.empty())
     return arguments.name;
-  const std::filesystem::path path =
-      std::filesystem::absolute(arguments.directories.front());
+  const std::filesystem::path path = std::filesystem::absolute(engine);
   return (path.filename().empty() ? path.parent_path() : path)
       .filename()
       .string();
 }
 
-/// Decides when the engine stops: when a drain is complete or takes too long.
+/// Decides when the server stops: when a drain is complete or takes too long,
+/// or when a model cannot be loaded.
 class Shutdown {
 public:
   Shutdown(Front& front, int drainSeconds)
       : front(front), limit(std::chrono::seconds(drainSeconds)) {}
 
   bool isDue() {
+    if (!front.failure().isOk())
+      return true;
     if (stopSignal() == 0)
       return false;
     if (!begin) {
@@ -56,7 +63,15 @@ public:
     }
     return front.isDrained() || (front.drains() && isLate());
   }
-  bool cutsAnswers() const { return !front.isDrained(); }
+  /// How the server has ended.
+  Status outcome() {
+    RECIPERUN_TRY(front.failure());
+    return front.isDrained()
+               ? Status::ok()
+               : Status::error("open answers took longer than the " +
+                               std::to_string(limit.count()) +
+                               " s of `--drain-timeout` and were cut off");
+  }
 
 private:
   bool isLate() const {
@@ -92,6 +107,8 @@ FrontSettings frontSettings(const ServeArguments& arguments) {
   FrontSettings made;
   made.openAi = {.version = RECIPERUN_VERSION,
                  .mostAnswers = size_t(arguments.mostAnswers)};
+  made.repository = arguments.repository;
+  made.endsOnFailedLoad = arguments.endsOnFailedLoad;
   made.gate = arguments.access.gate;
   made.limits = arguments.access.limits;
   if (arguments.access.usesTls())
@@ -99,9 +116,36 @@ FrontSettings frontSettings(const ServeArguments& arguments) {
   return made;
 }
 
+/// Where the models of the server come from.
+std::unique_ptr<ModelSource> sourceOf(const ServeArguments& arguments,
+                                      const ServedPlaces& places) {
+  if (places.repositories.empty())
+    return std::make_unique<EngineSource>(nameOf(arguments, places.engine));
+  return std::make_unique<FolderSource>(FolderSource::Settings{
+      .folders = places.repositories, .configName = arguments.configName});
+}
+
+/// The front of a server that listens. `port` is the one that it has.
+Expected<std::unique_ptr<Front>> openFront(const ServeArguments& arguments,
+                                           EngineQueue& queue,
+                                           ModelSource& source, int& port) {
+  auto front = Front::open(frontSettings(arguments), queue, source);
+  RECIPERUN_TRY(front);
+  const auto bound = (*front)->listen(arguments.address);
+  RECIPERUN_TRY(bound);
+  port = *bound;
+  (*front)->start();
+  return front;
+}
+
+void tellPlace(const ServeArguments& arguments, const std::string& what,
+               int port) {
+  logLine(LogLevel::info, what + " served at " + urlOf(arguments, port));
+}
+
 /// The part of rank 0.
-Status serveModel(const ServeArguments& arguments, const ModelFolder& folder,
-                  ServingRanks& ranks) {
+Status serveEngine(const ServeArguments& arguments, const ServedPlaces& places,
+                   const ModelFolder& folder, ServingRanks& ranks) {
   if (!folder.tokenizer)
     return noTokenizer(folder);
   const auto prompts =
@@ -109,7 +153,7 @@ Status serveModel(const ServeArguments& arguments, const ModelFolder& folder,
   RECIPERUN_TRY(prompts);
   const auto defaults = readDefaults(folder.path);
   RECIPERUN_TRY(defaults);
-  ApiModel served{.name = nameOf(arguments),
+  ApiModel served{.name = nameOf(arguments, places.engine),
                   .adapters = {},
                   .folder = folder,
                   .prompts = *prompts,
@@ -118,12 +162,10 @@ Status serveModel(const ServeArguments& arguments, const ModelFolder& folder,
   for (const serve::NamedAdapter& each : arguments.adapters)
     served.adapters.push_back(each.name);
   EngineQueue queue;
-  auto opened = Front::open(frontSettings(arguments), queue);
-  RECIPERUN_TRY(opened);
-  Front& front = **opened;
-  const auto port = front.listenForOpenAi(arguments.address);
-  RECIPERUN_TRY(port);
-  front.start();
+  const std::unique_ptr<ModelSource> source = sourceOf(arguments, places);
+  int port = 0;
+  const auto front = openFront(arguments, queue, *source, port);
+  RECIPERUN_TRY(front);
   auto model = ranks.open(folder);
   RECIPERUN_TRY(model);
   const auto engine = makeEngine(folder, *std::move(model));
@@ -131,16 +173,29 @@ Status serveModel(const ServeArguments& arguments, const ModelFolder& folder,
   RECIPERUN_TRY(addAdapters(arguments.adapters, **engine));
   served.vocab = (*engine)->vocab();
   watchStopSignals();
-  front.open(served);
-  logLine(LogLevel::info,
-          "`" + served.name + "` is served at " + urlOf(arguments, *port));
-  Shutdown shutdown(front, arguments.drainSeconds);
+  (*front)->open(&served);
+  tellPlace(arguments, "`" + served.name + "` is", port);
+  Shutdown shutdown(**front, arguments.drainSeconds);
   RECIPERUN_TRY(queue.run(**engine, [&] { return shutdown.isDue(); }));
-  return shutdown.cutsAnswers()
-             ? Status::error("open answers took longer than the " +
-                             std::to_string(arguments.drainSeconds) +
-                             " s of `--drain-timeout` and were cut off")
-             : Status::ok();
+  return shutdown.outcome();
+}
+
+/// Serves a repository without a language model.
+Status serveModels(const ServeArguments& arguments,
+                   const ServedPlaces& places) {
+  constexpr auto interval = std::chrono::milliseconds(20);
+  EngineQueue queue; // that nobody fills
+  const std::unique_ptr<ModelSource> source = sourceOf(arguments, places);
+  int port = 0;
+  const auto front = openFront(arguments, queue, *source, port);
+  RECIPERUN_TRY(front);
+  watchStopSignals();
+  (*front)->open(nullptr);
+  tellPlace(arguments, "the repository's models are", port);
+  Shutdown shutdown(**front, arguments.drainSeconds);
+  while (!shutdown.isDue())
+    std::this_thread::sleep_for(interval);
+  return shutdown.outcome();
 }
 
 /// Each connection is an open file. Takes fewer where the system allows fewer:
@@ -165,24 +220,32 @@ void allowManyConnections(size_t& connections) {
   connections = most;
 }
 
+int exitCodeOf(const Status& ended) {
+  if (ended.isOk())
+    return 0;
+  logLine(LogLevel::error, ended.message());
+  return 1;
+}
+
 int runServe(ServeArguments& arguments) {
   setLogLevel(arguments.logLevel);
   // Writing to a connection that the client has closed must not end the
   // process.
   std::signal(SIGPIPE, SIG_IGN);
   allowManyConnections(arguments.access.limits.connections);
-  const Expected<ModelFolder> folder = serve::readModelFolder(
-      arguments.directories.front(), arguments.adapters.size());
+  const auto places =
+      findPlaces(arguments.directories, arguments.engine, arguments.configName);
+  if (places && places->engine.empty())
+    return exitCodeOf(serveModels(arguments, *places));
+  const Expected<ModelFolder> folder =
+      places ? serve::readModelFolder(places->engine, arguments.adapters.size())
+             : Expected<ModelFolder>(places.status());
   const auto ranks = ServingRanks::join(folder, arguments.threads);
   if (!ranks->leads())
     return ranks->follow(folder);
-  Status ended = ranks->status();
-  if (ended.isOk())
-    ended = serveModel(arguments, *folder, *ranks);
-  if (ended.isOk())
-    return 0;
-  logLine(LogLevel::error, ended.message());
-  return 1;
+  return exitCodeOf(ranks->status().isOk()
+                        ? serveEngine(arguments, *places, *folder, *ranks)
+                        : ranks->status());
 }
 
 } // namespace

@@ -159,29 +159,28 @@ constexpr std::array<Family, 7> families = {
 struct CallRow {
   KServeCall call;
   std::string_view methods;
-  std::string_view api;
 };
 
 /// In the order of KServeCall.
 constexpr std::array<CallRow, 18> callRows = {
-    {{KServeCall::live, "GET", "health"},
-     {KServeCall::ready, "GET", "health"},
-     {KServeCall::serverMetadata, "GET", "metadata"},
-     {KServeCall::modelReady, "GET", "health"},
-     {KServeCall::modelMetadata, "GET", "metadata"},
-     {KServeCall::modelConfig, "GET", "model-config"},
-     {KServeCall::statistics, "GET", "statistics"},
-     {KServeCall::infer, "POST", "inference"},
-     {KServeCall::generate, "POST", "inference"},
-     {KServeCall::generateStream, "POST", "inference"},
-     {KServeCall::repositoryIndex, "POST", "model-repository"},
-     {KServeCall::load, "POST", "model-repository"},
-     {KServeCall::unload, "POST", "model-repository"},
-     {KServeCall::sharedMemoryStatus, "GET", "shared-memory"},
-     {KServeCall::sharedMemoryRegister, "POST", "shared-memory"},
-     {KServeCall::sharedMemoryUnregister, "POST", "shared-memory"},
-     {KServeCall::traceSetting, "GET POST", "trace"},
-     {KServeCall::logging, "GET POST", "logging"}}};
+    {{KServeCall::live, "GET"},
+     {KServeCall::ready, "GET"},
+     {KServeCall::serverMetadata, "GET"},
+     {KServeCall::modelReady, "GET"},
+     {KServeCall::modelMetadata, "GET"},
+     {KServeCall::modelConfig, "GET"},
+     {KServeCall::statistics, "GET"},
+     {KServeCall::infer, "POST"},
+     {KServeCall::generate, "POST"},
+     {KServeCall::generateStream, "POST"},
+     {KServeCall::repositoryIndex, "POST"},
+     {KServeCall::load, "POST"},
+     {KServeCall::unload, "POST"},
+     {KServeCall::sharedMemoryStatus, "GET"},
+     {KServeCall::sharedMemoryRegister, "POST"},
+     {KServeCall::sharedMemoryUnregister, "POST"},
+     {KServeCall::traceSetting, "GET POST"},
+     {KServeCall::logging, "GET POST"}}};
 
 constexpr bool isInOrder() {
   for (size_t i = 0; i < callRows.size(); ++i)
@@ -209,11 +208,6 @@ bool takesMethod(KServeCall call, std::string_view method) {
   const std::string_view methods = callRows[size_t(call)].methods;
   return method == methods || (method == "GET" && methods == "GET POST") ||
          (method == "POST" && methods == "GET POST");
-}
-
-std::string_view apiOf(std::string_view path) {
-  const MaybeRoute route = kserveRouteOf(path);
-  return route ? callRows[size_t(route->call)].api : std::string_view();
 }
 
 } // namespace reciperun::server

@@ -45,12 +45,6 @@ std::optional<KServeRoute> kserveRouteOf(std::string_view path);
 /// Whether a route has an answer to `method`.
 bool takesMethod(KServeCall call, std::string_view method);
 
-/// The group that Triton's option `--http-restricted-api` puts a path into:
-/// `health`, `metadata`, `inference`, `shared-memory`, `model-config`,
-/// `model-repository`, `statistics`, `trace` or `logging`; empty where the path
-/// has no route.
-std::string_view apiOf(std::string_view path);
-
 } // namespace reciperun::server
 
 #endif // RECIPERUN_SERVER_KSERVE_ROUTES_H
