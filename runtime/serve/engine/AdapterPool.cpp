@@ -99,6 +99,16 @@ int AdapterPool::placeOf(AdapterId adapter) const {
   return found == adapters.end() ? -1 : found->second.place;
 }
 
+int64_t AdapterPool::waitingForPlace() const {
+  if (placeFor() >= 0)
+    return 0;
+  int64_t waiting = 0;
+  for (const auto& [id, adapter] : adapters)
+    if (adapter.place < 0)
+      waiting += adapter.requests - adapter.running;
+  return waiting;
+}
+
 std::vector<AdapterLoad> AdapterPool::takeLoads() {
   return std::exchange(loads, {});
 }

@@ -50,6 +50,10 @@ public:
   /// -1 for `noAdapter` and for an adapter without one.
   int placeOf(AdapterId adapter) const;
 
+  /// The requests that wait and whose adapter cannot have a place. Takes time
+  /// in the number of adapters.
+  int64_t waitingForPlace() const;
+
   /// The adapters that have got a place since the last call.
   std::vector<AdapterLoad> takeLoads();
   /// The adapters that have been removed since the last call.

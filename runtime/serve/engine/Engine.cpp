@@ -123,11 +123,16 @@ Expected<RequestId> Engine::submit(Request request) {
 }
 
 void Engine::cancel(RequestId request, FinishReason reason) {
-  if (!scheduler.cancel(request))
+  const auto found = answers.find(request);
+  if (found == answers.end())
     return;
-  answers.erase(request);
+  ended.push_back(
+      {.request = request,
+       .finished = reason,
+       .course = courseOf(found->second, *scheduler.find(request))});
+  scheduler.cancel(request);
+  answers.erase(found);
   ++(reason == FinishReason::cancelled ? counts.cancelled : counts.finished);
-  ended.push_back({.request = request, .finished = reason});
   countState();
 }
 
@@ -164,8 +169,11 @@ Status Engine::startSteps() {
       RECIPERUN_TRY(drafts->status());
     if (!step)
       return Status::ok();
+    const Time now = clock();
     for (StepPart& part : step->parts) {
-      const Answer& answer = answers.at(part.request);
+      Answer& answer = answers.at(part.request);
+      if (answer.started == Time())
+        answer.started = now;
       if (!answer.constraint)
         part.draw = answer.sampler.draw();
     }
@@ -180,14 +188,20 @@ Status Engine::finishStep(std::vector<Progress>& all) {
   std::vector<Choice> choices = choicesOf(underway.front());
   chooseTokens(choices);
   std::vector<StepOutcome> outcomes;
+  int64_t tokens = 0;
+  bool hasAnswers = false;
   for (Choice& choice : choices) {
     if (!choice.answer) {
       outcomes.push_back({.request = choice.part->request, .ends = true});
       continue;
     }
     all.push_back({.request = choice.part->request});
+    hasAnswers = true;
+    tokens += countTokens(choice);
     outcomes.push_back(take(std::move(choice), all.back()));
   }
+  if (hasAnswers)
+    counts.stepTokens.add(tokens);
   scheduler.finish(outcomes);
   underway.pop_front();
   return Status::ok();
@@ -202,6 +216,7 @@ std::vector<Engine::Choice> Engine::choicesOf(const StepPlan& step) {
     const auto found = answers.find(part.request);
     choices.push_back(
         {.part = &part,
+         .sequence = scheduler.find(part.request),
          .answer = found == answers.end() ? nullptr : &found->second,
          .row = rows});
     rows += part.rows;
@@ -257,7 +272,7 @@ Status Engine::scorePrompt(Choice& choice) {
   if (part.promptRows == 0)
     return Status::ok();
   const Answer& answer = *choice.answer;
-  const std::vector<int32_t>& tokens = scheduler.find(part.request)->tokens;
+  const std::vector<int32_t>& tokens = choice.sequence->tokens;
   Logprobs logprobs(answer.promptLogprobs);
   kernels::LogitBlocks blocks;
   for (int64_t i = std::max<int64_t>(0, answer.scoredTokens - part.position);
@@ -293,8 +308,8 @@ StepOutcome Engine::take(Choice choice, Progress& progress) {
   StepOutcome outcome{.request = choice.part->request};
   outcome.isInvalid = !choice.isFinite;
   progress.finished = choice.finished;
-  if (progress.finished == FinishReason::endToken ||
-      progress.finished == FinishReason::stopToken)
+  progress.course = courseOf(answer, *choice.sequence);
+  if (choice.endsByToken())
     choice.tokens.pop_back(); // no part of the answer
   for (const SampledToken& token : choice.tokens)
     outcome.tokens.push_back(token.id);
@@ -314,6 +329,22 @@ StepOutcome Engine::take(Choice choice, Progress& progress) {
   return outcome;
 }
 
+/// The tokens that a step adds to an answer, and those of its prompt where they
+/// are its first.
+int64_t Engine::countTokens(const Choice& choice) {
+  Answer& answer = *choice.answer;
+  auto tokens = int64_t(choice.tokens.size());
+  if (tokens > 0 && !std::exchange(answer.hasBegun, true))
+    tokens += choice.sequence->promptTokens;
+  return tokens - (choice.endsByToken() ? 1 : 0);
+}
+
+RequestCourse Engine::courseOf(const Answer& answer, const Sequence& sequence) {
+  return {.started = answer.started,
+          .preemptions = sequence.preemptions,
+          .cachedTokens = sequence.foundTokens};
+}
+
 /// Why the answer ends with the last chosen token; nullopt when it goes on.
 std::optional<FinishReason> Engine::reasonFor(const Choice& choice) const {
   const Answer& answer = *choice.answer;
@@ -325,7 +356,7 @@ std::optional<FinishReason> Engine::reasonFor(const Choice& choice) const {
     return FinishReason::stopToken;
   if (answer.tokens + chosen >= answer.mostTokens)
     return FinishReason::tokenLimit;
-  const Sequence& sequence = *scheduler.find(choice.part->request);
+  const Sequence& sequence = *choice.sequence;
   if (sequence.length() + chosen >= sequence.mostTokens)
     return FinishReason::cacheFull;
   return std::nullopt;
@@ -335,6 +366,8 @@ void Engine::countState() {
   counts.scheduler = scheduler.statistics();
   counts.running = int64_t(scheduler.running());
   counts.waiting = int64_t(scheduler.waiting());
+  counts.waitingForAdapter = scheduler.waitingForAdapter();
+  counts.lastStep = scheduler.lastStep();
   counts.pages = scheduler.pages().size();
   counts.heldPages = scheduler.pages().held();
   counts.evictedPages = scheduler.pages().evictions();

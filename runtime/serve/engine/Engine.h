@@ -19,6 +19,8 @@
 #include "runtime/serve/sampling/SamplingOptions.h"
 #include "runtime/serve/sampling/TokenConstraint.h"
 
+#include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <deque>
@@ -59,6 +61,14 @@ struct Request {
   std::shared_ptr<TokenConstraint> constraint = {};
 };
 
+/// How a request went through the engine so far.
+struct RequestCourse {
+  /// The begin of its first step; the clock's epoch: it has waited to its end.
+  std::chrono::steady_clock::time_point started = {};
+  int64_t preemptions = 0;
+  int64_t cachedTokens = 0; // of the prompt, found in the prefix cache
+};
+
 /// What a step did for one request.
 struct Progress {
   RequestId request = -1;
@@ -69,13 +79,32 @@ struct Progress {
   std::vector<SampledToken> scoredPrompt = {};
   std::optional<FinishReason> finished = {};
   std::string error = {}; // of a request that failed
+  RequestCourse course = {};
+};
+
+/// A histogram of the tokens of steps: of the prompts that a step completes and
+/// of answers.
+struct StepTokens {
+  static constexpr std::array<int64_t, 13> bounds = {
+      1, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384};
+
+  std::array<int64_t, bounds.size() + 1> steps = {}; // by the least bound
+  int64_t tokens = 0;
+
+  void add(int64_t count) {
+    ++steps[size_t(std::ranges::lower_bound(bounds, count) - bounds.begin())];
+    tokens += count;
+  }
 };
 
 /// Counts since the start, and the state after the last step.
 struct EngineStatistics {
   SchedulerStatistics scheduler;
+  StepCounts lastStep;
+  StepTokens stepTokens; // of the steps that ended with tokens of requests
   int64_t submitted = 0, finished = 0, cancelled = 0, failed = 0;
   int64_t running = 0, waiting = 0;
+  int64_t waitingForAdapter = 0; // of those that wait
   int64_t pages = 0, heldPages = 0, evictedPages = 0;
 };
 
@@ -139,11 +168,14 @@ private:
     std::shared_ptr<TokenConstraint> constraint;
     int promptLogprobs = -1;  // of SamplingOptions
     int64_t scoredTokens = 0; // of the prompt, which were reported
+    Time started = {};        // of RequestCourse
+    bool hasBegun = false;    // has its first token
   };
 
   /// The tokens that follow a part, or why there are none.
   struct Choice {
     const StepPart* part = nullptr;
+    const Sequence* sequence = nullptr;
     Answer* answer = nullptr; // null when the request was cancelled
     int64_t row = 0;          // of the results, the first one of the part
     bool isFinite = true;
@@ -151,6 +183,12 @@ private:
     std::vector<SampledToken> tokens = {};
     std::optional<FinishReason> finished = {}; // by the last token
     Status failure = {};
+
+    /// Whether the last token ends the answer and is no part of it.
+    bool endsByToken() const {
+      return finished == FinishReason::endToken ||
+             finished == FinishReason::stopToken;
+    }
   };
 
   Expected<AdapterId> findAdapter(const std::string& name) const;
@@ -164,7 +202,9 @@ private:
   Status scorePrompt(Choice& choice);
   Expected<SampledToken> nextToken(Choice& choice, int64_t row);
   std::span<float> logitsOf(int64_t row);
+  static int64_t countTokens(const Choice& choice);
   StepOutcome take(Choice choice, Progress& progress);
+  static RequestCourse courseOf(const Answer& answer, const Sequence& sequence);
   std::optional<FinishReason> reasonFor(const Choice& choice) const;
   void countState();
 

@@ -83,6 +83,10 @@ const Sequence* Scheduler::find(RequestId request) const {
   return found == sequences.end() ? nullptr : found->second.get();
 }
 
+int64_t Scheduler::waitingForAdapter() const {
+  return limits.adapters > 0 ? adapterPool.waitingForPlace() : 0;
+}
+
 bool Scheduler::cancel(RequestId request) {
   auto found = sequences.find(request);
   if (found == sequences.end())

@@ -66,9 +66,18 @@ struct SchedulerStatistics {
   int64_t acceptedTokens = 0;   // of drafts
   int64_t recomputedTokens = 0; // of preempted sequences
   int64_t reusedTokens = 0;     // found in the cache instead of computed
-  int64_t paddedTokens = 0;     // of buckets that were not full
+  // Of prompts, without those of sequences that start again after a preemption:
+  int64_t lookedUpTokens = 0; // in the prefix cache
+  int64_t foundTokens = 0;    // of them, there
+  int64_t paddedTokens = 0;   // of buckets that were not full
   int64_t preemptions = 0;
   int64_t adapterLoads = 0;
+};
+
+/// The composition of a step.
+struct StepCounts {
+  int64_t prefilling = 0, decoding = 0; // sequences
+  int64_t prefillTokens = 0, decodedTokens = 0;
 };
 
 /// The outcome of the step for a part that wanted rows.
@@ -121,6 +130,10 @@ public:
   const PagePool& pages() const { return pool; }
   AdapterPool& adapters() { return adapterPool; }
   const SchedulerStatistics& statistics() const { return counts; }
+  /// Of the last step that was composed.
+  const StepCounts& lastStep() const { return last; }
+  /// The waiting sequences that wait for a place of their adapter.
+  int64_t waitingForAdapter() const;
 
 private:
   /// The tokens of a step by sequence.
@@ -165,6 +178,9 @@ private:
   int64_t rowsFor(const Composition& step, const Sequence& sequence) const;
   bool start(const Composition& step, Sequence& sequence);
   bool takePages(const Composition& step, Sequence& sequence);
+  bool looksUp(const Sequence& sequence) const {
+    return reusesPrefixes && !sequence.wantsPromptRows;
+  }
   void sharePages(Sequence& sequence);
   void releasePages(Sequence& sequence);
   StepPlan planOf(const Composition& composed);
@@ -193,6 +209,7 @@ private:
   RequestId nextId = 0;
   std::deque<StepPlan> underway;
   SchedulerStatistics counts;
+  StepCounts last;
 };
 
 } // namespace reciperun::serve

@@ -66,6 +66,7 @@ bool Scheduler::takePage(Sequence& sequence) {
 void Scheduler::preempt(Sequence& sequence) {
   assert(!reserves && "reserved pages are there");
   ++counts.preemptions;
+  ++sequence.preemptions;
   leaveSlot(sequence);
   queue.add(sequence);
 }
@@ -220,6 +221,11 @@ bool Scheduler::start(const Composition& step, Sequence& sequence) {
     ++first->overtakenBy;
   queue.start(sequence);
   counts.reusedTokens += sequence.computed;
+  if (sequence.preemptions == 0 && looksUp(sequence)) {
+    counts.lookedUpTokens += sequence.length();
+    counts.foundTokens += sequence.computed;
+    sequence.foundTokens = sequence.computed;
+  }
   sequence.slot = *freeSlots.begin();
   freeSlots.erase(freeSlots.begin());
   active.insert(std::upper_bound(active.begin(), active.end(), &sequence,
@@ -252,7 +258,7 @@ bool Scheduler::takePages(const Composition& step, Sequence& sequence) {
 /// Takes the cached pages of the sequence's prefix. The last token is always
 /// computed, because its logits are wanted.
 void Scheduler::sharePages(Sequence& sequence) {
-  if (!reusesPrefixes || sequence.wantsPromptRows)
+  if (!looksUp(sequence))
     return;
   const int64_t most = (sequence.length() - 1) / limits.page;
   for (int64_t i = 0; i < most; ++i) {
@@ -270,6 +276,8 @@ void Scheduler::countTokens(const Share& share) {
   const auto drafted =
       std::max<int64_t>(0, int64_t(sequence.drafted.size()) - 1);
   counts.draftedTokens += drafted;
+  ++(share.decodes ? last.decoding : last.prefilling);
+  (share.decodes ? last.decodedTokens : last.prefillTokens) += share.tokens;
   if (share.decodes)
     counts.decodedTokens += share.tokens - drafted;
   else if (sequence.length() > sequence.promptTokens)
@@ -280,6 +288,7 @@ void Scheduler::countTokens(const Share& share) {
 
 StepPlan Scheduler::planOf(const Composition& composed) {
   StepPlan step;
+  last = {};
   for (const Share& share : composed.shares) {
     Sequence& sequence = *share.sequence;
     sequence.isUnderway = true;

@@ -24,6 +24,8 @@ struct Sequence {
   /// Whether others were preferred to it for so long that it now precedes all
   /// priorities.
   bool isPromoted = false;
+  int64_t preemptions = 0;
+  int64_t foundTokens = 0; // of the prompt, in the cache at the first start
   /// The sequences that started while this one, the first in the queue, waited
   /// for a place of its adapter.
   int64_t overtakenBy = 0;
