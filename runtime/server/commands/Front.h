@@ -10,6 +10,7 @@
 #include "runtime/server/http/EventLoop.h"
 #include "runtime/server/http/HttpServer.h"
 #include "runtime/server/kserve/KServeApi.h"
+#include "runtime/server/metrics/ServerMetrics.h"
 #include "runtime/server/openai/OpenAiApi.h"
 #include "runtime/server/repository/ModelSource.h"
 #include "runtime/server/repository/Repository.h"
@@ -25,6 +26,7 @@ namespace reciperun::server {
 
 struct FrontSettings {
   OpenAiApi::Settings openAi;
+  MetricsConfig metrics;
   Repository::Settings repository;
   size_t mostInputBytes = size_t(64) << 20; // of KServe's tensors
   bool endsOnFailedLoad = true;             // of a model at the start
@@ -64,8 +66,8 @@ public:
 private:
   Front(const FrontSettings& settings, EngineQueue& queue, ModelSource& source)
       : limits(settings.limits), endsOnFailedLoad(settings.endsOnFailedLoad),
-        queue(queue), source(source), engine(queue),
-        openAi(settings.openAi, engine) {}
+        queue(queue), source(source), metrics(settings.metrics), engine(queue),
+        openAi(settings.openAi, engine, metrics) {}
   Status setUp(FrontSettings settings);
   void reload();
   void answer(const HttpRequest& request,
@@ -80,7 +82,9 @@ private:
   ModelSource& source;
   std::unique_ptr<TlsContext> tls; // null without TLS
   std::unique_ptr<Gate> gate;
-  EngineClient engine; // this and the APIs belong to the front's thread
+  // These and the APIs belong to the front's thread.
+  ServerMetrics metrics;
+  EngineClient engine;
   OpenAiApi openAi;
   std::unique_ptr<EventLoop> loop;
   std::unique_ptr<Repository> repository;

@@ -110,6 +110,21 @@ std::vector<cli::Option> repositoryOptions(ServeArguments& arguments) {
                         arguments.endsOnFailedLoad)};
 }
 
+cli::Option metricsOption(MetricsConfig& config) {
+  return {.name = "--metrics-config",
+          .valueName = "SETTING=VALUE",
+          .help = "what /metrics has of models: `counter_latencies` (true), "
+                  "`histogram_latencies` (false), `summary_latencies` (false), "
+                  "`summary_quantiles` (0.5:0.05,0.9:0.01,0.95:0.001,...)",
+          .repeats = true,
+          .store = [&config](const cli::Given& given) -> cli::Check {
+            const Status status = applySetting(given.value, config);
+            if (status.isOk())
+              return std::nullopt;
+            return cli::UsageError{"`--metrics-config`: " + status.message()};
+          }};
+}
+
 } // namespace
 
 cli::Command describeServe(ServeArguments& arguments) {
@@ -131,6 +146,7 @@ cli::Command describeServe(ServeArguments& arguments) {
       cli::number("--drain-timeout", "SECONDS",
                   "time for open answers after SIGTERM or SIGINT (30)", 0,
                   arguments.drainSeconds),
+      metricsOption(arguments.metrics),
       cli::number("--threads", "N",
                   "of the CPU (`OMP_NUM_THREADS`, or all cores)", 1,
                   arguments.threads),
@@ -157,7 +173,8 @@ cli::Command describeServe(ServeArguments& arguments) {
               "streaming, structured output and vLLM's further fields; and "
               "/tokenize, /detokenize, /health, /version and /metrics as vLLM "
               "has them. So do clients of KServe's protocol, below /v2, with "
-              "Triton's extensions.",
+              "Triton's extensions. A browser shows the server's load live at "
+              "/.",
           .options = std::move(options),
           .operands = {1, 64, "the model's directory, or repositories",
                        &arguments.directories},

@@ -8,6 +8,7 @@
 #include "runtime/serve/engine/AdapterArguments.h"
 #include "runtime/server/commands/AccessArguments.h"
 #include "runtime/server/http/HttpServer.h"
+#include "runtime/server/metrics/MetricsConfig.h"
 #include "runtime/server/repository/Repository.h"
 
 #include <string>
@@ -28,7 +29,8 @@ struct ServeArguments {
   std::vector<serve::NamedAdapter> adapters;
   int mostAnswers = 4096; // in progress and waiting
   int drainSeconds = 30;  // for open answers after a stop signal
-  int threads = 0;        // of the CPU; 0: OMP_NUM_THREADS or all cores
+  MetricsConfig metrics;
+  int threads = 0; // of the CPU; 0: OMP_NUM_THREADS or all cores
   LogLevel logLevel = LogLevel::info;
   AccessArguments access;
 };

@@ -107,6 +107,7 @@ FrontSettings frontSettings(const ServeArguments& arguments) {
   FrontSettings made;
   made.openAi = {.version = RECIPERUN_VERSION,
                  .mostAnswers = size_t(arguments.mostAnswers)};
+  made.metrics = arguments.metrics;
   made.repository = arguments.repository;
   made.endsOnFailedLoad = arguments.endsOnFailedLoad;
   made.gate = arguments.access.gate;

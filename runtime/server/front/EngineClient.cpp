@@ -11,15 +11,23 @@ namespace reciperun::server {
 
 using serve::FinishReason;
 
-Ticket EngineClient::submit(serve::Request request, Listener listener) {
+Ticket EngineClient::submit(serve::Request request, Listener listener,
+                            RequestOrigin origin) {
+  std::optional<AnswerMeter> meter;
+  if (metrics)
+    meter.emplace(*metrics, request, std::move(origin), AnswerMeter::now());
   const Ticket ticket = queue.submit(std::move(request));
-  listeners.emplace(ticket, std::move(listener));
+  open.emplace(ticket, Open{std::move(listener), std::move(meter)});
   return ticket;
 }
 
 void EngineClient::cancel(Ticket ticket, FinishReason reason) {
-  if (listeners.contains(ticket))
-    queue.cancel(ticket, reason);
+  const auto found = open.find(ticket);
+  if (found == open.end())
+    return;
+  if (found->second.meter)
+    found->second.meter->end(endOf(reason), AnswerMeter::now());
+  queue.cancel(ticket, reason);
 }
 
 void EngineClient::takeReport() {
@@ -42,25 +50,31 @@ void EngineClient::tellSafely(EngineUpdate update) {
     logLine(LogLevel::error,
             "a request failed: " + std::string(failure.what()));
     cancel(ticket, FinishReason::cancelled);
-    listeners.erase(ticket);
+    open.erase(ticket);
   }
 }
 
 void EngineClient::tell(EngineUpdate update) {
-  const auto found = listeners.find(update.ticket);
-  if (found == listeners.end())
+  const auto found = open.find(update.ticket);
+  if (found == open.end())
     return;
+  Open& request = found->second;
+  if (request.meter && update.refusal.isOk())
+    request.meter->take(update.progress, update.time, AnswerMeter::now());
   if (update.refusal.isOk() && !update.progress.finished)
-    return found->second(std::move(update));
-  const Listener listener = std::move(found->second);
-  listeners.erase(found);
+    return request.listener(std::move(update));
+  const Listener listener = std::move(request.listener);
+  open.erase(found);
   listener(std::move(update));
 }
 
 void EngineClient::failAll() {
   std::vector<Ticket> all;
-  for (const auto& [ticket, listener] : listeners)
+  for (auto& [ticket, request] : open) {
+    if (request.meter)
+      request.meter->end(AnswerEnd::error, AnswerMeter::now());
     all.push_back(ticket);
+  }
   for (const Ticket ticket : all)
     tellSafely({.ticket = ticket,
                 .progress = {.finished = FinishReason::failed,

@@ -1,15 +1,17 @@
 // The engine as the server's thread sees it: each request has a listener for
-// its own updates.
+// its own updates, and is measured for the metrics.
 
 #ifndef RECIPERUN_SERVER_FRONT_ENGINECLIENT_H
 #define RECIPERUN_SERVER_FRONT_ENGINECLIENT_H
 
 #include "runtime/base/Status.h"
 #include "runtime/server/front/EngineQueue.h"
+#include "runtime/server/metrics/AnswerMeter.h"
 
 #include <cstddef>
 #include <functional>
 #include <map>
+#include <optional>
 
 namespace reciperun::server {
 
@@ -24,9 +26,13 @@ public:
   /// `queue` must outlive the object.
   explicit EngineClient(EngineQueue& queue) : queue(queue) {}
 
-  Ticket submit(serve::Request request, Listener listener);
-  /// Ends a request; its listener still hears of the end. Does nothing when it
-  /// has ended.
+  /// Measures the requests from now on. `given` must outlive the object.
+  void setMetrics(EngineMetrics& given) { metrics = &given; }
+
+  Ticket submit(serve::Request request, Listener listener,
+                RequestOrigin origin = {});
+  /// Ends a request; its listener still hears of the end. For the metrics it
+  /// ends now. Does nothing when it has ended.
   void cancel(Ticket ticket, serve::FinishReason reason);
 
   /// Passes what the engine has done to the listeners.
@@ -37,15 +43,21 @@ public:
   /// Why the engine has stopped; ok while it runs.
   const Status& failure() const { return broken; }
   /// Requests that have not ended.
-  size_t openRequests() const { return listeners.size(); }
+  size_t openRequests() const { return open.size(); }
 
 private:
+  struct Open {
+    Listener listener;
+    std::optional<AnswerMeter> meter;
+  };
+
   void tellSafely(EngineUpdate update);
   void tell(EngineUpdate update);
   void failAll();
 
   EngineQueue& queue;
-  std::map<Ticket, Listener> listeners;
+  EngineMetrics* metrics = nullptr;
+  std::map<Ticket, Open> open;
   serve::EngineStatistics counts;
   Status broken;
 };

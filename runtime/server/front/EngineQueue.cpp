@@ -77,6 +77,7 @@ Status EngineQueue::run(Engine& engine,
     if (!engine.isIdle()) {
       Expected<std::vector<Progress>> all = stepSafely(engine);
       failure = all.status();
+      const auto now = std::chrono::steady_clock::now();
       for (size_t i = 0; all && i < all->size(); ++i) {
         Progress& each = (*all)[i];
         const auto found = tickets.find(each.request);
@@ -87,7 +88,8 @@ Status EngineQueue::run(Engine& engine,
           requests.erase(ticket);
           tickets.erase(found);
         }
-        updates.push_back({.ticket = ticket, .progress = std::move(each)});
+        updates.push_back(
+            {.ticket = ticket, .progress = std::move(each), .time = now});
       }
     }
     publish(std::move(updates), engine, failure);

@@ -30,6 +30,7 @@ struct EngineUpdate {
   Ticket ticket = 0;
   Status refusal = {};
   serve::Progress progress = {};
+  std::chrono::steady_clock::time_point time = {}; // of the end of the step
 };
 
 /// The updates since the last time, in their order, and the engine's state

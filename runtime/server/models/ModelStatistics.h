@@ -42,6 +42,7 @@ struct ModelStatistics {
   uint64_t rejected = 0, cancelled = 0, failedInBackend = 0, failedOther = 0;
   uint64_t pending = 0; // accepted and not yet begun
   double loadSeconds = 0;
+  bool usesCache = false; // of responses; its counts are then exported
 };
 
 } // namespace reciperun::server

@@ -17,11 +17,6 @@ using serve::Progress;
 using serve::SampledToken;
 using serve::SamplingArguments;
 
-double secondsBetween(std::chrono::steady_clock::time_point from,
-                      std::chrono::steady_clock::time_point to) {
-  return std::chrono::duration<double>(to - from).count();
-}
-
 template <class T>
 void fillIn(std::optional<T>& value, std::optional<T> other) {
   if (!value)
@@ -31,9 +26,9 @@ void fillIn(std::optional<T>& value, std::optional<T> other) {
 } // namespace
 
 Completions::Completions(const ApiModel& served, EngineClient& engine,
-                         ServerMetrics& metrics, size_t mostAnswers)
-    : served(served), engine(engine), metrics(metrics),
-      mostAnswers(mostAnswers), seeds(std::random_device()()) {}
+                         size_t mostAnswers)
+    : served(served), engine(engine), mostAnswers(mostAnswers),
+      seeds(std::random_device()()) {}
 
 // ---- requests
 
@@ -138,16 +133,21 @@ Completions::masksOf(const CompletionRequest& request) {
 void Completions::start(const std::shared_ptr<Call>& call,
                         std::vector<serve::Request> requests) {
   call->missing = requests.size();
+  std::shared_ptr<AnswerGroup> group; // of the answers to a prompt
   for (size_t i = 0; i < requests.size(); ++i) {
     Answer& answer = call->answers[i];
+    const int64_t n = call->answersToPrompt;
+    if (int64_t(i) % n == 0)
+      group = std::make_shared<AnswerGroup>(n, n);
     answer.ticket = engine.submit(std::move(requests[i]),
                                   [this, call, &answer](EngineUpdate update) {
                                     hear(*call, answer, std::move(update));
-                                  });
+                                  },
+                                  {.arrival = call->arrival, .group = group});
   }
   call->reply->whenEnded([this, weak = std::weak_ptr(call)](bool isComplete) {
     if (const auto gone = weak.lock(); gone && !isComplete)
-      endAnswers(*gone, finishName(FinishReason::cancelled));
+      endAnswers(*gone);
   });
 }
 
@@ -158,17 +158,14 @@ void Completions::note(Call& call) {
   call.reply->notes().answerTokens = usage.answerTokens;
 }
 
-/// Cancels the answers that have not ended and counts them.
-void Completions::endAnswers(Call& call, const char* reason) {
+/// Cancels the answers that have not ended.
+void Completions::endAnswers(Call& call) {
   note(call);
   for (Answer& answer : call.answers) {
     if (answer.hasEnded)
       continue;
     answer.hasEnded = true;
     engine.cancel(answer.ticket, FinishReason::cancelled);
-    metrics.count({.total = secondsBetween(call.arrival, Clock::now()),
-                   .answerTokens = answer.tokens,
-                   .reason = reason});
   }
 }
 
@@ -196,15 +193,10 @@ void Completions::take(Call& call, Answer& answer, EngineUpdate update) {
 }
 
 void Completions::take(Call& call, Answer& answer, Progress progress) {
-  const auto now = Clock::now();
   for (SampledToken& token : progress.tokens) {
     if (answer.isStopping)
       break;
-    if (answer.tokens++ == 0)
-      answer.firstToken = now;
-    else
-      metrics.countInterval(secondsBetween(answer.lastToken, now));
-    answer.lastToken = now;
+    ++answer.tokens;
     addText(call, answer, answer.decoder.next(token.id));
     if (answer.part.reportsLogprobs)
       answer.part.tokens.push_back(std::move(token));
@@ -246,13 +238,6 @@ void Completions::end(Call& call, Answer& answer, FinishReason reason) {
   answer.part.finished = answer.isStopping ? FinishReason::stopString : reason;
   if (answer.isStopping)
     answer.part.stopString = call.stopStrings[*answer.decoder.stopString()];
-  metrics.count(
-      {.firstToken = secondsBetween(call.arrival, answer.firstToken),
-       .total = secondsBetween(call.arrival, Clock::now()),
-       .promptTokens =
-           call.promptTokens[answer.part.index / size_t(call.answersToPrompt)],
-       .answerTokens = answer.tokens,
-       .reason = finishName(*answer.part.finished)});
   --call.missing;
   if (call.streams)
     sendChunk(call, answer);
@@ -262,7 +247,7 @@ void Completions::end(Call& call, Answer& answer, FinishReason reason) {
 
 /// Ends a call with an error.
 void Completions::fail(Call& call, int status, const std::string& message) {
-  endAnswers(call, "error");
+  endAnswers(call);
   if (!call.hasBegun)
     return call.reply->send(status, jsonType, errorBody(status, message));
   call.reply->write(errorEvent(status, message));

@@ -11,7 +11,6 @@
 #include "runtime/grammar/Vocabulary.h"
 #include "runtime/serve/sampling/AnswerText.h"
 #include "runtime/server/front/EngineClient.h"
-#include "runtime/server/front/ServerMetrics.h"
 #include "runtime/server/http/HttpReply.h"
 #include "runtime/server/openai/ApiModel.h"
 #include "runtime/server/openai/CompletionJson.h"
@@ -32,8 +31,7 @@ class Completions {
 public:
   /// The references must outlive the object. Calls are refused with 503 while
   /// `mostAnswers` answers are open.
-  Completions(const ApiModel& served, EngineClient& engine,
-              ServerMetrics& metrics, size_t mostAnswers);
+  Completions(const ApiModel& served, EngineClient& engine, size_t mostAnswers);
 
   /// Answers a request, now if it is refused, or as the engine goes on. `id` is
   /// the request's, without a prefix.
@@ -54,7 +52,6 @@ private:
     size_t textBytes = 0;    // before `part`
     int64_t tokens = 0;
     bool isStopping = false; // at a stop string
-    Clock::time_point firstToken = {}, lastToken = {};
     bool hasEnded = false;
   };
 
@@ -85,14 +82,13 @@ private:
   void end(Call& call, Answer& answer, serve::FinishReason reason);
   void fail(Call& call, int status, const std::string& message);
   static void note(Call& call);
-  void endAnswers(Call& call, const char* reason);
+  void endAnswers(Call& call);
   void sendChunk(Call& call, Answer& answer);
   void sendAll(Call& call);
   static Usage usageOf(const Call& call);
 
   const ApiModel& served;
   EngineClient& engine;
-  ServerMetrics& metrics;
   size_t mostAnswers;
   std::shared_ptr<const grammar::Vocabulary> vocabulary; // once it is needed
   std::mt19937_64 seeds;

@@ -42,7 +42,9 @@ Expected<Json> objectOf(const HttpRequest& request) {
 const OpenAiApi::Route OpenAiApi::routes[] = {
     {"GET", "/health", &OpenAiApi::health, false},
     {"GET", "/version", &OpenAiApi::version, false},
-    {"GET", "/metrics", &OpenAiApi::showMetrics, true},
+    {"GET", "/metrics", &OpenAiApi::showMetrics, false},
+    {"GET", "/", &OpenAiApi::showPage, false},
+    {"GET", "/status", &OpenAiApi::showStatus, false},
     {"GET", "/v1/models", &OpenAiApi::listModels, true},
     {"POST", "/v1/chat/completions", &OpenAiApi::chat, true},
     {"POST", "/v1/completions", &OpenAiApi::complete, true},
@@ -52,8 +54,12 @@ const OpenAiApi::Route OpenAiApi::routes[] = {
 
 void OpenAiApi::open(const ApiModel& given) {
   served = &given;
-  metrics.emplace(given.name);
-  completions.emplace(given, engine, *metrics, settings.mostAnswers);
+  engine.setMetrics(
+      metrics.addEngine(factsOf(given.name, given.folder.plan), [this] {
+        engine.takeReport();
+        return engine.statistics();
+      }));
+  completions.emplace(given, engine, settings.mostAnswers);
   state = ServerState::ready;
 }
 
@@ -84,8 +90,7 @@ void OpenAiApi::refuse(int status, const std::string& message,
 }
 
 void OpenAiApi::health(const HttpRequest&, const Reply& reply) {
-  const bool isReady = state == ServerState::ready && engine.failure().isOk();
-  reply->send(isReady ? 200 : 503, jsonType, "");
+  reply->send(isReady() ? 200 : 503, jsonType, "");
 }
 
 void OpenAiApi::version(const HttpRequest&, const Reply& reply) {
@@ -93,9 +98,29 @@ void OpenAiApi::version(const HttpRequest&, const Reply& reply) {
 }
 
 void OpenAiApi::showMetrics(const HttpRequest&, const Reply& reply) {
-  engine.takeReport();
-  metrics->take(engine.statistics());
-  reply->send(200, "text/plain; version=0.0.4; charset=utf-8", metrics->text());
+  reply->send(200, ServerMetrics::contentType, metrics.text());
+}
+
+void OpenAiApi::showPage(const HttpRequest&, const Reply& reply) {
+  page.sendPage(*reply);
+}
+
+void OpenAiApi::showStatus(const HttpRequest&, const Reply& reply) {
+  page.sendStatus(*reply, settings.version, stateName());
+}
+
+const char* OpenAiApi::stateName() const {
+  if (!engine.failure().isOk())
+    return "failed";
+  switch (state) {
+  case ServerState::loading:
+    return "loading";
+  case ServerState::ready:
+    return "ready";
+  case ServerState::draining:
+    return "draining";
+  }
+  return "";
 }
 
 void OpenAiApi::listModels(const HttpRequest&, const Reply& reply) {

@@ -4,8 +4,9 @@
 #define RECIPERUN_SERVER_OPENAI_OPENAIAPI_H
 
 #include "runtime/server/front/EngineClient.h"
-#include "runtime/server/front/ServerMetrics.h"
+#include "runtime/server/front/StatusPage.h"
 #include "runtime/server/http/HttpServer.h"
+#include "runtime/server/metrics/ServerMetrics.h"
 #include "runtime/server/openai/ApiModel.h"
 #include "runtime/server/openai/Completions.h"
 
@@ -26,9 +27,12 @@ public:
     size_t mostAnswers = 4096; // open at once
   };
 
-  /// `engine` must outlive the object.
-  OpenAiApi(Settings settings, EngineClient& engine)
-      : settings(std::move(settings)), engine(engine) {}
+  /// `engine` and `metrics` must outlive the object.
+  OpenAiApi(Settings settings, EngineClient& engine, ServerMetrics& metrics)
+      : settings(std::move(settings)), engine(engine), metrics(metrics),
+        page(metrics) {
+    metrics.setReady([this] { return isReady(); });
+  }
 
   /// The model is loaded. `served` must outlive the object.
   void open(const ApiModel& served);
@@ -53,6 +57,8 @@ private:
   void health(const HttpRequest&, const Reply& reply);
   void version(const HttpRequest&, const Reply& reply);
   void showMetrics(const HttpRequest&, const Reply& reply);
+  void showPage(const HttpRequest&, const Reply& reply);
+  void showStatus(const HttpRequest&, const Reply& reply);
   void listModels(const HttpRequest&, const Reply& reply);
   void showModel(const HttpRequest& request, const Reply& reply);
   void chat(const HttpRequest& request, const Reply& reply);
@@ -61,6 +67,11 @@ private:
   void detokenize(const HttpRequest& request, const Reply& reply);
   void completion(Endpoint endpoint, const HttpRequest& request,
                   const Reply& reply);
+  bool isReady() const {
+    return state == ServerState::ready && engine.failure().isOk();
+  }
+  /// `loading`, `ready`, `draining`, `failed`.
+  const char* stateName() const;
   static void refuse(int status, const std::string& message,
                      const Reply& reply);
 
@@ -68,7 +79,8 @@ private:
   EngineClient& engine;
   ServerState state = ServerState::loading;
   const ApiModel* served = nullptr; // once it is loaded
-  std::optional<ServerMetrics> metrics;
+  ServerMetrics& metrics;
+  StatusPage page;
   std::optional<Completions> completions;
 };
 

@@ -1,0 +1,193 @@
+// The metrics of models from given statistics: values, labels and what is only
+// there on demand.
+
+#include "MetricsText.h"
+#include "runtime/server/metrics/ServerMetrics.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+namespace reciperun::server {
+namespace {
+
+ModelStatistics statisticsOf(const std::string& name) {
+  ModelStatistics made;
+  made.name = name;
+  made.version = "3";
+  made.inferenceCount = 40;
+  made.executionCount = 10;
+  made.success = {20, 9'999'999};
+  made.fail = {7, 1};
+  made.queue = {20, 2'000'000};
+  made.computeInput = {20, 3'000'500};
+  made.computeInfer = {20, 4'000'000};
+  made.computeOutput = {20, 5'000'000};
+  made.rejected = 1;
+  made.cancelled = 2;
+  made.failedInBackend = 3;
+  made.failedOther = 1;
+  made.pending = 6;
+  made.loadSeconds = 1.5;
+  return made;
+}
+
+struct Page {
+  explicit Page(std::vector<std::string> settings = {}) {
+    MetricsConfig config;
+    for (const std::string& each : settings)
+      EXPECT_TRUE(applySetting(each, config).isOk());
+    metrics.emplace(config);
+    metrics->setModels([this] { return models; });
+  }
+  MetricsText text() { return MetricsText(metrics->text()); }
+
+  std::vector<ModelStatistics> models = {statisticsOf("simple")};
+  std::optional<ServerMetrics> metrics;
+};
+
+const std::string labels = R"({model="simple",version="3"})";
+
+TEST(ModelMetrics, CountersAndGaugesHaveTheStatistics) {
+  Page page;
+  const MetricsText text = page.text();
+  const std::vector<std::pair<std::string, double>> counters = {
+      {"nv_inference_request_success", 20},
+      {"nv_inference_count", 40},
+      {"nv_inference_exec_count", 10},
+      {"nv_inference_request_duration_us", 9999},
+      {"nv_inference_queue_duration_us", 2000},
+      {"nv_inference_compute_input_duration_us", 3000},
+      {"nv_inference_compute_infer_duration_us", 4000},
+      {"nv_inference_compute_output_duration_us", 5000}};
+  for (const auto& [name, value] : counters) {
+    EXPECT_EQ(text.value(name + labels), value) << name;
+    EXPECT_EQ(text.types.at(name), "counter") << name;
+  }
+  EXPECT_EQ(text.value("nv_inference_pending_request_count" + labels), 6);
+  EXPECT_EQ(text.types.at("nv_inference_pending_request_count"), "gauge");
+  EXPECT_EQ(text.value("nv_model_load_duration_secs" + labels), 1.5);
+  EXPECT_EQ(text.types.at("nv_model_load_duration_secs"), "gauge");
+}
+
+TEST(ModelMetrics, FailuresHaveAReason) {
+  Page page;
+  const MetricsText text = page.text();
+  auto failures = [&](const std::string& reason) {
+    return text.value(
+        R"(nv_inference_request_failure{model="simple",reason=")" + reason +
+        R"(",version="3"})");
+  };
+  EXPECT_EQ(failures("REJECTED"), 1);
+  EXPECT_EQ(failures("CANCELED"), 2);
+  EXPECT_EQ(failures("BACKEND"), 3);
+  EXPECT_EQ(failures("OTHER"), 1);
+}
+
+TEST(ModelMetrics, TheCacheIsThereWhereAModelUsesIt) {
+  Page page;
+  EXPECT_FALSE(page.text().types.contains("nv_cache_num_hits_per_model"));
+  page.models[0].usesCache = true;
+  page.models[0].cacheHit = {4, 8000};
+  page.models[0].cacheMiss = {5, 10'000};
+  const MetricsText text = page.text();
+  EXPECT_EQ(text.value("nv_cache_num_hits_per_model" + labels), 4);
+  EXPECT_EQ(text.value("nv_cache_num_misses_per_model" + labels), 5);
+  EXPECT_EQ(text.value("nv_cache_hit_duration_per_model" + labels), 8);
+  EXPECT_EQ(text.value("nv_cache_miss_duration_per_model" + labels), 10);
+}
+
+TEST(ModelMetrics, CountersOfLatenciesCanBeSwitchedOff) {
+  Page page({"counter_latencies=false"});
+  const MetricsText text = page.text();
+  EXPECT_FALSE(text.types.contains("nv_inference_queue_duration_us"));
+  EXPECT_EQ(text.value("nv_inference_request_success" + labels), 20);
+}
+
+TEST(ModelMetrics, HistogramsAreThereOnDemand) {
+  EXPECT_FALSE(
+      Page().text().types.contains("nv_inference_first_response_histogram_ms"));
+  Page page({"histogram_latencies=true"});
+  for (uint64_t milliseconds : {20, 100, 101, 4000, 9000})
+    page.metrics->observer().noteFirstResponse("simple", "3",
+                                               milliseconds * 1'000'000);
+  const MetricsText text = page.text();
+  const std::string name = "nv_inference_first_response_histogram_ms";
+  EXPECT_EQ(text.types.at(name), "histogram");
+  EXPECT_EQ(text.value(name + "_count" + labels), 5);
+  EXPECT_EQ(text.value(name + "_sum" + labels), 13'221);
+  auto below = [&](const std::string& bound) {
+    return text.value(name + R"(_bucket{model="simple",version="3",le=")" +
+                      bound + R"("})");
+  };
+  EXPECT_EQ(below("100"), 2);
+  EXPECT_EQ(below("500"), 3);
+  EXPECT_EQ(below("2000"), 3);
+  EXPECT_EQ(below("5000"), 4);
+  EXPECT_EQ(below("+Inf"), 5);
+}
+
+TEST(ModelMetrics, SummariesAreThereOnDemand) {
+  Page page({"summary_latencies=true", "summary_quantiles=0.5:0.05,0.9:0.01"});
+  for (uint64_t i = 1; i <= 100; ++i)
+    page.metrics->observer().noteSuccess("simple", "3",
+                                         {.request = i * 1000,
+                                          .queue = 5000,
+                                          .computeInput = 1000,
+                                          .computeInfer = 2000,
+                                          .computeOutput = 3000});
+  const MetricsText text = page.text();
+  const std::string name = "nv_inference_request_summary_us";
+  EXPECT_EQ(text.types.at(name), "summary");
+  EXPECT_EQ(text.value(name + "_count" + labels), 100);
+  EXPECT_EQ(text.value(name + "_sum" + labels), 5050);
+  const std::string quantile = R"({model="simple",version="3",quantile=")";
+  EXPECT_NEAR(text.value(name + quantile + "0.5\"}"), 50, 5);
+  EXPECT_NEAR(text.value(name + quantile + "0.9\"}"), 90, 1);
+  EXPECT_FALSE(text.values.contains(name + quantile + "0.99\"}"));
+  EXPECT_EQ(text.value("nv_inference_queue_summary_us_sum" + labels), 500);
+  EXPECT_EQ(text.value("nv_inference_compute_input_summary_us_sum" + labels),
+            100);
+  EXPECT_EQ(text.value("nv_inference_compute_infer_summary_us_sum" + labels),
+            200);
+  EXPECT_EQ(text.value("nv_inference_compute_output_summary_us_sum" + labels),
+            300);
+  EXPECT_FALSE(text.types.contains("nv_cache_hit_summary_per_model"));
+}
+
+TEST(ModelMetrics, SummariesOfAModelWithACacheHaveHitsAndMisses) {
+  Page page({"summary_latencies=true"});
+  page.models[0].usesCache = true;
+  page.metrics->observer().noteSuccess(
+      "simple", "3", {.request = 9000, .queue = 1000, .cacheHit = 4000});
+  page.metrics->observer().noteSuccess("simple", "3",
+                                       {.request = 9000,
+                                        .queue = 1000,
+                                        .computeInput = 1000,
+                                        .computeInfer = 1000,
+                                        .computeOutput = 1000,
+                                        .cacheMiss = 6000});
+  const MetricsText text = page.text();
+  EXPECT_EQ(text.value("nv_cache_hit_summary_per_model_sum" + labels), 4);
+  EXPECT_EQ(text.value("nv_cache_miss_summary_per_model_sum" + labels), 6);
+  EXPECT_EQ(text.value("nv_inference_compute_infer_summary_us_count" + labels),
+            1);
+  EXPECT_FALSE(text.types.contains("nv_inference_request_summary_us"));
+}
+
+TEST(ModelMetrics, AnUnloadedModelIsForgotten) {
+  Page page({"histogram_latencies=true"});
+  page.models.push_back(statisticsOf("other"));
+  page.metrics->observer().noteFirstResponse("simple", "3", 1);
+  const std::string count =
+      "nv_inference_first_response_histogram_ms_count" + labels;
+  EXPECT_EQ(page.text().value(count), 1);
+  const auto models = std::exchange(page.models, {statisticsOf("other")});
+  EXPECT_FALSE(page.text().values.contains(count));
+  page.models = models;
+  EXPECT_EQ(page.text().value(count), 0);
+}
+
+} // namespace
+} // namespace reciperun::server
