@@ -28,6 +28,10 @@ except ImportError:
     pass
 if shutil.which("jq"):
     config.available_features.add("jq")
+if shutil.which("promtool") and shutil.which("prometheus"):
+    config.available_features.add("prometheus")
+if shutil.which("chromium"):
+    config.available_features.add("chromium")
 if config.sanitized:
     config.available_features.add("sanitized")
 
