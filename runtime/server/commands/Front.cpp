@@ -30,8 +30,12 @@ Status Front::setUp(FrontSettings settings) {
   auto opened = EventLoop::open();
   RECIPERUN_TRY(opened);
   loop = *std::move(opened);
+  settings.repository.observer = &metrics.observer();
   repository = std::make_unique<Repository>(*loop, source,
                                             std::move(settings.repository));
+  metrics.setModels([this] { return *repository->statistics("", -1); });
+  metrics.setReady(
+      [this] { return repository->isReady() && engine.failure().isOk(); });
   kserve.emplace(
       KServeApi::Settings{
           .version = settings.openAi.version,
@@ -103,6 +107,8 @@ void Front::open(const ApiModel* served) {
     if (served) {
       openAi.open(*served);
       source.setEngine({.client = engine, .model = *served});
+    } else {
+      openAi.openWithoutModel();
     }
     repository->start([this](const Status& outcome) { takeStart(outcome); });
   });

@@ -4,6 +4,7 @@
 #define RECIPERUN_SERVER_MODELS_INFERENCE_H
 
 #include "runtime/server/models/InferRequest.h"
+#include "runtime/server/models/InferenceObserver.h"
 
 #include <functional>
 
@@ -18,6 +19,8 @@ public:
   Inference& operator=(const Inference&) = delete;
 
   InferRequest request;
+  /// What its model has measured of it so far.
+  InferenceTimes times;
 
   // ---- of the client's side
 

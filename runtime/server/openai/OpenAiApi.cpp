@@ -78,7 +78,9 @@ void OpenAiApi::answer(const HttpRequest& request, const Reply& reply) {
   if (!found && !isModel)
     return refuse(404, "Not Found", reply);
   if (!served && (isModel || found->needsModel))
-    return refuse(503, "the model is loading", reply);
+    return state == ServerState::loading
+               ? refuse(503, "the model is loading", reply)
+               : refuse(404, "this server has no language model", reply);
   if (isModel)
     return showModel(request, reply);
   (this->*found->answer)(request, reply);

@@ -36,6 +36,8 @@ public:
 
   /// The model is loaded. `served` must outlive the object.
   void open(const ApiModel& served);
+  /// The server has no language model: what needs one is not found.
+  void openWithoutModel() { state = ServerState::ready; }
   /// Refuses new requests from now on.
   void drain() { state = ServerState::draining; }
 

@@ -42,7 +42,8 @@ public:
     /// With ModelControl::explicitly: the models of the start; `*` is all.
     std::set<std::string> startWith = {};
     std::chrono::seconds pollInterval{15};
-    size_t cacheBytes = 0; // of responses
+    size_t cacheBytes = 0;                 // of responses
+    InferenceObserver* observer = nullptr; // of all requests; may be null
     bool limitsRates = false;
     std::map<std::string, uint64_t> resources = {}; // of the rate limiter
   };

@@ -146,7 +146,8 @@ void Repository::install(const std::string& name, Expected<LoadedModel> loaded,
         },
         loaded->config->response_cache().enable() && cache.isEnabled()
             ? &cache
-            : nullptr);
+            : nullptr,
+        settings.observer);
     version->setLoadTime(seconds);
     versions.emplace(each.number, std::move(version));
   }
@@ -224,7 +225,7 @@ void Repository::installEnsemble(const std::string& name) {
             },
             counts);
       },
-      nullptr);
+      nullptr, settings.observer);
   put(entry, {{entry.ensembleVersion, std::move(version)}});
   endLoad(name, Status::ok());
   refreshEnsembles(name);

@@ -20,8 +20,9 @@ uint64_t nanosecondsSince(std::chrono::steady_clock::time_point begin) {
 
 ServedVersion::ServedVersion(SharedConfig config, int64_t version,
                              const MakeScheduler& makeScheduler,
-                             ResponseCache* cache)
+                             ResponseCache* cache, InferenceObserver* observer)
     : given(std::move(config)), number(version), cache(cache),
+      observer(observer),
       isDecoupled(given->model_transaction_policy().decoupled()) {
   counts.name = given->name();
   counts.version = std::to_string(version);
@@ -34,13 +35,15 @@ std::shared_ptr<Inference> ServedVersion::infer(InferRequest request,
   const auto progress = std::make_shared<Progress>(
       Progress{.begin = Clock::now(), .responses = 0, .cacheKey = {}});
   ++open;
+  const auto times = std::make_shared<const InferenceTimes*>(nullptr);
   auto inference = std::make_shared<Inference>(
       std::move(request),
-      [self = shared_from_this(), progress,
+      [self = shared_from_this(), progress, times,
        respond = std::move(respond)](InferResponse response) {
-        self->take(response, *progress);
+        self->take(response, *progress, *times);
         respond(std::move(response));
       });
+  *times = &inference->times; // which outlives its responses
   if (!elements)
     inference->fail(elements.status());
   else if (!answerFromCache(*inference, *progress))
@@ -55,21 +58,26 @@ bool ServedVersion::answerFromCache(Inference& inference, Progress& progress) {
   progress.cacheKey = ResponseCache::keyOf(inference.request, number);
   const std::vector<Tensor>* const outputs = cache->find(progress.cacheKey);
   if (!outputs) {
-    counts.cacheMiss.add(nanosecondsSince(progress.begin));
+    inference.times.cacheMiss = nanosecondsSince(progress.begin);
+    counts.cacheMiss.add(*inference.times.cacheMiss);
     return false;
   }
-  counts.cacheHit.add(nanosecondsSince(progress.begin));
+  inference.times.cacheHit = nanosecondsSince(progress.begin);
+  counts.cacheHit.add(*inference.times.cacheHit);
   progress.cacheKey.clear();
   inference.respond({.outputs = *outputs});
   return true;
 }
 
 /// Completes a response and counts it.
-void ServedVersion::take(InferResponse& response, Progress& progress) {
+void ServedVersion::take(InferResponse& response, Progress& progress,
+                         const InferenceTimes* times) {
   response.model = given->name();
   response.version = counts.version;
   if (isDecoupled)
     countResponse(response, progress);
+  if (observer && times)
+    observe(response, progress, *times);
   ++progress.responses;
   if (!progress.cacheKey.empty() && response.status.isOk())
     cache->insert(progress.cacheKey, response.outputs);
@@ -78,6 +86,21 @@ void ServedVersion::take(InferResponse& response, Progress& progress) {
   countEnd(response, progress);
   if (--open == 0 && onIdle)
     std::exchange(onIdle, {})();
+}
+
+void ServedVersion::observe(const InferResponse& response,
+                            const Progress& progress,
+                            const InferenceTimes& times) {
+  if (!response.status.isOk())
+    return;
+  const uint64_t time = nanosecondsSince(progress.begin);
+  if (progress.responses == 0)
+    observer->noteFirstResponse(counts.name, counts.version, time);
+  if (!response.isLast)
+    return;
+  InferenceTimes all = times;
+  all.request = time;
+  observer->noteSuccess(counts.name, counts.version, all);
 }
 
 void ServedVersion::countResponse(const InferResponse& response,

@@ -26,9 +26,11 @@ public:
   using MakeScheduler =
       std::function<std::unique_ptr<Scheduler>(ModelStatistics&)>;
 
-  /// `cache` keeps the responses; null: they are not kept.
+  /// `cache` keeps the responses; null: they are not kept. `observer` hears of
+  /// each request; it may be null.
   ServedVersion(SharedConfig config, int64_t version,
-                const MakeScheduler& makeScheduler, ResponseCache* cache);
+                const MakeScheduler& makeScheduler, ResponseCache* cache,
+                InferenceObserver* observer);
 
   /// Starts a request that has come to this version. All of its failures arrive
   /// as its response.
@@ -58,7 +60,10 @@ private:
   };
 
   bool answerFromCache(Inference& inference, Progress& progress);
-  void take(InferResponse& response, Progress& progress);
+  void take(InferResponse& response, Progress& progress,
+            const InferenceTimes* times);
+  void observe(const InferResponse& response, const Progress& progress,
+               const InferenceTimes& times);
   void countResponse(const InferResponse& response, const Progress& progress);
   void countEnd(const InferResponse& response, const Progress& progress);
 
@@ -66,6 +71,7 @@ private:
   int64_t number;
   ModelStatistics counts;
   ResponseCache* cache;
+  InferenceObserver* observer;
   bool isDecoupled;
   size_t open = 0;
   std::function<void()> onIdle;

@@ -29,8 +29,13 @@ void countBatch(const Batch& batch, const Execution& execution,
   uint64_t elements = 0;
   for (const WaitingRequest& each : batch) {
     elements += uint64_t(each.elements);
-    statistics.queue.add(nanoseconds(each.arrival, execution.begin));
-    statistics.computeInput.add(0); // inputs are read where they arrived
+    InferenceTimes& times = each.inference->times;
+    times.queue = nanoseconds(each.arrival, execution.begin);
+    times.computeInput = 0; // inputs are read where they arrived
+    times.computeInfer = inferTime;
+    times.computeOutput = outputTime;
+    statistics.queue.add(times.queue);
+    statistics.computeInput.add(0);
     statistics.computeInfer.add(inferTime);
     statistics.computeOutput.add(outputTime);
   }
