@@ -39,12 +39,31 @@ Expected<std::vector<int64_t>> shapeOfElements(const TensorMetadata& input,
   return shape;
 }
 
+/// Nothing for an array.
+JsonElements elementOfScalar(const JsonValue& value) {
+  JsonElements element;
+  if (value.IsBool())
+    element.addBool(value.GetBool());
+  else if (value.IsInt64())
+    element.addInteger(value.GetInt64());
+  else if (value.IsUint64())
+    element.addUnsigned(value.GetUint64());
+  else if (value.IsNumber())
+    element.addReal(value.GetDouble());
+  else if (value.IsString())
+    element.addText({value.GetString(), value.GetStringLength()});
+  else if (!value.IsArray())
+    element.addOther();
+  return element;
+}
+
 class GenerateBodyReader {
 public:
-  GenerateBodyReader(const ModelMetadata& model, size_t mostBytes)
-      : model(model), mostBytes(mostBytes) {}
+  GenerateBodyReader(const ModelMetadata& model, const RequestJson& json,
+                     size_t mostBytes)
+      : model(model), json(json), mostBytes(mostBytes) {}
 
-  Expected<InferRequest> read(const JsonValue& body);
+  Expected<InferRequest> read();
 
 private:
   Status readId(const JsonValue& body);
@@ -59,13 +78,15 @@ private:
   const TensorMetadata* findInput(std::string_view name) const;
 
   const ModelMetadata& model;
+  const RequestJson& json;
   size_t mostBytes;
   size_t taken = 0;                         // bytes of the inputs so far
   std::set<std::string, std::less<>> given; // names of inputs
   InferRequest request;
 };
 
-Expected<InferRequest> GenerateBodyReader::read(const JsonValue& body) {
+Expected<InferRequest> GenerateBodyReader::read() {
+  const JsonValue& body = json.values;
   RECIPERUN_TRY(readId(body));
   RECIPERUN_TRY(expectObject(body));
   RECIPERUN_TRY(readMembers(body, /*isNested=*/false));
@@ -119,11 +140,12 @@ GenerateBodyReader::findInput(std::string_view name) const {
 
 Status GenerateBodyReader::readInput(const TensorMetadata& input,
                                      const JsonValue& value) {
-  const auto elements =
-      value.IsArray() ? int64_t(value.GetArray().Size()) : int64_t(1);
+  const JsonElements scalar = elementOfScalar(value);
+  const JsonElements& given = value.IsArray() ? json.elementsOf(value) : scalar;
+  const auto elements = int64_t(value.IsArray() ? given.listSize() : 1);
   size_t bytes = size_t(elements) * bytesOf(input.type);
   if (input.type == DataType::bytes) {
-    const auto strings = bytesOfStrings(value);
+    const auto strings = bytesOfStrings(given);
     RECIPERUN_TRY(strings);
     bytes = *strings;
   }
@@ -132,7 +154,7 @@ Status GenerateBodyReader::readInput(const TensorMetadata& input,
   RECIPERUN_TRY(takeBytes(input, bytes));
   auto shape = shapeOfElements(input, elements);
   RECIPERUN_TRY(shape);
-  auto data = readElements(input.name, value, input.type, elements);
+  auto data = readElements(input.name, given, input.type, elements);
   RECIPERUN_TRY(data);
   return addInput(input, *std::move(shape), *std::move(data));
 }
@@ -183,9 +205,9 @@ struct MemberWriter {
 Expected<InferRequest> readGenerateBody(const ModelMetadata& model,
                                         std::string_view body,
                                         size_t mostBytes) {
-  const auto document = parseRequestJson(body, mostBytes);
-  RECIPERUN_TRY(document);
-  return GenerateBodyReader(model, mostBytes).read(*document);
+  const auto json = parseRequestJson(body, mostBytes, ElementPlace::members);
+  RECIPERUN_TRY(json);
+  return GenerateBodyReader(model, *json, mostBytes).read();
 }
 
 Expected<std::string> generateAnswerOf(const InferResponse& response) {

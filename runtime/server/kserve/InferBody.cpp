@@ -79,12 +79,12 @@ Status checkSources(const JsonValue& input) {
 
 class InferBodyReader {
 public:
-  InferBodyReader(const ModelMetadata& model, std::string_view binary,
-                  bool hasBinary, size_t mostBytes)
-      : model(model), binary(binary), hasBinary(hasBinary),
+  InferBodyReader(const ModelMetadata& model, const RequestJson& json,
+                  std::string_view binary, bool hasBinary, size_t mostBytes)
+      : model(model), json(json), binary(binary), hasBinary(hasBinary),
         mostBytes(mostBytes) {}
 
-  Expected<InferCall> read(const JsonValue& body);
+  Expected<InferCall> read();
 
 private:
   Status readId(const JsonValue& body);
@@ -106,6 +106,7 @@ private:
   std::string prefix() const { return requestPrefix(call.request.id); }
 
   const ModelMetadata& model;
+  const RequestJson& json;
   std::string_view binary; // that no input has taken
   bool hasBinary;          // the request says where the JSON ends
   size_t mostBytes;
@@ -113,7 +114,8 @@ private:
   InferCall call;
 };
 
-Expected<InferCall> InferBodyReader::read(const JsonValue& body) {
+Expected<InferCall> InferBodyReader::read() {
+  const JsonValue& body = json.values;
   RECIPERUN_TRY(readId(body));
   RECIPERUN_TRY(readParameters(body));
   RECIPERUN_TRY(readInputs(body));
@@ -258,12 +260,13 @@ Status InferBodyReader::readJsonData(const JsonValue& input,
                                      Tensor& tensor) {
   const auto data = arrayMember(input, "data");
   RECIPERUN_TRY(unableToParse("data", data.status()));
+  const JsonElements& given = json.elementsOf(**data);
   if (!type)
     return invalid("invalid datatype for input " + tensor.name);
   const int64_t elements = countElements(tensor.shape);
   int64_t bytes = 0;
   if (*type == DataType::bytes) {
-    const auto strings = bytesOfStrings(**data);
+    const auto strings = bytesOfStrings(given);
     RECIPERUN_TRY(strings);
     bytes = int64_t(*strings);
   } else if (__builtin_mul_overflow(elements, int64_t(bytesOf(*type)), &bytes))
@@ -277,7 +280,7 @@ Status InferBodyReader::readJsonData(const JsonValue& input,
                    std::to_string(bytes) +
                    " bytes) that exceeds the maximum allowed value of " +
                    std::to_string(mostBytes) + sizeRemedy);
-  auto read = readElements(tensor.name, **data, *type, elements);
+  auto read = readElements(tensor.name, given, *type, elements);
   RECIPERUN_TRY(read);
   tensor.data = *std::move(read);
   return Status::ok();
@@ -438,11 +441,12 @@ Expected<InferCall> readInferBody(const ModelMetadata& model,
   const size_t size = jsonBytes.value_or(body.size());
   if (size == 0)
     return readRawBody(model, body, mostBytes);
-  const auto document = parseRequestJson(body.substr(0, size), mostBytes);
-  RECIPERUN_TRY(document);
-  return InferBodyReader(model, body.substr(size), jsonBytes.has_value(),
+  const auto json =
+      parseRequestJson(body.substr(0, size), mostBytes, ElementPlace::inputs);
+  RECIPERUN_TRY(json);
+  return InferBodyReader(model, *json, body.substr(size), jsonBytes.has_value(),
                          mostBytes)
-      .read(*document);
+      .read();
 }
 
 } // namespace reciperun::server

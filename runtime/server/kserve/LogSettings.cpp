@@ -55,17 +55,17 @@ Status readFormat(const JsonValue& body, std::string& target) {
 
 Expected<LogSettings> readLogSettings(LogSettings settings,
                                       std::string_view body, size_t mostBytes) {
-  const auto document = parseRequestJson(body, mostBytes);
-  RECIPERUN_TRY(document);
-  if (findSet(*document, "log_file"))
+  const auto json = parseRequestJson(body, mostBytes);
+  RECIPERUN_TRY(json);
+  if (findSet(json->values, "log_file"))
     return Status::error(
         "log file location can not be updated through network protocol",
         StatusCode::unsupported);
-  RECIPERUN_TRY(readFlag(*document, "log_info", settings.hasInfo));
-  RECIPERUN_TRY(readFlag(*document, "log_warning", settings.hasWarnings));
-  RECIPERUN_TRY(readFlag(*document, "log_error", settings.hasErrors));
-  RECIPERUN_TRY(readVerboseLevel(*document, settings.verboseLevel));
-  RECIPERUN_TRY(readFormat(*document, settings.format));
+  RECIPERUN_TRY(readFlag(json->values, "log_info", settings.hasInfo));
+  RECIPERUN_TRY(readFlag(json->values, "log_warning", settings.hasWarnings));
+  RECIPERUN_TRY(readFlag(json->values, "log_error", settings.hasErrors));
+  RECIPERUN_TRY(readVerboseLevel(json->values, settings.verboseLevel));
+  RECIPERUN_TRY(readFormat(json->values, settings.format));
   return settings;
 }
 

@@ -69,9 +69,9 @@ Status addOverride(std::string_view name, std::string_view value,
 Expected<bool> readIndexBody(std::string_view body, size_t mostBytes) {
   if (body.empty())
     return false;
-  const auto document = parseRequestJson(body, mostBytes);
-  RECIPERUN_TRY(document);
-  const JsonValue* const ready = findMember(*document, "ready");
+  const auto json = parseRequestJson(body, mostBytes);
+  RECIPERUN_TRY(json);
+  const JsonValue* const ready = findMember(json->values, "ready");
   if (!ready)
     return false;
   if (!ready->IsBool())
@@ -84,9 +84,9 @@ Expected<LoadOverrides> readLoadBody(std::string_view body, size_t mostBytes) {
   LoadOverrides overrides;
   if (body.empty())
     return overrides;
-  const auto document = parseRequestJson(body, mostBytes);
-  RECIPERUN_TRY(document);
-  const JsonValue* const parameters = findMember(*document, "parameters");
+  const auto json = parseRequestJson(body, mostBytes);
+  RECIPERUN_TRY(json);
+  const JsonValue* const parameters = findMember(json->values, "parameters");
   if (!parameters)
     return overrides;
   RECIPERUN_TRY(expectObject(*parameters));
@@ -105,9 +105,9 @@ Expected<LoadOverrides> readLoadBody(std::string_view body, size_t mostBytes) {
 Expected<bool> readUnloadBody(std::string_view body, size_t mostBytes) {
   if (body.empty())
     return false;
-  const auto document = parseRequestJson(body, mostBytes);
-  RECIPERUN_TRY(document);
-  const JsonValue* const parameters = findMember(*document, "parameters");
+  const auto json = parseRequestJson(body, mostBytes);
+  RECIPERUN_TRY(json);
+  const JsonValue* const parameters = findMember(json->values, "parameters");
   const JsonValue* const dependents =
       parameters ? findMember(*parameters, "unload_dependents") : nullptr;
   if (!dependents)

@@ -4,11 +4,15 @@
 // failures are the same; it takes `NaN` and `Infinity`, and keeps members that
 // are given twice. The functions for access fail with the texts of Triton's
 // JSON layer. Triton counts all of these failures as internal ones (500).
+//
+// Arrays of a tensor's elements are kept apart from the document, which is slow
+// and large: what remains of them there is `[<index>]`.
 
 #ifndef RECIPERUN_SERVER_KSERVE_REQUESTJSON_H
 #define RECIPERUN_SERVER_KSERVE_REQUESTJSON_H
 
 #include "runtime/base/Status.h"
+#include "runtime/server/kserve/JsonElements.h"
 
 #include <rapidjson/document.h>
 
@@ -16,15 +20,38 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace reciperun::server {
 
 using JsonValue = rapidjson::Value;
 
+/// Which arrays are those of elements.
+enum class ElementPlace {
+  nowhere,
+  inputs, // `data` of the objects in the list `inputs`
+  members // members of the body and of objects in it
+};
+
+struct RequestJson {
+  rapidjson::Document values;
+  std::vector<JsonElements> elements;
+
+  /// The elements of an array at their place.
+  const JsonElements& elementsOf(const JsonValue& array) const {
+    return elements[array[0].GetUint()];
+  }
+};
+
 /// Parses a body of at most `mostBytes`. Fails with `failed to parse the
-/// request JSON buffer: <cause> at <offset>`. Nesting takes no stack.
-Expected<rapidjson::Document> parseRequestJson(std::string_view text,
-                                               size_t mostBytes);
+/// request JSON buffer: <cause> at <offset>`, and where it has more than a
+/// million values besides elements. Nesting takes no stack.
+Expected<RequestJson>
+parseRequestJson(std::string_view text, size_t mostBytes,
+                 ElementPlace place = ElementPlace::nowhere);
+
+/// `attempt to access JSON <is> as <asked>`.
+Status wrongAccess(const std::string& is, const std::string& asked);
 
 Expected<bool> boolOf(const JsonValue& value);
 Expected<int64_t> signedOf(const JsonValue& value);

@@ -1,6 +1,5 @@
-// A reader visits nested arrays recursively, at most mostJsonDepth deep, and
-// appends each scalar to the tensor's bytes. One instance of it exists for each
-// data type, so that the type is not looked at for each element.
+// One function exists for each data type, so that the type is not looked at for
+// each element.
 
 #include "runtime/server/kserve/TensorJson.h"
 
@@ -31,111 +30,81 @@ template <class T> void appendElement(std::string& bytes, T value) {
 
 // ---- reading
 
-/// Reads a scalar as an element of C++ type T. False where it has another type
-/// or does not fit.
-template <class T> bool takeElement(const JsonValue& value, T& element) {
+using Kind = JsonElements::Kind;
+
+/// Reads an element as one of C++ type T. False where it has another type or
+/// does not fit.
+template <class T>
+bool takeElement(const JsonElements& data, size_t i, T& element) {
+  const Kind kind = data.kindAt(i);
+  if (kind == Kind::text || kind == Kind::other)
+    return false;
   if constexpr (std::is_same_v<T, bool>) {
-    element = value.IsTrue();
-    return value.IsBool();
+    element = data.boolAt(i);
+    return kind == Kind::boolean;
   } else if constexpr (std::is_floating_point_v<T>) {
-    if (!value.IsNumber())
-      return false;
-    element = static_cast<T>(value.GetDouble());
-    return true;
+    element = static_cast<T>(data.realAt(i));
+    return kind != Kind::boolean;
   } else if constexpr (std::is_signed_v<T>) {
-    const int64_t read = value.IsInt64() ? value.GetInt64() : 0;
-    element = static_cast<T>(read);
-    return value.IsInt64() && element == read;
+    element = static_cast<T>(data.integerAt(i));
+    return kind == Kind::integer && element == data.integerAt(i);
   } else {
-    const uint64_t read = value.IsUint64() ? value.GetUint64() : 0;
-    element = static_cast<T>(read);
-    return value.IsUint64() && element == read;
+    element = static_cast<T>(data.unsignedAt(i));
+    const bool isNegative = kind == Kind::integer && data.integerAt(i) < 0;
+    return (kind == Kind::integer || kind == Kind::natural) && !isNegative &&
+           element == data.unsignedAt(i);
   }
 }
 
-/// Why takeElement has failed.
-template <class T> Status whyNotTaken(const JsonValue& value) {
-  Status wrongType;
-  if constexpr (std::is_same_v<T, bool>)
-    wrongType = boolOf(value).status();
-  else if constexpr (std::is_floating_point_v<T>)
-    wrongType = doubleOf(value).status();
-  else if constexpr (std::is_signed_v<T>)
-    wrongType = signedOf(value).status();
-  else
-    wrongType = unsignedOf(value).status();
-  RECIPERUN_TRY(wrongType);
-  const std::string number = value.IsUint64()
-                                 ? std::to_string(value.GetUint64())
-                                 : std::to_string(value.GetInt64());
+Status outOfRange(const std::string& number) {
   return Status::error(number + " is outside the range of the datatype",
                        StatusCode::invalidArgument);
 }
 
-template <class T> class ElementReader {
-public:
-  ElementReader(int64_t elements, std::string& bytes)
-      : elements(elements), bytes(bytes) {}
-
-  Status read(const JsonValue& value, int depth = 0) {
-    if (depth >= mostJsonDepth)
-      return tooDeep();
-    if (!value.IsArray())
-      return add(value);
-    for (const JsonValue& each : value.GetArray())
-      RECIPERUN_TRY(read(each, depth + 1));
-    return Status::ok();
-  }
-  int64_t count() const { return int64_t(bytes.size() / sizeof(T)); }
-
-private:
-  Status add(const JsonValue& value) {
-    if (count() >= elements)
-      return Status::error("Shape does not match true shape of 'data' field");
-    T element;
-    if (!takeElement(value, element))
-      return whyNotTaken<T>(value);
-    appendElement(bytes, element);
-    return Status::ok();
-  }
-
-  int64_t elements;
-  std::string& bytes;
-};
+/// Why takeElement has failed.
+template <class T> Status whyNotTaken(const JsonElements& data, size_t i) {
+  const Kind kind = data.kindAt(i);
+  if constexpr (std::is_same_v<T, bool>)
+    return wrongAccess("non-boolean", "boolean");
+  if constexpr (std::is_floating_point_v<T>)
+    return wrongAccess("non-number", "double");
+  if (std::is_signed_v<T> && kind == Kind::integer)
+    return outOfRange(std::to_string(data.integerAt(i)));
+  if (std::is_signed_v<T>)
+    return wrongAccess("non-signed-integer", "signed-integer");
+  if (kind == Kind::natural ||
+      (kind == Kind::integer && data.integerAt(i) >= 0))
+    return outOfRange(std::to_string(data.unsignedAt(i)));
+  return wrongAccess("non-unsigned-integer", "unsigned-integer");
+}
 
 template <class T>
-Expected<std::string> readElementsAs(const JsonValue& data, int64_t elements) {
+Status takeElements(const JsonElements& data, size_t elements,
+                    std::string& bytes) {
+  for (size_t i = 0; i < data.size(); ++i) {
+    if (i == data.tooDeepAt())
+      return tooDeep();
+    if (i == elements)
+      return Status::error("Shape does not match true shape of 'data' field");
+    T element;
+    if (!takeElement(data, i, element))
+      return whyNotTaken<T>(data, i);
+    appendElement(bytes, element);
+  }
+  return data.tooDeepAt() == data.size() ? tooDeep() : Status::ok();
+}
+
+template <class T>
+Expected<std::string> readElementsAs(const JsonElements& data,
+                                     int64_t elements) {
   std::string bytes;
-  if (data.IsArray()) // of a flat array, these are all
-    bytes.reserve(size_t(std::min<int64_t>(elements, data.Size())) * sizeof(T));
-  ElementReader<T> reader(elements, bytes);
-  RECIPERUN_TRY(unableToParse("data", reader.read(data)));
-  if (reader.count() != elements)
+  bytes.reserve(std::min(size_t(elements), data.size()) * sizeof(T));
+  RECIPERUN_TRY(
+      unableToParse("data", takeElements<T>(data, size_t(elements), bytes)));
+  if (data.size() != size_t(elements))
     return Status::error(
         "Failed to parse 'data' field: shape does not match true shape");
   return bytes;
-}
-
-Status addStringBytes(const JsonValue& value, size_t& bytes, int depth = 0) {
-  if (depth >= mostJsonDepth)
-    return tooDeep();
-  if (value.IsArray()) {
-    for (const JsonValue& each : value.GetArray())
-      RECIPERUN_TRY(addStringBytes(each, bytes, depth + 1));
-    return Status::ok();
-  }
-  const auto text = stringOf(value);
-  RECIPERUN_TRY(text.status().withContext("Unable to parse JSON bytes array"));
-  bytes += sizeof(uint32_t) + text->size();
-  return Status::ok();
-}
-
-/// Of a value that addStringBytes has checked.
-void appendStrings(const JsonValue& value, std::string& bytes) {
-  if (!value.IsArray())
-    return appendBytes(bytes, {value.GetString(), value.GetStringLength()});
-  for (const JsonValue& each : value.GetArray())
-    appendStrings(each, bytes);
 }
 
 // ---- writing
@@ -226,14 +195,18 @@ bool isWhole(const Tensor& output) {
 
 } // namespace
 
-Expected<size_t> bytesOfStrings(const JsonValue& data) {
-  size_t bytes = 0;
-  RECIPERUN_TRY(addStringBytes(data, bytes));
-  return bytes;
+Expected<size_t> bytesOfStrings(const JsonElements& data) {
+  const size_t other = data.firstOtherThanText();
+  if (data.tooDeepAt() != JsonElements::none && data.tooDeepAt() <= other)
+    return tooDeep();
+  if (other != JsonElements::none)
+    return wrongAccess("non-string", "string")
+        .withContext("Unable to parse JSON bytes array");
+  return data.texts().size();
 }
 
 Expected<std::string> readElements(const std::string& input,
-                                   const JsonValue& data, DataType type,
+                                   const JsonElements& data, DataType type,
                                    int64_t elements) {
   switch (type) {
   case DataType::boolean:
@@ -266,10 +239,7 @@ Expected<std::string> readElements(const std::string& input,
   }
   const auto size = bytesOfStrings(data);
   RECIPERUN_TRY(size);
-  std::string bytes;
-  bytes.reserve(*size);
-  appendStrings(data, bytes);
-  return bytes;
+  return data.texts();
 }
 
 Status writeElements(JsonWriter& writer, const Tensor& output) {

@@ -13,20 +13,16 @@
 
 namespace reciperun::server {
 
-/// How deep `data` may be nested.
-inline constexpr int mostJsonDepth = 100;
-
 /// The bytes of the strings in `data`, as a tensor of BYTES holds them. Fails
 /// where an element is no string.
-Expected<size_t> bytesOfStrings(const JsonValue& data);
+Expected<size_t> bytesOfStrings(const JsonElements& data);
 
-/// Reads the elements of `data`, a scalar or nested arrays in row-major order.
-/// Fails with Triton's texts where they are not `elements` (of BYTES: any
-/// number) or of another type; an integer outside of the range of `type` is a
-/// failure, too. FP16 and BF16 have no form in JSON. `input` names the tensor
-/// in messages.
+/// The elements of `data` as a tensor's bytes. Fails with Triton's texts where
+/// they are not `elements` (of BYTES: any number), of another type or nested
+/// too deep; an integer outside of the range of `type` is a failure, too. FP16
+/// and BF16 have no form in JSON. `input` names the tensor in messages.
 Expected<std::string> readElements(const std::string& input,
-                                   const JsonValue& data, DataType type,
+                                   const JsonElements& data, DataType type,
                                    int64_t elements);
 
 /// Writes the elements of an output as a flat array. Fails for FP16 and BF16,

@@ -82,30 +82,30 @@ Status checkSetting(const TraceSetting& setting) {
 
 Status TraceSettings::read(std::string_view body, size_t mostBytes,
                            Changes& changes) {
-  const auto document = parseRequestJson(body, mostBytes);
-  RECIPERUN_TRY(document);
-  if (findMember(*document, "trace_file"))
+  const auto json = parseRequestJson(body, mostBytes);
+  RECIPERUN_TRY(json);
+  if (findMember(json->values, "trace_file"))
     return Status::error(
         "trace file location can not be updated through network protocol",
         StatusCode::unsupported);
   RECIPERUN_TRY(readField(
-      *document, "trace_level",
+      json->values, "trace_level",
       [&](const JsonValue& value) { return readLevel(value, changes.level); },
       changes.level));
   RECIPERUN_TRY(readField(
-      *document, "trace_rate",
+      json->values, "trace_rate",
       [&](const JsonValue& value) {
         return readNumber("trace_rate", value, 0u, changes.rate);
       },
       changes.rate));
   RECIPERUN_TRY(readField(
-      *document, "trace_count",
+      json->values, "trace_count",
       [&](const JsonValue& value) {
         return readNumber("trace_count", value, -1, changes.count);
       },
       changes.count));
   return readField(
-      *document, "log_frequency",
+      json->values, "log_frequency",
       [&](const JsonValue& value) {
         return readNumber("log_frequency", value, 0u, changes.logFrequency);
       },

@@ -81,6 +81,15 @@ TEST(GenerateBody, RefusalsHaveTritonsText) {
   EXPECT_EQ(refusalOf(R"({"four":[1,2,3,4,5,6,7,8]})"),
             "400 The schema can not convert input 'four' to tensor with proper "
             "shape");
+  EXPECT_EQ(refusalOf(R"({"four":[[1,2],[3,4]]})"),
+            "400 The schema can not convert input 'four' to tensor with proper "
+            "shape");
+  EXPECT_EQ(refusalOf(R"({"pairs":[[1,2],[3,4]]})"),
+            "500 Unable to parse 'data': Shape does not match true shape of "
+            "'data' field");
+  EXPECT_EQ(refusalOf(R"({"parameters":{"four":[1,2,3,"a"]}})"),
+            "500 Converting keyword: 'parameters': Unable to parse 'data': "
+            "attempt to access JSON non-number as double");
   EXPECT_EQ(refusalOf(R"({"PARAMS":{"a":1}})"),
             "400 parameter 'PARAMS' has invalid type. It should be either "
             "'int', 'bool', or 'string'.");

@@ -388,6 +388,25 @@ INSTANTIATE_TEST_SUITE_P(
              "allowed limit (100)"},
         Case{ofData("BYTES", "[1]", nested(120, "\"a\"")),
              "400 JSON nesting depth exceeds maximum allowed limit (100)"},
+        Case{ofData("INT64", "[2]", "[null]"),
+             "500 Unable to parse 'data': attempt to access JSON "
+             "non-signed-integer as signed-integer"},
+        Case{ofData("INT64", "[2]", R"([{"a":[1,{"b":2}]},1])"),
+             "500 Unable to parse 'data': attempt to access JSON "
+             "non-signed-integer as signed-integer"},
+        Case{ofData("INT64", "[2]", R"([1,"a"])"),
+             "500 Unable to parse 'data': attempt to access JSON "
+             "non-signed-integer as signed-integer"},
+        Case{ofData("INT64", "[1]", "[1,\"a\"]"),
+             "500 Unable to parse 'data': Shape does not match true shape of "
+             "'data' field"},
+        Case{ofData("BYTES", "[2]", R"(["a",[1]])"),
+             "500 Unable to parse JSON bytes array: attempt to access JSON "
+             "non-string as string"},
+        Case{ofData("INT64", "[1]", nested(99, "1")), "accepted"},
+        Case{ofData("INT64", "[1]", nested(100, "1")),
+             "400 Unable to parse 'data': JSON nesting depth exceeds maximum "
+             "allowed limit (100)"},
         Case{ofData("INT64", "[1]", nested(50, "1")), "accepted"},
         Case{ofData("BYTES", "[1]", nested(50, "\"a\"")), "accepted"}));
 
@@ -438,6 +457,28 @@ INSTANTIATE_TEST_SUITE_P(
                 {"shared_memory_region":"r","binary_data":true}}]})",
              "400 Output can't set both 'shared_memory_region' and "
              "'binary_data'"}));
+
+TEST(InferBody, ElementsOfAllNumberTypesAreReals) {
+  EXPECT_EQ(
+      readValues<double>("FP64", "[-1,2,0.5,18446744073709551615]", "[4]"),
+      std::vector<double>({-1, 2, 0.5, 18446744073709551615.0}));
+}
+
+TEST(InferBody, ValuesBesidesElementsAreLimited) {
+  std::string many = "[0";
+  for (int i = 0; i < 1'000'000; ++i)
+    many += ",0";
+  many += "]";
+  EXPECT_EQ(readInferBody(simple, R"({"a":)" + many + "}", std::nullopt,
+                          many.size() * 2)
+                .message(),
+            "the request JSON has more than 1000000 values besides the "
+            "elements of tensors");
+  const auto call = readInferBody(simple, ofData("INT8", "[1000001]", many),
+                                  std::nullopt, many.size() * 2);
+  ASSERT_TRUE(call) << call.message();
+  EXPECT_EQ(call->request.inputs[0].data.size(), 1'000'001u);
+}
 
 TEST(InferBody, AnUnknownDatatypeOfABinaryTensorNamesTheModels) {
   const std::string json = withInput(R"("datatype":"INT3","shape":[1,4],

@@ -1,0 +1,89 @@
+// The scalars of nested arrays in a request, without the cost of a document: a
+// number takes 8 bytes.
+
+#ifndef RECIPERUN_SERVER_KSERVE_JSONELEMENTS_H
+#define RECIPERUN_SERVER_KSERVE_JSONELEMENTS_H
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace reciperun::server {
+
+/// How deep the arrays of elements may be nested.
+inline constexpr size_t mostJsonDepth = 100;
+
+class JsonElements {
+public:
+  enum class Kind : uint8_t {
+    boolean,
+    integer, // of int64_t
+    natural, // above the greatest int64_t
+    real,
+    text,
+    other // null or an object
+  };
+  static constexpr size_t none = std::numeric_limits<size_t>::max();
+
+  void addBool(bool value) { add(Kind::boolean, value); }
+  void addInteger(int64_t value) { add(Kind::integer, uint64_t(value)); }
+  /// Of any size.
+  void addUnsigned(uint64_t value) {
+    add(value >> 63 == 0 ? Kind::integer : Kind::natural, value);
+  }
+  void addReal(double value);
+  void addText(std::string_view text);
+  void addOther() { add(Kind::other, 0); }
+  /// What follows is nested too deep.
+  void markTooDeep();
+  void setListSize(size_t size) { ownSize = size; }
+
+  size_t size() const { return count; }
+  /// Of the outermost array alone: scalars and arrays.
+  size_t listSize() const { return ownSize; }
+  Kind kindAt(size_t i) const { return kinds.empty() ? kind : kinds[i]; }
+  /// Of an element that is no text and has no text before it.
+  int64_t integerAt(size_t i) const { return int64_t(bits[i]); }
+  uint64_t unsignedAt(size_t i) const { return bits[i]; }
+  double realAt(size_t i) const;
+  bool boolAt(size_t i) const { return bits[i] != 0; }
+  /// The texts as a tensor of BYTES holds them.
+  const std::string& texts() const { return textBytes; }
+
+  /// The first element that is no text, and the number of elements before what
+  /// is nested too deep; `none` where there is none.
+  size_t firstOtherThanText() const { return otherThanText; }
+  size_t tooDeepAt() const { return tooDeep; }
+
+private:
+  // In the header, since they run for each number of a request.
+  void add(Kind added, uint64_t value) {
+    bits.push_back(value);
+    otherThanText = otherThanText < count ? otherThanText : count;
+    addKind(added);
+  }
+  void addKind(Kind added) {
+    if (count == 0)
+      kind = added;
+    if (added != kind || !kinds.empty())
+      addMixed(added);
+    ++count;
+  }
+  void addMixed(Kind added);
+
+  size_t count = 0;
+  size_t ownSize = 0;
+  Kind kind = Kind::other; // of all
+  std::vector<Kind> kinds; // empty while all have `kind`
+  std::vector<uint64_t> bits;
+  std::string textBytes;
+  size_t otherThanText = none;
+  size_t tooDeep = none;
+};
+
+} // namespace reciperun::server
+
+#endif // RECIPERUN_SERVER_KSERVE_JSONELEMENTS_H
