@@ -81,13 +81,14 @@ bufferevent* HttpConnections::open() {
     return nullptr;       // evhttp makes another attempt and gives up
   if (session && !isLost) // clients may close without TLS's farewell
     bufferevent_openssl_set_allow_dirty_shutdown(buffer, 1);
-  open_[buffer] = std::make_unique<HttpConnection>(*this, buffer, isLost);
+  connections[buffer] = std::make_unique<HttpConnection>(*this, buffer, isLost);
   return buffer;
 }
 
 HttpConnection* HttpConnections::of(evhttp_connection* connection) {
-  const auto found = open_.find(evhttp_connection_get_bufferevent(connection));
-  return found == open_.end() ? nullptr : found->second.get();
+  const auto found =
+      connections.find(evhttp_connection_get_bufferevent(connection));
+  return found == connections.end() ? nullptr : found->second.get();
 }
 
 // ---- HttpConnection
@@ -95,9 +96,10 @@ HttpConnection* HttpConnections::of(evhttp_connection* connection) {
 HttpConnection::HttpConnection(HttpConnections& all, bufferevent* buffer,
                                bool isLost)
     : all(all), buffer(buffer),
-      surplus(all.open_.size() >= all.limits.connections),
-      isLost(isLost || all.open_.size() >= all.limits.connections +
-                                               HttpLimits::surplusConnections) {
+      surplus(all.connections.size() >= all.limits.connections),
+      isLost(isLost ||
+             all.connections.size() >=
+                 all.limits.connections + HttpLimits::surplusConnections) {
   bufferevent_incref(buffer); // until accept()
   evbuffer_add_cb(bufferevent_get_input(buffer), onInput, this);
   clock = event_new(all.base, -1, 0, onClock, this);
@@ -119,7 +121,7 @@ void HttpConnection::accept() {
   void* owner = nullptr;
   bufferevent_getcb(buffer, nullptr, nullptr, nullptr, &owner);
   if (!owner) { // evhttp could not make it
-    all.open_.erase(buffer);
+    all.connections.erase(buffer);
     return;
   }
   connection = static_cast<evhttp_connection*>(owner);
@@ -144,7 +146,7 @@ void HttpConnection::onClosed(evhttp_connection*, void* self) {
     logLine(LogLevel::error, "the end of a connection was not noted: " +
                                  std::string(failure.what()));
   }
-  me.all.open_.erase(me.buffer);
+  me.all.connections.erase(me.buffer);
 }
 
 void HttpConnection::close() {

@@ -102,7 +102,7 @@ private:
   HttpLimits limits;
   const TlsContext* tls;
   size_t heldBytes = 0; // of all requests
-  std::unordered_map<bufferevent*, std::unique_ptr<HttpConnection>> open_;
+  std::unordered_map<bufferevent*, std::unique_ptr<HttpConnection>> connections;
 };
 
 } // namespace reciperun::server

@@ -43,13 +43,15 @@ void Completions::answer(CompletionRequest request, const std::string& id,
         errorBody(404, "The model `" + request.model + "` does not exist."));
   if (engine.openRequests() +
           request.prompts.size() * size_t(request.sampling.n) >
-      mostAnswers)
+      mostAnswers) {
+    reply->addHeader("Retry-After", "1");
     return reply->send(
         503, jsonType,
         errorBody(503, "the server has " +
                            std::to_string(engine.openRequests()) +
                            " answers in progress or in its queue, of at most " +
                            std::to_string(mostAnswers) + "; try again later"));
+  }
   reply->notes().model = request.model;
   auto call = std::make_shared<Call>();
   call->head = {request.endpoint, (isChat ? "chatcmpl-" : "cmpl-") + id,
