@@ -6,6 +6,7 @@
 #include <prometheus/summary.h>
 
 #include <algorithm>
+#include <array>
 
 namespace reciperun::server {
 namespace {
@@ -115,13 +116,17 @@ void addCache(const ModelStatistics& model, MetricFamilies& families) {
 
 struct ModelMetrics::Noted {
   explicit Noted(const Summary::Quantiles& quantiles)
-      : request(quantiles), queue(quantiles), computeInput(quantiles),
-        computeInfer(quantiles), computeOutput(quantiles), cacheHit(quantiles),
-        cacheMiss(quantiles) {}
+      : summaries{Summary(quantiles), Summary(quantiles), Summary(quantiles),
+                  Summary(quantiles), Summary(quantiles), Summary(quantiles),
+                  Summary(quantiles)} {}
+
+  /// Of a phase behind the first response.
+  Summary& summaryOf(InferencePhase phase) {
+    return summaries[size_t(phase) - size_t(InferencePhase::request)];
+  }
 
   prometheus::Histogram firstResponse{firstResponseBuckets};
-  Summary request, queue, computeInput, computeInfer, computeOutput, cacheHit,
-      cacheMiss;
+  std::array<Summary, 7> summaries; // by phase
 };
 
 ModelMetrics::ModelMetrics(MetricsConfig config) : config(std::move(config)) {}
@@ -136,31 +141,16 @@ ModelMetrics::Noted& ModelMetrics::notedOf(const std::string& model,
   return *found;
 }
 
-void ModelMetrics::noteFirstResponse(const std::string& model,
-                                     const std::string& version,
-                                     uint64_t nanoseconds) {
-  if (config.histogramLatencies)
-    notedOf(model, version)
-        .firstResponse.Observe(double(nanoseconds) / nanosecondsOfMillisecond);
-}
-
-void ModelMetrics::noteSuccess(const std::string& model,
-                               const std::string& version,
-                               const InferenceTimes& times) {
-  if (!config.summaryLatencies)
-    return;
-  Noted& of = notedOf(model, version);
-  auto note = [](Summary& summary, const std::optional<uint64_t>& time) {
-    if (time)
-      summary.Observe(microseconds(*time));
-  };
-  note(of.request, times.request);
-  note(of.queue, times.queue);
-  note(of.computeInput, times.computeInput);
-  note(of.computeInfer, times.computeInfer);
-  note(of.computeOutput, times.computeOutput);
-  note(of.cacheHit, times.cacheHit);
-  note(of.cacheMiss, times.cacheMiss);
+void ModelMetrics::note(const std::string& model, const std::string& version,
+                        InferencePhase phase, uint64_t nanoseconds) {
+  if (phase == InferencePhase::firstResponse) {
+    if (config.histogramLatencies)
+      notedOf(model, version)
+          .firstResponse.Observe(double(nanoseconds) /
+                                 nanosecondsOfMillisecond);
+  } else if (config.summaryLatencies) {
+    notedOf(model, version).summaryOf(phase).Observe(microseconds(nanoseconds));
+  }
 }
 
 void ModelMetrics::collect(const std::vector<ModelStatistics>& models,
@@ -179,10 +169,11 @@ void ModelMetrics::collect(const std::vector<ModelStatistics>& models,
 
 void ModelMetrics::addNoted(const ModelStatistics& model,
                             MetricFamilies& families) const {
-  const Noted& of = *noted.at({model.name, model.version});
-  auto add = [&](const char* name, const char* help, const Summary& summary) {
+  using Phase = InferencePhase;
+  Noted& of = *noted.at({model.name, model.version});
+  auto add = [&](const char* name, const char* help, Phase phase) {
     families.add(name, help, MetricType::Summary, labelsOf(model),
-                 summary.Collect());
+                 of.summaryOf(phase).Collect());
   };
   if (config.histogramLatencies)
     families.add("nv_inference_first_response_histogram_ms",
@@ -193,22 +184,24 @@ void ModelMetrics::addNoted(const ModelStatistics& model,
     return;
   if (!usesCache(model)) // as Triton, whose time of a miss is not in it
     add("nv_inference_request_summary_us",
-        "Time of answered requests in microseconds.", of.request);
+        "Time of answered requests in microseconds.", Phase::request);
   add("nv_inference_queue_summary_us",
-      "Time of requests in the queue in microseconds.", of.queue);
+      "Time of requests in the queue in microseconds.", Phase::queue);
   add("nv_inference_compute_input_summary_us",
-      "Time for the inputs of requests in microseconds.", of.computeInput);
+      "Time for the inputs of requests in microseconds.", Phase::computeInput);
   add("nv_inference_compute_infer_summary_us",
       "Time in which the model computed requests in microseconds.",
-      of.computeInfer);
+      Phase::computeInfer);
   add("nv_inference_compute_output_summary_us",
-      "Time for the outputs of requests in microseconds.", of.computeOutput);
+      "Time for the outputs of requests in microseconds.",
+      Phase::computeOutput);
   if (!usesCache(model))
     return;
   add("nv_cache_hit_summary_per_model",
-      "Time to find responses in microseconds.", of.cacheHit);
+      "Time to find responses in microseconds.", Phase::cacheHit);
   add("nv_cache_miss_summary_per_model",
-      "Time to look for and to store responses in microseconds.", of.cacheMiss);
+      "Time to look for and to store responses in microseconds.",
+      Phase::cacheMiss);
 }
 
 void ModelMetrics::forgetOthers(const std::vector<ModelStatistics>& models) {

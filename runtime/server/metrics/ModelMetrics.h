@@ -22,10 +22,8 @@ public:
   explicit ModelMetrics(MetricsConfig config);
   ~ModelMetrics() override;
 
-  void noteFirstResponse(const std::string& model, const std::string& version,
-                         uint64_t nanoseconds) override;
-  void noteSuccess(const std::string& model, const std::string& version,
-                   const InferenceTimes& times) override;
+  void note(const std::string& model, const std::string& version,
+            InferencePhase phase, uint64_t nanoseconds) override;
 
   /// Adds the metrics of all models that there are. Forgets what was noted of
   /// others.

@@ -4,7 +4,6 @@
 #define RECIPERUN_SERVER_MODELS_INFERENCE_H
 
 #include "runtime/server/models/InferRequest.h"
-#include "runtime/server/models/InferenceObserver.h"
 
 #include <functional>
 
@@ -19,8 +18,6 @@ public:
   Inference& operator=(const Inference&) = delete;
 
   InferRequest request;
-  /// What its model has measured of it so far.
-  InferenceTimes times;
 
   // ---- of the client's side
 

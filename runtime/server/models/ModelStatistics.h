@@ -3,6 +3,8 @@
 #ifndef RECIPERUN_SERVER_MODELS_MODELSTATISTICS_H
 #define RECIPERUN_SERVER_MODELS_MODELSTATISTICS_H
 
+#include "runtime/server/models/InferenceObserver.h"
+
 #include <cstdint>
 #include <map>
 #include <string>
@@ -43,6 +45,11 @@ struct ModelStatistics {
   uint64_t pending = 0; // accepted and not yet begun
   double loadSeconds = 0;
   bool usesCache = false; // of responses; its counts are then exported
+  /// Hears of all that is noted; null: nobody does.
+  InferenceObserver* observer = nullptr;
+
+  /// Adds the time of a request to its sum.
+  void note(InferencePhase phase, uint64_t nanoseconds);
 };
 
 } // namespace reciperun::server

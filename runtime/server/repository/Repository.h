@@ -42,10 +42,11 @@ public:
     /// With ModelControl::explicitly: the models of the start; `*` is all.
     std::set<std::string> startWith = {};
     std::chrono::seconds pollInterval{15};
-    size_t cacheBytes = 0;                 // of responses
-    InferenceObserver* observer = nullptr; // of all requests; may be null
+    size_t cacheBytes = 0; // of responses
     bool limitsRates = false;
     std::map<std::string, uint64_t> resources = {}; // of the rate limiter
+    /// Of each request; null: none. Must outlive the repository.
+    InferenceObserver* observer = nullptr;
   };
 
   /// The references must outlive the object.

@@ -22,10 +22,11 @@ ServedVersion::ServedVersion(SharedConfig config, int64_t version,
                              const MakeScheduler& makeScheduler,
                              ResponseCache* cache, InferenceObserver* observer)
     : given(std::move(config)), number(version), cache(cache),
-      observer(observer),
       isDecoupled(given->model_transaction_policy().decoupled()) {
   counts.name = given->name();
   counts.version = std::to_string(version);
+  counts.usesCache = cache != nullptr;
+  counts.observer = observer;
   scheduler = makeScheduler(counts);
 }
 
@@ -35,15 +36,13 @@ std::shared_ptr<Inference> ServedVersion::infer(InferRequest request,
   const auto progress = std::make_shared<Progress>(
       Progress{.begin = Clock::now(), .responses = 0, .cacheKey = {}});
   ++open;
-  const auto times = std::make_shared<const InferenceTimes*>(nullptr);
   auto inference = std::make_shared<Inference>(
       std::move(request),
-      [self = shared_from_this(), progress, times,
+      [self = shared_from_this(), progress,
        respond = std::move(respond)](InferResponse response) {
-        self->take(response, *progress, *times);
+        self->take(response, *progress);
         respond(std::move(response));
       });
-  *times = &inference->times; // which outlives its responses
   if (!elements)
     inference->fail(elements.status());
   else if (!answerFromCache(*inference, *progress))
@@ -58,26 +57,24 @@ bool ServedVersion::answerFromCache(Inference& inference, Progress& progress) {
   progress.cacheKey = ResponseCache::keyOf(inference.request, number);
   const std::vector<Tensor>* const outputs = cache->find(progress.cacheKey);
   if (!outputs) {
-    inference.times.cacheMiss = nanosecondsSince(progress.begin);
-    counts.cacheMiss.add(*inference.times.cacheMiss);
+    counts.note(InferencePhase::cacheMiss, nanosecondsSince(progress.begin));
     return false;
   }
-  inference.times.cacheHit = nanosecondsSince(progress.begin);
-  counts.cacheHit.add(*inference.times.cacheHit);
+  counts.note(InferencePhase::cacheHit, nanosecondsSince(progress.begin));
   progress.cacheKey.clear();
   inference.respond({.outputs = *outputs});
   return true;
 }
 
 /// Completes a response and counts it.
-void ServedVersion::take(InferResponse& response, Progress& progress,
-                         const InferenceTimes* times) {
+void ServedVersion::take(InferResponse& response, Progress& progress) {
   response.model = given->name();
   response.version = counts.version;
   if (isDecoupled)
     countResponse(response, progress);
-  if (observer && times)
-    observe(response, progress, *times);
+  if (progress.responses == 0 && response.status.isOk() && !response.isEmpty)
+    counts.note(InferencePhase::firstResponse,
+                nanosecondsSince(progress.begin));
   ++progress.responses;
   if (!progress.cacheKey.empty() && response.status.isOk())
     cache->insert(progress.cacheKey, response.outputs);
@@ -86,21 +83,6 @@ void ServedVersion::take(InferResponse& response, Progress& progress,
   countEnd(response, progress);
   if (--open == 0 && onIdle)
     std::exchange(onIdle, {})();
-}
-
-void ServedVersion::observe(const InferResponse& response,
-                            const Progress& progress,
-                            const InferenceTimes& times) {
-  if (!response.status.isOk())
-    return;
-  const uint64_t time = nanosecondsSince(progress.begin);
-  if (progress.responses == 0)
-    observer->noteFirstResponse(counts.name, counts.version, time);
-  if (!response.isLast)
-    return;
-  InferenceTimes all = times;
-  all.request = time;
-  observer->noteSuccess(counts.name, counts.version, all);
 }
 
 void ServedVersion::countResponse(const InferResponse& response,
@@ -121,7 +103,7 @@ void ServedVersion::countEnd(const InferResponse& response,
                              const Progress& progress) {
   const uint64_t time = nanosecondsSince(progress.begin);
   if (response.status.isOk())
-    return counts.success.add(time);
+    return counts.note(InferencePhase::request, time);
   counts.fail.add(time);
   switch (response.status.code()) {
   case StatusCode::unavailable:

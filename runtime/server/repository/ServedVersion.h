@@ -27,7 +27,7 @@ public:
       std::function<std::unique_ptr<Scheduler>(ModelStatistics&)>;
 
   /// `cache` keeps the responses; null: they are not kept. `observer` hears of
-  /// each request; it may be null.
+  /// each request, unless it is null.
   ServedVersion(SharedConfig config, int64_t version,
                 const MakeScheduler& makeScheduler, ResponseCache* cache,
                 InferenceObserver* observer);
@@ -60,10 +60,7 @@ private:
   };
 
   bool answerFromCache(Inference& inference, Progress& progress);
-  void take(InferResponse& response, Progress& progress,
-            const InferenceTimes* times);
-  void observe(const InferResponse& response, const Progress& progress,
-               const InferenceTimes& times);
+  void take(InferResponse& response, Progress& progress);
   void countResponse(const InferResponse& response, const Progress& progress);
   void countEnd(const InferResponse& response, const Progress& progress);
 
@@ -71,7 +68,6 @@ private:
   int64_t number;
   ModelStatistics counts;
   ResponseCache* cache;
-  InferenceObserver* observer;
   bool isDecoupled;
   size_t open = 0;
   std::function<void()> onIdle;

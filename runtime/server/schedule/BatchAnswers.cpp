@@ -29,15 +29,12 @@ void countBatch(const Batch& batch, const Execution& execution,
   uint64_t elements = 0;
   for (const WaitingRequest& each : batch) {
     elements += uint64_t(each.elements);
-    InferenceTimes& times = each.inference->times;
-    times.queue = nanoseconds(each.arrival, execution.begin);
-    times.computeInput = 0; // inputs are read where they arrived
-    times.computeInfer = inferTime;
-    times.computeOutput = outputTime;
-    statistics.queue.add(times.queue);
-    statistics.computeInput.add(0);
-    statistics.computeInfer.add(inferTime);
-    statistics.computeOutput.add(outputTime);
+    statistics.note(InferencePhase::queue,
+                    nanoseconds(each.arrival, execution.begin));
+    // Inputs are read where they arrived.
+    statistics.note(InferencePhase::computeInput, 0);
+    statistics.note(InferencePhase::computeInfer, inferTime);
+    statistics.note(InferencePhase::computeOutput, outputTime);
   }
   statistics.inferenceCount += elements;
   ++statistics.executionCount;

@@ -2,7 +2,9 @@
 // there on demand.
 
 #include "MetricsText.h"
+#include "runtime/server/config/model_config.pb.h"
 #include "runtime/server/metrics/ServerMetrics.h"
+#include "runtime/server/repository/ServedVersion.h"
 
 #include <gtest/gtest.h>
 
@@ -42,10 +44,15 @@ struct Page {
     metrics->setModels([this] { return models; });
   }
   MetricsText text() { return MetricsText(metrics->text()); }
+  void note(InferencePhase phase, uint64_t nanoseconds) {
+    metrics->observer().note("simple", "3", phase, nanoseconds);
+  }
 
   std::vector<ModelStatistics> models = {statisticsOf("simple")};
   std::optional<ServerMetrics> metrics;
 };
+
+using Phase = InferencePhase;
 
 const std::string labels = R"({model="simple",version="3"})";
 
@@ -110,8 +117,7 @@ TEST(ModelMetrics, HistogramsAreThereOnDemand) {
       Page().text().types.contains("nv_inference_first_response_histogram_ms"));
   Page page({"histogram_latencies=true"});
   for (uint64_t milliseconds : {20, 100, 101, 4000, 9000})
-    page.metrics->observer().noteFirstResponse("simple", "3",
-                                               milliseconds * 1'000'000);
+    page.note(Phase::firstResponse, milliseconds * 1'000'000);
   const MetricsText text = page.text();
   const std::string name = "nv_inference_first_response_histogram_ms";
   EXPECT_EQ(text.types.at(name), "histogram");
@@ -130,13 +136,13 @@ TEST(ModelMetrics, HistogramsAreThereOnDemand) {
 
 TEST(ModelMetrics, SummariesAreThereOnDemand) {
   Page page({"summary_latencies=true", "summary_quantiles=0.5:0.05,0.9:0.01"});
-  for (uint64_t i = 1; i <= 100; ++i)
-    page.metrics->observer().noteSuccess("simple", "3",
-                                         {.request = i * 1000,
-                                          .queue = 5000,
-                                          .computeInput = 1000,
-                                          .computeInfer = 2000,
-                                          .computeOutput = 3000});
+  for (uint64_t i = 1; i <= 100; ++i) {
+    page.note(Phase::request, i * 1000);
+    page.note(Phase::queue, 5000);
+    page.note(Phase::computeInput, 1000);
+    page.note(Phase::computeInfer, 2000);
+    page.note(Phase::computeOutput, 3000);
+  }
   const MetricsText text = page.text();
   const std::string name = "nv_inference_request_summary_us";
   EXPECT_EQ(text.types.at(name), "summary");
@@ -159,15 +165,9 @@ TEST(ModelMetrics, SummariesAreThereOnDemand) {
 TEST(ModelMetrics, SummariesOfAModelWithACacheHaveHitsAndMisses) {
   Page page({"summary_latencies=true"});
   page.models[0].usesCache = true;
-  page.metrics->observer().noteSuccess(
-      "simple", "3", {.request = 9000, .queue = 1000, .cacheHit = 4000});
-  page.metrics->observer().noteSuccess("simple", "3",
-                                       {.request = 9000,
-                                        .queue = 1000,
-                                        .computeInput = 1000,
-                                        .computeInfer = 1000,
-                                        .computeOutput = 1000,
-                                        .cacheMiss = 6000});
+  page.note(Phase::cacheHit, 4000);
+  page.note(Phase::cacheMiss, 6000);
+  page.note(Phase::computeInfer, 1000);
   const MetricsText text = page.text();
   EXPECT_EQ(text.value("nv_cache_hit_summary_per_model_sum" + labels), 4);
   EXPECT_EQ(text.value("nv_cache_miss_summary_per_model_sum" + labels), 6);
@@ -179,7 +179,7 @@ TEST(ModelMetrics, SummariesOfAModelWithACacheHaveHitsAndMisses) {
 TEST(ModelMetrics, AnUnloadedModelIsForgotten) {
   Page page({"histogram_latencies=true"});
   page.models.push_back(statisticsOf("other"));
-  page.metrics->observer().noteFirstResponse("simple", "3", 1);
+  page.note(Phase::firstResponse, 1);
   const std::string count =
       "nv_inference_first_response_histogram_ms_count" + labels;
   EXPECT_EQ(page.text().value(count), 1);
@@ -187,6 +187,53 @@ TEST(ModelMetrics, AnUnloadedModelIsForgotten) {
   EXPECT_FALSE(page.text().values.contains(count));
   page.models = models;
   EXPECT_EQ(page.text().value(count), 0);
+}
+
+/// Answers each request at once.
+struct Echo : Scheduler {
+  void enqueue(std::shared_ptr<Inference> inference, int64_t) override {
+    inference->respond({.status = Status::ok(), .isLast = false});
+    inference->respond({.status = Status::ok()});
+  }
+};
+
+TEST(ModelMetrics, AVersionReportsItsRequests) {
+  Page page({"histogram_latencies=true", "summary_latencies=true"});
+  auto config = std::make_shared<inference::ModelConfig>();
+  config->set_name("simple");
+  config->mutable_model_transaction_policy()->set_decoupled(true);
+  auto& input = *config->add_input();
+  input.set_name("IN");
+  input.set_data_type(inference::TYPE_INT32);
+  input.add_dims(1);
+  const auto version = std::make_shared<ServedVersion>(
+      config, 3,
+      [](ModelStatistics& counts) {
+        counts.note(Phase::queue, 7000);
+        return std::make_unique<Echo>();
+      },
+      nullptr, &page.metrics->observer());
+  InferRequest request;
+  request.model = "simple";
+  Tensor& tensor = request.inputs.emplace_back();
+  tensor.name = "IN";
+  tensor.type = DataType::int32;
+  tensor.shape = {1};
+  tensor.data.assign(4, '\0');
+  int responses = 0;
+  version->infer(std::move(request), [&](const InferResponse& response) {
+    EXPECT_TRUE(response.status.isOk()) << response.status.message();
+    ++responses;
+  });
+  EXPECT_EQ(responses, 2);
+  page.models = {version->statistics()};
+  const MetricsText text = page.text();
+  EXPECT_EQ(text.value("nv_inference_request_success" + labels), 1);
+  EXPECT_EQ(text.value("nv_inference_request_summary_us_count" + labels), 1);
+  EXPECT_EQ(
+      text.value("nv_inference_first_response_histogram_ms_count" + labels), 1);
+  EXPECT_EQ(text.value("nv_inference_queue_duration_us" + labels), 7);
+  EXPECT_EQ(text.value("nv_inference_queue_summary_us_sum" + labels), 7);
 }
 
 } // namespace
