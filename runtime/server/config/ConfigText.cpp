@@ -2,7 +2,8 @@
 
 #include "runtime/server/config/ConfigText.h"
 
-#include "runtime/cli/Spelling.h"
+#include "runtime/server/config/ParserMessages.h"
+#include "runtime/server/config/TemplateVariables.h"
 #include "runtime/server/config/model_config.pb.h"
 
 #include <google/protobuf/descriptor.h>
@@ -10,7 +11,6 @@
 #include <google/protobuf/text_format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <optional>
 #include <set>
 #include <utility>
@@ -19,183 +19,202 @@ namespace reciperun::server {
 namespace {
 
 using google::protobuf::Descriptor;
+using google::protobuf::FieldDescriptor;
+using google::protobuf::TextFormat;
 using inference::ModelConfig;
 
 constexpr size_t mostErrors = 20;
 /// As deep as a real configuration is nested, several times over.
 constexpr int mostDepth = 50;
 
-bool isNameCharacter(char c) {
-  return std::isalnum(static_cast<unsigned char>(c)) || c == '_';
-}
+struct TextPlace {
+  int line = -1, column = -1; // from 0; -1: not in the text
 
-/// The names of all fields of a message and of those below it.
-void collectNames(const Descriptor& message, std::set<std::string>& names,
-                  std::set<const Descriptor*>& seen) {
-  if (!seen.insert(&message).second)
-    return;
-  for (int i = 0; i < message.field_count(); ++i) {
-    names.insert(message.field(i)->name());
-    if (const Descriptor* const below = message.field(i)->message_type())
-      collectNames(*below, names, seen);
+  auto operator<=>(const TextPlace&) const = default;
+  std::string after(const std::string& file) const {
+    return line < 0 ? file
+                    : file + ":" + std::to_string(line + 1) + ":" +
+                          std::to_string(column + 1);
   }
+};
+
+/// The offset of a place of the text; the text's end where it has none.
+size_t offsetOf(std::string_view text, const TextPlace& place) {
+  size_t at = 0;
+  for (int line = 0; line < place.line; ++line) {
+    at = text.find('\n', at);
+    if (at == std::string_view::npos)
+      return text.size();
+    ++at;
+  }
+  // The tokenizer of protobuf moves on to the next multiple of 8 at a tab.
+  for (int column = 0; column < place.column && at < text.size(); ++at)
+    column += text[at] == '\t' ? 8 - column % 8 : 1;
+  return std::min(at, text.size());
 }
 
-/// The text between the first two quotes after `word`.
-std::optional<std::string> quotedAfter(const std::string& message,
-                                       const std::string& word) {
-  const size_t at = message.find(word);
-  const size_t begin =
-      at == std::string::npos ? at : message.find('"', at + word.size());
-  const size_t end =
-      begin == std::string::npos ? begin : message.find('"', begin + 1);
-  if (end == std::string::npos)
-    return std::nullopt;
-  return message.substr(begin + 1, end - begin - 1);
+TextPlace placeAt(std::string_view text, size_t offset) {
+  const std::string_view before = text.substr(0, offset);
+  const size_t line = before.rfind('\n'); // npos + 1 is 0
+  return {.line = int(std::ranges::count(before, '\n')),
+          .column = int(offset - (line + 1))};
 }
 
-std::string suggestionFor(const std::string& name) {
-  std::set<std::string> names;
-  std::set<const Descriptor*> seen;
-  collectNames(*ModelConfig::descriptor(), names, seen);
-  auto nearest =
-      cli::nearest(name, std::vector<std::string>(names.begin(), names.end()));
-  if (const auto longer = names.lower_bound(name);
-      !nearest && longer != names.end() && longer->starts_with(name))
-    nearest = *longer;
-  return nearest ? "; did you mean `" + *nearest + "`?" : "";
+/// The last place of a word before a place; that place where there is none.
+TextPlace wordBefore(std::string_view text, const TextPlace& place,
+                     const std::string& word) {
+  const size_t end = offsetOf(text, place);
+  const size_t at =
+      word.empty() ? std::string_view::npos : text.substr(0, end).rfind(word);
+  return at == std::string_view::npos ? place : placeAt(text, at);
 }
 
-/// A message of the parser in our words.
-std::string reworded(std::string message) {
-  if (const auto field = quotedAfter(message, "has no field named"))
-    return "unknown field `" + *field + "`" + suggestionFor(*field);
-  if (message.ends_with('.'))
-    message.pop_back();
-  if (!message.empty())
-    message[0] = char(std::tolower(static_cast<unsigned char>(message[0])));
-  std::ranges::replace(message, '"', '`');
-  return message;
-}
-
-class Errors : public google::protobuf::io::ErrorCollector {
+/// Unknown fields arrive as warnings, so that the parser goes on after them.
+class ParserErrors : public google::protobuf::io::ErrorCollector {
 public:
-  explicit Errors(const std::string& file) : file(file) {}
+  ParserErrors(std::string_view given, const std::string& file)
+      : given(given), file(file) {}
 
   void AddError(int line, int column, const std::string& message) override {
-    if (++count <= mostErrors)
-      text +=
-          (text.empty() ? "" : "\n") + place(line, column) + reworded(message);
+    if (++count > mostErrors)
+      return;
+    const ParserMessage ours = rewordParserMessage(message);
+    const TextPlace place = wordBefore(given, {line, column}, ours.culprit);
+    text += (text.empty() ? "" : "\n") + place.after(file) + ": " + ours.text;
   }
   void AddWarning(int line, int column, const std::string& message) override {
-    warnings.push_back(place(line, column) + reworded(message));
+    AddError(line, column, message);
   }
 
   std::string text;
-  std::vector<std::string> warnings;
 
 private:
-  std::string place(int line, int column) const {
-    return file + ":" + std::to_string(line + 1) + ":" +
-           std::to_string(column + 1) + ": ";
-  }
-
+  const std::string_view given;
   const std::string& file;
   size_t count = 0;
 };
 
-/// Parameters whose value is a variable that was not filled in are absent.
-void dropVariables(ModelConfig& config) {
-  std::vector<std::string> unset;
-  for (const auto& [name, value] : config.parameters())
-    if (value.string_value().find("${") != std::string::npos)
-      unset.push_back(name);
-  for (const std::string& name : unset)
-    config.mutable_parameters()->erase(name);
-  if (config.backend().find("${") != std::string::npos)
-    config.clear_backend();
-}
-
-/// TensorRT-LLM's ensemble declares an output twice.
-void dropRepeatedOutputs(ModelConfig& config, const std::string& file,
-                         std::vector<std::string>& warnings) {
-  std::set<std::string> seen;
-  auto& outputs = *config.mutable_output();
-  for (int i = 0; i < outputs.size();) {
-    if (seen.insert(outputs[i].name()).second) {
-      ++i;
+/// Where braces are nested too deeply; the parser itself would recurse through
+/// unknown fields without a limit.
+std::optional<TextPlace> tooDeep(std::string_view text) {
+  int depth = 0;
+  TextPlace place{.line = 0, .column = 0};
+  char quote = 0;
+  for (size_t i = 0; i < text.size(); ++i, ++place.column) {
+    const char c = text[i];
+    if (c == '\n') {
+      quote = 0; // neither texts nor comments go on
+      place = {.line = place.line + 1, .column = -1};
+    } else if (quote == '#') {
       continue;
+    } else if (quote != 0) {
+      if (c == '\\' && i + 1 < text.size() && text[i + 1] != '\n')
+        ++i, ++place.column;
+      else if (c == quote)
+        quote = 0;
+    } else if (c == '"' || c == '\'' || c == '#') {
+      quote = c;
+    } else if (c == '{' || c == '<' || c == '[') {
+      if (++depth > mostDepth)
+        return place;
+    } else if (c == '}' || c == '>' || c == ']') {
+      --depth;
     }
-    warnings.push_back(file + ": output `" + outputs[i].name() +
-                       "` is declared twice; the second one is left out");
-    outputs.DeleteSubrange(i, 1);
   }
+  return std::nullopt;
 }
 
-/// Where the field of a value begins: its name, before the colon.
-size_t beginOfField(std::string_view text, size_t value) {
-  size_t at = value;
-  while (at > 0 && std::isspace(static_cast<unsigned char>(text[at - 1])))
-    --at;
-  if (at == 0 || text[at - 1] != ':')
-    return value; // an element of a list
-  --at;
-  while (at > 0 && std::isspace(static_cast<unsigned char>(text[at - 1])))
-    --at;
-  while (at > 0 && isNameCharacter(text[at - 1]))
-    --at;
-  return at;
+/// The first place in a message of the text.
+TextPlace firstPlace(const TextFormat::ParseInfoTree& tree,
+                     const Descriptor& message) {
+  TextPlace first;
+  for (int i = 0; i < message.field_count(); ++i) {
+    const auto at = tree.GetLocation(message.field(i),
+                                     message.field(i)->is_repeated() ? 0 : -1);
+    const TextPlace place{.line = at.line, .column = at.column};
+    if (place.line >= 0 && (first.line < 0 || place < first))
+      first = place;
+  }
+  return first;
+}
+
+/// The place of the last step of the path that is in the text. The elements of
+/// a list have no places of their own; a message then has that of its first
+/// field.
+TextPlace placeIn(const TextFormat::ParseInfoTree& root,
+                  const FieldPath& path) {
+  const TextFormat::ParseInfoTree* tree = &root;
+  const Descriptor* message = ModelConfig::descriptor();
+  TextPlace last;
+  for (const FieldPath::Step& step : path.steps()) {
+    const FieldDescriptor* const field = message->FindFieldByName(step.field);
+    if (!field)
+      break;
+    const int index = field->is_repeated() ? std::max(0, step.index) : -1;
+    const auto at =
+        tree->GetLocation(field, step.index < 0 && index == 0 ? 0 : index);
+    if (at.line >= 0)
+      last = {.line = at.line, .column = at.column};
+    message = field->message_type();
+    tree = message ? tree->GetTreeForNested(field, index) : nullptr;
+    if (!tree)
+      break;
+    if (step.index >= 0)
+      if (const TextPlace first = firstPlace(*tree, *message); first.line >= 0)
+        last = first;
+  }
+  return last;
+}
+
+void warnOfVariables(std::vector<std::string> names, const std::string& file,
+                     std::vector<std::string>& warnings) {
+  std::ranges::sort(names);
+  names.erase(std::ranges::unique(names).begin(), names.end());
+  if (names.empty())
+    return;
+  std::string list;
+  for (const std::string& name : names)
+    list += (list.empty() ? "`${" : ", `${") + name + "}`";
+  warnings.push_back(file +
+                     ": template variables that are not filled in "
+                     "count as unset: " +
+                     list);
+}
+
+Status invalidText(const std::string& message) {
+  return Status::error(message, StatusCode::invalidArgument);
 }
 
 } // namespace
 
-std::string withoutVariables(std::string_view text) {
-  std::string made(text);
-  char quote = 0;
-  for (size_t i = 0; i < made.size(); ++i) {
-    const char c = made[i];
-    if (quote != 0) {
-      if (c == '\\')
-        ++i;
-      else if (c == quote)
-        quote = 0;
-      continue;
-    }
-    if (c == '"' || c == '\'') {
-      quote = c;
-    } else if (c == '#') {
-      while (i < made.size() && made[i] != '\n')
-        ++i;
-    } else if (made.compare(i, 2, "${") == 0) {
-      const size_t end = made.find('}', i);
-      if (end == std::string::npos)
-        break;
-      const size_t begin = beginOfField(made, i);
-      // A type that nobody uses has to be some type.
-      const bool isType = made.compare(begin, 9, "data_type") == 0;
-      const std::string filler =
-          isType ? "data_type: TYPE_FP32" : std::string(end + 1 - begin, ' ');
-      made.replace(begin, end + 1 - begin, filler);
-      i = begin + filler.size() - 1;
-    }
-  }
-  return made;
-}
-
-Expected<ReadConfig> parseConfigText(std::string_view text,
+Expected<ConfigText> parseConfigText(std::string_view text,
                                      const std::string& file) {
-  ReadConfig read{.config = std::make_shared<ModelConfig>(), .warnings = {}};
-  Errors errors(file);
-  google::protobuf::TextFormat::Parser parser;
+  const WithoutVariables given = withoutVariables(text);
+  if (const auto place = tooDeep(given.text))
+    return invalidText(place->after(file) +
+                       ": messages are nested deeper "
+                       "than " +
+                       std::to_string(mostDepth) + " levels");
+  ConfigText read{
+      .config = std::make_shared<ModelConfig>(), .warnings = {}, .placeOf = {}};
+  ParserErrors errors(given.text, file);
+  const auto tree = std::make_shared<TextFormat::ParseInfoTree>();
+  TextFormat::Parser parser;
   parser.RecordErrorsTo(&errors);
   parser.SetRecursionLimit(mostDepth);
-  if (!parser.ParseFromString(withoutVariables(text), read.config.get()))
-    return Status::error(errors.text.empty() ? file + ": cannot be parsed"
-                                             : errors.text,
-                         StatusCode::invalidArgument);
-  read.warnings = std::move(errors.warnings);
-  dropVariables(*read.config);
-  dropRepeatedOutputs(*read.config, file, read.warnings);
+  parser.AllowUnknownField(true);
+  parser.WriteLocationsTo(tree.get());
+  const bool isParsed = parser.ParseFromString(given.text, read.config.get());
+  if (!errors.text.empty())
+    return invalidText(errors.text);
+  if (!isParsed)
+    return invalidText(file + ": the text cannot be parsed");
+  std::vector<std::string> names = clearVariables(*read.config);
+  names.insert(names.end(), given.names.begin(), given.names.end());
+  warnOfVariables(std::move(names), file, read.warnings);
+  read.placeOf = [tree, file](const FieldPath& path) {
+    return placeIn(*tree, path).after(file);
+  };
   return read;
 }
 

@@ -3,22 +3,30 @@
 #ifndef RECIPERUN_SERVER_CONFIG_CONFIGTEXT_H
 #define RECIPERUN_SERVER_CONFIG_CONFIGTEXT_H
 
+#include "runtime/server/config/FieldPath.h"
 #include "runtime/server/config/ModelConfig.h"
 
+#include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace reciperun::server {
 
-/// The configuration as it stands in the text. Fails with one line for each
-/// mistake: `config.pbtxt:3:5: unknown field `max_batch`; did you mean
-/// `max_batch_size`?`
-Expected<ReadConfig> parseConfigText(std::string_view text,
-                                     const std::string& file);
+struct ConfigText {
+  std::shared_ptr<inference::ModelConfig> config; // as it stands in the text
+  std::vector<std::string> warnings;
+  /// `FILE:LINE:COLUMN` of a field, or of the message that lacks it; the file
+  /// where neither is in the text.
+  std::function<std::string(const FieldPath&)> placeOf;
+};
 
-/// The text with the fields and list elements whose value is `${name}` blanked
-/// out. Those in quotes stay.
-std::string withoutVariables(std::string_view text);
+/// Template variables count as unset, with a warning. Fails with one line for
+/// each mistake: `config.pbtxt:3:5: unknown field `max_batch`; did you mean
+/// `max_batch_size`?`
+Expected<ConfigText> parseConfigText(std::string_view text,
+                                     const std::string& file);
 
 } // namespace reciperun::server
 

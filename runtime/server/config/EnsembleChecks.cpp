@@ -1,11 +1,11 @@
-// checkEnsemble of ModelConfig.h: whether the steps of an ensemble and their
-// models fit together.
+// Whether the steps of an ensemble and their models fit together: see
+// checkEnsemble and checkCircularEnsembles of ModelConfig.h.
 //
-//   1. Each step names a model and its maps; each tensor has one source.
-//   2. All inputs, outputs and tensors are used.
-//   3. The models are in service, and have the inputs and outputs of the maps.
-//   4. Types and shapes agree at both ends of each tensor.
-//   5. No step reads from two decoupled models.
+//   1. The models are in service, with the versions that steps ask for.
+//   2. They have the inputs and outputs of the maps, and all of their inputs
+//      are mapped but optional ones.
+//   3. Types and shapes agree at both ends of each tensor.
+//   4. No step reads from two decoupled models.
 
 #include "runtime/server/config/ModelConfig.h"
 
@@ -14,7 +14,6 @@
 #include <algorithm>
 #include <map>
 #include <set>
-#include <string>
 #include <vector>
 
 namespace reciperun::server {
@@ -23,27 +22,55 @@ namespace {
 using inference::DataType;
 using inference::ModelConfig;
 using Step = inference::ModelEnsembling::Step;
+using Shape = std::vector<int64_t>;
+using SharedModel = std::shared_ptr<const ModelConfig>;
 
 Status badEnsemble(const std::string& message) {
   return Status::error(message, StatusCode::invalidArgument);
 }
 
-std::string quote(const std::string& text) {
-  return "'" + text + "'";
-}
-
-/// Whose ends must agree.
+/// A tensor of the ensemble as one model declares it.
 struct TensorEnd {
+  std::string model;
   DataType type = inference::TYPE_INVALID;
-  std::vector<int64_t> shape; // with the batch dimension, -1
+  Shape dims;
+  Shape full; // with the batch dimension, -1
 };
 
-template <class Io> TensorEnd endOf(const Io& io, bool batches) {
-  TensorEnd end{.type = io.data_type(), .shape = {}};
-  if (batches)
-    end.shape.push_back(-1);
-  end.shape.insert(end.shape.end(), io.dims().begin(), io.dims().end());
+template <class Io, class Dims>
+TensorEnd endOf(const Io& io, const Dims& dims, const ModelConfig& model) {
+  TensorEnd end{.model = model.name(),
+                .type = io.data_type(),
+                .dims = {dims.begin(), dims.end()},
+                .full = {}};
+  if (model.max_batch_size() > 0)
+    end.full.push_back(-1);
+  end.full.insert(end.full.end(), end.dims.begin(), end.dims.end());
   return end;
+}
+
+/// Of a step's model, which gets tensors before it reshapes them.
+template <class Io>
+TensorEnd stepEndOf(const Io& io, const ModelConfig& model) {
+  return endOf(io, io.dims(), model);
+}
+
+/// Of the ensemble, whose steps get tensors after it has reshaped them.
+template <class Io> TensorEnd ownEndOf(const Io& io, const ModelConfig& model) {
+  return endOf(io, io.has_reshape() ? io.reshape().shape() : io.dims(), model);
+}
+
+bool agree(const Shape& a, const Shape& b) {
+  return std::ranges::equal(a, b, [](int64_t one, int64_t other) {
+    return one == other || one == -1 || other == -1;
+  });
+}
+
+std::string shapeText(const Shape& shape) {
+  std::string made;
+  for (const int64_t size : shape)
+    made += (made.empty() ? "" : ",") + std::to_string(size);
+  return "[" + made + "]";
 }
 
 template <class Ios>
@@ -54,20 +81,33 @@ const typename Ios::value_type* findIo(const Ios& all,
   return found == all.end() ? nullptr : &*found;
 }
 
+/// In alphabetical order.
+template <class Map>
+std::map<std::string, std::string> inOrderOf(const Map& map) {
+  return {map.begin(), map.end()};
+}
+
+int64_t versionOf(const Step& step) {
+  return step.model_version() > 0 ? step.model_version() : -1;
+}
+
 class EnsembleCheck {
 public:
   EnsembleCheck(const ModelConfig& ensemble, const FindConfig& find)
       : ensemble(ensemble), find(find) {}
 
   Status run() {
-    RECIPERUN_TRY(checkSteps());
-    RECIPERUN_TRY(checkUse());
     for (const auto& input : ensemble.input())
-      ends[input.name()] = endOf(input, batches());
+      ends.emplace(input.name(), ownEndOf(input, ensemble));
     for (const auto& output : ensemble.output())
-      ends[output.name()] = endOf(output, batches());
-    for (const Step& step : steps())
-      RECIPERUN_TRY(checkModel(step));
+      ends.emplace(output.name(), ownEndOf(output, ensemble));
+    for (const Step& step : steps()) {
+      const auto model = findModel(step);
+      RECIPERUN_TRY(model);
+      models.push_back(*model);
+    }
+    for (int i = 0; i < steps().size(); ++i)
+      RECIPERUN_TRY(checkStep(steps()[i], *models[size_t(i)]));
     return checkDecoupled();
   }
 
@@ -75,175 +115,177 @@ private:
   const google::protobuf::RepeatedPtrField<Step>& steps() const {
     return ensemble.ensemble_scheduling().step();
   }
-  bool batches() const { return ensemble.max_batch_size() > 0; }
-  std::string own() const { return "ensemble " + quote(ensemble.name()); }
+  std::string in() const { return "in ensemble " + ensemble.name() + ", "; }
 
-  Status checkSteps();
-  Status checkUse();
-  Status checkModel(const Step& step);
-  template <class Io>
-  Status checkEnd(const Io& io, bool modelBatches, const std::string& tensor);
-  Status checkDecoupled();
+  Expected<SharedModel> findModel(const Step& step) const;
+  Status checkStep(const Step& step, const ModelConfig& model);
+  Status checkInputs(const Step& step, const ModelConfig& model);
+  Status checkOutputs(const Step& step, const ModelConfig& model);
+  Status checkEnd(const TensorEnd& end, const std::string& tensor);
+  Status checkDecoupled() const;
+  Status addSource(const std::string& model, int source, int& sources) const;
 
   const ModelConfig& ensemble;
   const FindConfig& find;
-  std::map<std::string, TensorEnd> ends; // of the ensemble's tensors
+  std::vector<SharedModel> models;       // of the steps
+  std::map<std::string, TensorEnd> ends; // the first one of each tensor
 };
 
-Status EnsembleCheck::checkSteps() {
-  if (steps().empty())
-    return badEnsemble("must specify 'step' for " + own());
-  std::set<std::string> produced;
-  for (int i = 0; i < steps().size(); ++i) {
-    const Step& step = steps()[i];
-    const std::string place = " in step " + std::to_string(i) + " of " + own();
-    if (step.model_name().empty())
-      return badEnsemble("must specify 'model_name'" + place);
-    if (step.input_map().empty())
-      return badEnsemble("must specify 'input_map'" + place);
-    if (step.output_map().empty())
-      return badEnsemble("must specify 'output_map'" + place);
-    for (const auto& [output, tensor] : step.output_map())
-      if (!produced.insert(tensor).second || findIo(ensemble.input(), tensor))
-        return badEnsemble("ensemble tensor " + quote(tensor) +
-                           " can appear in an output map only once for " +
-                           own() + " step " + std::to_string(i));
-  }
-  return Status::ok();
+Expected<SharedModel> EnsembleCheck::findModel(const Step& step) const {
+  const std::string depends = "ensemble '" + ensemble.name() +
+                              "' depends on '" + step.model_name() + "' ";
+  if (SharedModel model = find(step.model_name(), versionOf(step)))
+    return model;
+  if (versionOf(step) > 0 && find(step.model_name(), -1))
+    return badEnsemble(depends + "whose required version " +
+                       std::to_string(step.model_version()) +
+                       " is not loaded.");
+  return badEnsemble(depends + "which has no loaded version.");
 }
 
-Status EnsembleCheck::checkUse() {
-  std::set<std::string> read, produced;
-  for (const Step& step : steps()) {
-    for (const auto& [input, tensor] : step.input_map())
-      read.insert(tensor);
-    for (const auto& [output, tensor] : step.output_map())
-      produced.insert(tensor);
-  }
-  // The stray quote is Triton's.
-  for (const auto& input : ensemble.input())
-    if (!read.contains(input.name()))
-      return badEnsemble("ensemble input " + quote(input.name()) +
-                         " for ensemble " + ensemble.name() + "' is not used");
-  for (const auto& output : ensemble.output())
-    if (!produced.contains(output.name()))
-      return badEnsemble("ensemble output " + quote(output.name()) +
-                         " for ensemble " + ensemble.name() + "' is not used");
-  for (const std::string& tensor : produced)
-    if (!read.contains(tensor) && !findIo(ensemble.output(), tensor))
-      return badEnsemble("ensemble tensor " + quote(tensor) + " is unused in " +
-                         own());
-  for (const std::string& tensor : read)
-    if (!produced.contains(tensor) && !findIo(ensemble.input(), tensor))
-      return badEnsemble("ensemble tensor " + quote(tensor) +
-                         " is not written by a step in " + own());
-  return Status::ok();
-}
-
-/// The model of a step, and the tensors at its ends.
-Status EnsembleCheck::checkModel(const Step& step) {
-  const auto model = find(step.model_name(),
-                          step.model_version() > 0 ? step.model_version() : -1);
-  const std::string& name = step.model_name();
-  const std::string in = "in ensemble " + ensemble.name() + ", ";
-  if (!model)
-    return badEnsemble("ensemble " + quote(ensemble.name()) + " depends on " +
-                       quote(name) + " which has no loaded version");
-  const int most = model->max_batch_size();
-  if (most > 0 && most < ensemble.max_batch_size())
+Status EnsembleCheck::checkStep(const Step& step, const ModelConfig& model) {
+  const int most = model.max_batch_size();
+  if (most != 0 && most < ensemble.max_batch_size())
     return badEnsemble(
         "ensemble " + ensemble.name() + " allows maximum batch size " +
         std::to_string(ensemble.max_batch_size()) + ", but it contains model " +
-        name + " which only allows maximum batch size to be " +
+        step.model_name() + " which only allows maximum batch size to be " +
         std::to_string(most));
-  for (const auto& input : model->input())
-    if (!input.optional() && !step.input_map().contains(input.name()))
-      return badEnsemble(in + "input " + input.name() + " in model " + name +
-                         " is not mapped to any ensemble tensors");
-  for (const auto& [input, tensor] : step.input_map()) {
-    const auto* const io = findIo(model->input(), input);
-    if (!io)
-      return badEnsemble(in + "ensemble tensor " + tensor +
+  RECIPERUN_TRY(checkInputs(step, model));
+  return checkOutputs(step, model);
+}
+
+Status EnsembleCheck::checkInputs(const Step& step, const ModelConfig& model) {
+  for (const auto& [input, tensor] : inOrderOf(step.input_map()))
+    if (!findIo(model.input(), input))
+      return badEnsemble(in() + "ensemble tensor " + tensor +
                          " is mapping to non-existing input " + input +
-                         " in model " + name);
-    RECIPERUN_TRY(checkEnd(*io, most > 0, tensor));
-  }
-  for (const auto& [output, tensor] : step.output_map()) {
-    const auto* const io = findIo(model->output(), output);
-    if (!io)
-      return badEnsemble(in + "ensemble tensor " + tensor +
-                         " is mapped from non-existing output " + output +
-                         " in model " + name);
-    RECIPERUN_TRY(checkEnd(*io, most > 0, tensor));
+                         " in model " + step.model_name());
+  for (const auto& input : model.input()) {
+    const auto mapped = step.input_map().find(input.name());
+    if (mapped != step.input_map().end())
+      RECIPERUN_TRY(checkEnd(stepEndOf(input, model), mapped->second));
+    else if (!input.optional())
+      return badEnsemble(in() + "input " + input.name() + " in model " +
+                         step.model_name() +
+                         " is not mapped to any ensemble tensors");
   }
   return Status::ok();
 }
 
-/// A tensor's type and shape agree with those of its other ends.
-template <class Io>
-Status EnsembleCheck::checkEnd(const Io& io, bool modelBatches,
-                               const std::string& tensor) {
-  const TensorEnd end = endOf(io, modelBatches);
-  const auto [place, isNew] = ends.emplace(tensor, end);
-  const TensorEnd& other = place->second;
-  const std::string in =
-      "in ensemble " + ensemble.name() + ", ensemble tensor " + tensor + ": ";
-  if (other.type != end.type)
-    return badEnsemble(
-        in + "inconsistent data type: " + inference::DataType_Name(end.type) +
-        " is inferred but " + inference::DataType_Name(other.type) +
-        " is expected");
-  // A model without a batch dimension gets tensors of rank and shape as they
-  // are.
-  if (isNew || modelBatches != batches())
-    return Status::ok();
-  const bool fits =
-      std::ranges::equal(end.shape, other.shape, [](int64_t a, int64_t b) {
-        return a == b || a == -1 || b == -1;
-      });
-  if (fits)
-    return Status::ok();
-  const auto text = [](const std::vector<int64_t>& shape) {
-    std::string made;
-    for (const int64_t size : shape)
-      made += (made.empty() ? "" : ",") + std::to_string(size);
-    return "[" + made + "]";
-  };
-  return badEnsemble(in + "inconsistent shape: " + text(end.shape) +
-                     " is inferred but " + text(other.shape) + " is expected");
+Status EnsembleCheck::checkOutputs(const Step& step, const ModelConfig& model) {
+  for (const auto& [output, tensor] : inOrderOf(step.output_map())) {
+    const auto* const io = findIo(model.output(), output);
+    if (!io)
+      return badEnsemble(in() + "ensemble tensor " + tensor +
+                         " is mapped from non-existing output " + output +
+                         " in model " + step.model_name());
+    RECIPERUN_TRY(checkEnd(stepEndOf(*io, model), tensor));
+  }
+  return Status::ok();
 }
 
-/// The decoupled step behind each tensor; a step may have only one behind all
-/// of its inputs.
-Status EnsembleCheck::checkDecoupled() {
-  std::map<std::string, std::string> sources; // tensor to decoupled model
-  for (int round = 0; round < steps().size(); ++round)
-    for (const Step& step : steps()) {
-      const auto model = find(step.model_name(), -1);
-      std::string source;
-      for (const auto& [input, tensor] : step.input_map()) {
-        const auto found = sources.find(tensor);
-        if (found == sources.end() || found->second.empty())
-          continue;
-        if (!source.empty() && source != found->second)
-          return badEnsemble(
-              "in ensemble " + ensemble.name() + ", step of model '" +
-              step.model_name() +
-              "' receives inputs originated from different decoupled models");
-        source = found->second;
-      }
-      if (model && model->model_transaction_policy().decoupled())
-        source = step.model_name();
+/// A model with a batch dimension may follow one whose first dimension is
+/// variable. What has a variable dimension is checked when requests run.
+Status EnsembleCheck::checkEnd(const TensorEnd& end,
+                               const std::string& tensor) {
+  const TensorEnd& first = ends.emplace(tensor, end).first->second;
+  const auto fail = [&](const char* what, const std::string& one,
+                        const std::string& other) {
+    return badEnsemble(in() + "ensemble tensor " + tensor + ": inconsistent " +
+                       what + ": " + one + " is inferred from model " +
+                       first.model + " while " + other +
+                       " is inferred from model " + end.model);
+  };
+  if (first.type != end.type)
+    return fail("data type", inference::DataType_Name(first.type),
+                inference::DataType_Name(end.type));
+  if (!agree(first.dims, end.dims) && !agree(first.full, end.full))
+    return fail("shape", shapeText(first.full), shapeText(end.full));
+  return Status::ok();
+}
+
+/// Adds the decoupled step behind an input of `model` to the one behind its
+/// other inputs; -1 is none.
+Status EnsembleCheck::addSource(const std::string& model, int source,
+                                int& sources) const {
+  if (source < 0 || source == sources)
+    return Status::ok();
+  if (sources >= 0)
+    return badEnsemble(
+        in() + "step of model '" + model +
+        "' receives inputs originated from different decoupled models");
+  sources = source;
+  return Status::ok();
+}
+
+/// Follows the decoupled step behind each tensor. Triton also refuses a step
+/// that reads one input that has a decoupled step behind it and one that has
+/// none; here the latter is given to each of the former's responses.
+Status EnsembleCheck::checkDecoupled() const {
+  std::map<std::string, int> sources; // by tensor
+  for (const auto& input : ensemble.input())
+    sources[input.name()] = -1;
+  std::vector<bool> isDone(models.size());
+  for (bool goesOn = true; std::exchange(goesOn, false);)
+    for (int i = 0; i < steps().size(); ++i) {
+      const Step& step = steps()[i];
+      const auto isKnown = [&](const auto& each) {
+        return sources.contains(each.second);
+      };
+      if (isDone[size_t(i)] || !std::ranges::all_of(step.input_map(), isKnown))
+        continue;
+      int source = -1;
+      for (const auto& [input, tensor] : inOrderOf(step.input_map()))
+        RECIPERUN_TRY(addSource(step.model_name(), sources[tensor], source));
+      if (models[size_t(i)]->model_transaction_policy().decoupled())
+        source = i;
       for (const auto& [output, tensor] : step.output_map())
         sources[tensor] = source;
+      isDone[size_t(i)] = true;
+      goesOn = true;
     }
+  int source = -1;
+  for (const auto& output : ensemble.output())
+    if (const auto found = sources.find(output.name()); found != sources.end())
+      RECIPERUN_TRY(addSource(ensemble.name(), found->second, source));
   return Status::ok();
+}
+
+/// Whether ensembles lead from `from` back to `start`; `last` becomes the one
+/// that contains it.
+bool leadsTo(const std::string& start, const ModelConfig& from,
+             const FindConfig& find, std::set<std::string>& seen,
+             std::string& last) {
+  for (const Step& step : from.ensemble_scheduling().step()) {
+    if (step.model_name() == start) {
+      last = from.name();
+      return true;
+    }
+    if (!seen.insert(step.model_name()).second)
+      continue;
+    const SharedModel model = find(step.model_name(), -1);
+    if (model && leadsTo(start, *model, find, seen, last))
+      return true;
+  }
+  return false;
 }
 
 } // namespace
 
 Status checkEnsemble(const ModelConfig& ensemble, const FindConfig& find) {
   return EnsembleCheck(ensemble, find).run();
+}
+
+Status checkCircularEnsembles(const ModelConfig& ensemble,
+                              const FindConfig& find) {
+  std::set<std::string> seen;
+  std::string last;
+  if (!leadsTo(ensemble.name(), ensemble, find, seen, last))
+    return Status::ok();
+  return badEnsemble(
+      "circular dependency between ensembles: " + ensemble.name() +
+      " -> ... -> " + last + " -> " + ensemble.name());
 }
 
 } // namespace reciperun::server

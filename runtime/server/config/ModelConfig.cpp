@@ -2,16 +2,14 @@
 
 #include "runtime/server/config/ModelConfig.h"
 
+#include "runtime/server/config/ConfigChecks.h"
+#include "runtime/server/config/ConfigJson.h"
 #include "runtime/server/config/ConfigText.h"
+#include "runtime/server/config/TemplateVariables.h"
 #include "runtime/server/config/TensorRtLlm.h"
 #include "runtime/server/config/model_config.pb.h"
 
-#include <google/protobuf/util/json_util.h>
-
 #include <algorithm>
-#include <charconv>
-#include <fstream>
-#include <sstream>
 #include <system_error>
 #include <utility>
 
@@ -21,140 +19,129 @@ namespace {
 namespace fs = std::filesystem;
 using inference::ModelConfig;
 
-constexpr uintmax_t mostBytes = uintmax_t(4) << 20;
+constexpr size_t mostBytes = size_t(4) << 20;
+constexpr size_t mostMistakes = 20;
 
-Status invalid(const std::string& message) {
-  return Status::error(message, StatusCode::invalidArgument);
+/// `config.pbtxt:3:1: `input[0].dims``, as far as these are known.
+std::string whereIs(const FieldPath& field, const ConfigText& read) {
+  std::string place = read.placeOf ? read.placeOf(field) : "";
+  const std::string path = field.text();
+  if (!path.empty())
+    place += (place.empty() ? "`" : ": `") + path + "`";
+  return place;
 }
 
-/// The text of a file that is a regular one below `folder`, also after links.
-Expected<std::string> readBelow(const fs::path& folder, const fs::path& file) {
-  const std::string name = file.string();
-  std::error_code code;
-  const fs::path real = fs::canonical(folder / file, code);
-  if (code)
-    return invalid("`" + name + "` cannot be read: " + code.message());
-  const fs::path root = fs::canonical(folder, code);
-  const auto [rootEnd, rest] =
-      std::mismatch(root.begin(), root.end(), real.begin(), real.end());
-  if (code || rootEnd != root.end())
-    return invalid("`" + name + "` is a link out of the model's folder");
-  if (!fs::is_regular_file(real, code) || fs::file_size(real, code) > mostBytes)
-    return invalid("`" + name + "` must be a file of at most 4 MiB");
-  std::ifstream input(real, std::ios::binary);
-  std::ostringstream text;
-  text << input.rdbuf();
-  if (!input)
-    return invalid("`" + name + "` cannot be read");
-  return text.str();
-}
-
-/// Fills in what a configuration leaves out.
-void complete(ModelConfig& config) {
-  if (!config.version_policy().policy_choice_case())
-    config.mutable_version_policy()->mutable_latest()->set_num_versions(1);
-  if (config.has_ensemble_scheduling())
-    return;
-  if (config.instance_group().empty())
-    config.add_instance_group()->set_kind(
-        inference::ModelInstanceGroup::KIND_CPU);
-  int index = 0;
-  for (auto& group : *config.mutable_instance_group()) {
-    if (group.name().empty())
-      group.set_name(config.name() + "_" + std::to_string(index));
-    if (group.count() == 0)
-      group.set_count(1);
-    if (group.kind() == inference::ModelInstanceGroup::KIND_AUTO)
-      group.set_kind(group.gpus().empty()
-                         ? inference::ModelInstanceGroup::KIND_CPU
-                         : inference::ModelInstanceGroup::KIND_GPU);
-    ++index;
+/// One line for each mistake, which begins with Triton's text; then the
+/// warnings, because a variable that was not filled in may be the cause.
+Status failureOf(const ConfigMistakes& mistakes, const ConfigText& read) {
+  std::string text;
+  for (size_t i = 0; i < std::min(mistakes.size(), mostMistakes); ++i) {
+    const std::string place = whereIs(mistakes[i].field, read);
+    text += (i == 0 ? "" : "\n") + mistakes[i].text +
+            (place.empty() ? "" : " (" + place + ")");
   }
-  if (!config.has_dynamic_batching())
-    return;
-  auto& batching = *config.mutable_dynamic_batching();
-  if (batching.preferred_batch_size().empty() && config.max_batch_size() > 0)
-    batching.add_preferred_batch_size(config.max_batch_size());
+  if (mistakes.size() > mostMistakes)
+    text += "\nand " + std::to_string(mistakes.size() - mostMistakes) +
+            " more mistakes";
+  for (const std::string& warning : read.warnings)
+    text += "\n" + warning;
+  return Status::error(text, StatusCode::invalidArgument);
+}
+
+/// The ensemble of TensorRT-LLM declares an output twice. Repetitions that
+/// differ are mistakes (checkTensors).
+template <class Ios>
+void dropRepeated(Ios& all, const char* kind, const ConfigText& read,
+                  std::vector<std::string>& warnings) {
+  std::set<std::string> seen;
+  for (int i = 0, given = 0; i < all.size(); ++given) {
+    if (seen.insert(all[i].name()).second) {
+      ++i;
+      continue;
+    }
+    warnings.push_back(whereIs(FieldPath(kind)[given], read) + ": the " + kind +
+                       " `" + all[i].name() +
+                       "` is declared twice; the second one is left out");
+    all.DeleteSubrange(i, 1);
+  }
+}
+
+void checkName(const ModelConfig& config, const std::string& model,
+               ConfigMistakes& found) {
+  if (!config.name().empty() && config.name() != model)
+    found.push_back({"unexpected directory name '" + model + "' for model '" +
+                         config.name() +
+                         "', directory name must equal model name",
+                     "name"});
 }
 
 /// Names, completes and verifies what was parsed.
-Expected<ReadConfig> finish(ReadConfig read, const std::string& model) {
+Expected<ReadConfig> finish(ConfigText read, const std::string& model,
+                            const ServerGpus& gpus) {
   ModelConfig& config = *read.config;
-  if (!config.name().empty() && config.name() != model)
-    return invalid("the `name` '" + config.name() +
-                   "' must be that of the folder, '" + model + "'");
+  if (!areTextsUtf8(config)) // else it could not be sent to a client
+    return Status::error("the texts of a configuration must be UTF-8 for " +
+                             model,
+                         StatusCode::invalidArgument);
+  ConfigMistakes nameMistakes;
+  checkName(config, model, nameMistakes);
   config.set_name(model);
-  complete(config);
-  RECIPERUN_TRY(checkModelConfig(config));
-  RECIPERUN_TRY(adaptTensorRtLlm(config, read.warnings));
-  return read;
+  completeModelConfig(config, gpus);
+  ConfigMistakes mistakes = mistakesOf(config, gpus);
+  // Triton looks at the name after the checks of a configuration.
+  mistakes.insert(mistakes.end(), nameMistakes.begin(), nameMistakes.end());
+  checkTensorRtLlm(config, mistakes);
+  if (!mistakes.empty())
+    return failureOf(mistakes, read);
+  ReadConfig made{.config = read.config, .warnings = read.warnings};
+  dropRepeated(*config.mutable_input(), "input", read, made.warnings);
+  dropRepeated(*config.mutable_output(), "output", read, made.warnings);
+  adaptTensorRtLlm(config, made.warnings);
+  return made;
+}
+
+/// The name of a file in a model's `configs`.
+bool isFileName(const std::string& name) {
+  return !name.empty() && name.find('/') == std::string::npos;
 }
 
 } // namespace
 
 Expected<ReadConfig> readModelConfig(const fs::path& folder,
                                      const std::string& model,
-                                     const std::string& configName) {
+                                     const std::string& configName,
+                                     const ServerGpus& gpus) {
   fs::path file = "config.pbtxt";
   std::error_code code;
   if (const fs::path named = fs::path("configs") / (configName + ".pbtxt");
-      !configName.empty() && fs::exists(folder / named, code))
+      isFileName(configName) && fs::exists(folder / named, code))
     file = named;
-  const auto text = readBelow(folder, file);
+  const auto text = readModelFile(folder, file, int64_t(mostBytes));
   RECIPERUN_TRY(text);
-  return parseModelConfig(*text, model, file.string());
+  return parseModelConfig(*text, model, file.string(), gpus);
 }
 
 Expected<ReadConfig> parseModelConfig(std::string_view text,
                                       const std::string& model,
-                                      const std::string& file) {
+                                      const std::string& file,
+                                      const ServerGpus& gpus) {
+  if (text.size() > mostBytes)
+    return Status::error("`" + file + "` is larger than " +
+                             std::to_string(mostBytes) + " bytes",
+                         StatusCode::invalidArgument);
   auto read = parseConfigText(text, file);
   RECIPERUN_TRY(read);
-  return finish(*std::move(read), model);
+  return finish(*std::move(read), model, gpus);
 }
 
 Expected<ReadConfig> readModelConfigJson(std::string_view json,
-                                         const std::string& model) {
-  if (json.size() > mostBytes)
-    return invalid("Invalid config override: it has more than 4 MiB");
-  ReadConfig read{.config = std::make_shared<ModelConfig>(), .warnings = {}};
-  const auto parsed = google::protobuf::util::JsonStringToMessage(
-      google::protobuf::StringPiece(json.data(), json.size()),
-      read.config.get());
-  if (!parsed.ok())
-    return invalid("Invalid config override: " + parsed.message().ToString());
-  return finish(std::move(read), model);
-}
-
-std::vector<int64_t> versionsOf(const fs::path& folder,
-                                const ModelConfig& config) {
-  std::vector<int64_t> found;
-  std::error_code code;
-  for (auto each = fs::directory_iterator(folder, code);
-       !code && each != fs::directory_iterator(); each.increment(code)) {
-    const std::string name = each->path().filename().string();
-    int64_t number = 0;
-    const auto [end, error] =
-        std::from_chars(name.data(), name.data() + name.size(), number);
-    if (error == std::errc() && end == name.data() + name.size() &&
-        name[0] != '0' && name[0] != '-' && each->is_directory(code))
-      found.push_back(number);
-  }
-  std::ranges::sort(found);
-  const inference::ModelVersionPolicy& policy = config.version_policy();
-  if (policy.has_all())
-    return found;
-  if (policy.has_specific()) {
-    const auto& wanted = policy.specific().versions();
-    std::erase_if(found, [&](int64_t number) {
-      return std::ranges::find(wanted, number) == wanted.end();
-    });
-    return found;
-  }
-  const size_t most = std::max<uint32_t>(1, policy.latest().num_versions());
-  if (found.size() > most)
-    found.erase(found.begin(), found.end() - ptrdiff_t(most));
-  return found;
+                                         const std::string& model,
+                                         const ServerGpus& gpus) {
+  const auto config = parseConfigJson(json);
+  RECIPERUN_TRY(config);
+  clearVariables(**config);
+  return finish({.config = *config, .warnings = {}, .placeOf = {}}, model,
+                gpus);
 }
 
 } // namespace reciperun::server

@@ -9,6 +9,7 @@
 #include "runtime/server/backends/EngineModels.h"
 #include "runtime/server/backends/TokenizerModels.h"
 #include "runtime/server/config/ModelConfig.h"
+#include "runtime/server/config/TensorRtLlm.h"
 #include "runtime/server/config/model_config.pb.h"
 
 #include <algorithm>
@@ -96,9 +97,7 @@ std::string parameterOf(const ModelConfig& config, const std::string& name) {
 }
 
 bool isTrue(const std::string& value, bool otherwise) {
-  if (value.empty())
-    return otherwise;
-  return value == "true" || value == "True" || value == "1";
+  return flagOf(value).value_or(otherwise);
 }
 
 int instancesOf(const ModelConfig& config) {
