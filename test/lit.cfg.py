@@ -2,6 +2,7 @@
 # it prints. Names of erring inputs begin with `fail_`.
 import os
 import shutil
+import subprocess
 
 import lit.formats
 
@@ -26,6 +27,14 @@ try:  # renders chat templates as transformers does
     config.available_features.add("jinja2")
 except ImportError:
     pass
+# Debian's packages belong to its own Python, which need not be the first.
+for python in ("python3", "/usr/bin/python3"):
+    modules = "import grpc, google.protobuf"
+    if subprocess.run([python, "-c", modules], capture_output=True).returncode:
+        continue
+    config.available_features.add("grpcio")
+    config.substitutions.append(("%grpc_python", python))
+    break
 if shutil.which("jq"):
     config.available_features.add("jq")
 if shutil.which("promtool") and shutil.which("prometheus"):
