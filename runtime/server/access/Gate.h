@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace reciperun::server {
@@ -41,6 +42,10 @@ public:
   /// server of the handler. The header `x-request-id` of what it passes is
   /// always there and printable.
   HttpServer::Handler guard(HttpServer::Handler api);
+
+  /// Whether requests need an API key, and whether a key is one.
+  bool needsKeys() const { return keys.areNeeded(); }
+  bool knows(std::string_view key) const { return keys.find(key) != nullptr; }
 
   /// Whether there are files to read again.
   bool canReload() const;

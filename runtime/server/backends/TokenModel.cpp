@@ -45,6 +45,14 @@ bool endsWith(const std::vector<int32_t>& ids,
          std::equal(word.rbegin(), word.rend(), ids.rbegin());
 }
 
+/// TensorRT-LLM's `output_ids` are [beams, tokens]; some documents have
+/// [tokens].
+bool hasBeamDimension(const inference::ModelConfig& config) {
+  return std::ranges::none_of(config.output(), [](const auto& output) {
+    return output.name() == "output_ids" && output.dims_size() == 1;
+  });
+}
+
 /// A request while it is answered.
 struct TokenAnswer {
   Ticket ticket = 0;
@@ -65,7 +73,8 @@ public:
              bool excludesInput)
       : engine(engine), batches(config.max_batch_size() > 0),
         streams(config.model_transaction_policy().decoupled()),
-        excludesInput(excludesInput), seeds(std::random_device()()) {}
+        excludesInput(excludesInput), hasBeams(hasBeamDimension(config)),
+        seeds(std::random_device()()) {}
 
   void start(std::shared_ptr<Inference> inference) override {
     if (const Status begun = begin(inference); !begun.isOk())
@@ -87,6 +96,7 @@ private:
 
   ServedEngine engine;
   bool batches, streams, excludesInput;
+  bool hasBeams; // a dimension of `output_ids`, 1
   std::mt19937_64 seeds;
   std::multimap<std::string, std::weak_ptr<Inference>> open; // by id
 };
@@ -169,6 +179,8 @@ Expected<serve::SamplingOptions> TokenModel::optionsOf(RequestFields& fields,
   RECIPERUN_TRY(sampling);
   if (!fields.integer("seed") && !fields.integer("random_seed"))
     sampling->seed = seeds();
+  if (!sampling->maxTokens)
+    sampling->maxTokens = engine.model.limits().maxOutput;
   auto options = serve::samplingOptionsOf(
       *sampling, engine.folder(), engine.model.tokenizer(), engine.model.vocab);
   RECIPERUN_TRY(options);
@@ -226,7 +238,10 @@ void TokenModel::respond(Inference& inference, TokenAnswer& answer) const {
   InferResponse response;
   response.isLast = answer.hasEnded;
   response.outputs.push_back(
-      idsTensor("output_ids", shapeFor(batches, {1, length}), ids));
+      idsTensor("output_ids",
+                shapeFor(batches, hasBeams ? std::vector<int64_t>{1, length}
+                                           : std::vector<int64_t>{length}),
+                ids));
   response.outputs.push_back(
       idsTensor("sequence_length", shapeFor(batches, {1}), {int32_t(length)}));
   if (answer.reportsLogprobs)

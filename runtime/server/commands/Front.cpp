@@ -7,9 +7,39 @@
 #include "runtime/server/config/ModelConfig.h"
 
 #include <csignal>
+#include <fstream>
+#include <sstream>
 #include <utility>
 
 namespace reciperun::server {
+namespace {
+
+/// The text of a PEM file; empty without a path.
+Expected<std::string> readPem(const std::string& path) {
+  if (path.empty())
+    return std::string();
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf();
+  if (!file)
+    return Status::error("`" + path + "` cannot be read");
+  return text.str();
+}
+
+/// gRPC takes the texts of the files that HTTP's OpenSSL reads by itself.
+Expected<GrpcTls> readGrpcTls(const TlsFiles& files) {
+  const auto certificate = readPem(files.certificate);
+  RECIPERUN_TRY(certificate);
+  const auto key = files.key.empty() ? certificate : readPem(files.key);
+  RECIPERUN_TRY(key);
+  const auto authorities = readPem(files.clientAuthorities);
+  RECIPERUN_TRY(authorities);
+  return GrpcTls{.certificate = *certificate,
+                 .key = *key,
+                 .clientAuthorities = *authorities};
+}
+
+} // namespace
 
 Expected<std::unique_ptr<Front>>
 Front::open(FrontSettings settings, EngineQueue& queue, ModelSource& source) {
@@ -67,18 +97,54 @@ Front::~Front() {
     loop->stop();
     thread.join();
   }
-  servers.clear(); // before the APIs that their replies refer to
+  // Before the APIs that their replies refer to.
+  servers.clear();
+  grpc.reset();
 }
 
 Expected<int> Front::listen(const HttpAddress& address) {
-  auto server = HttpServer::listen(
-      *loop, address, limits,
-      gate->guard([this](const HttpRequest& request,
-                         const std::shared_ptr<HttpReply>& reply) {
-        answer(request, reply);
-        noteState();
-      }),
-      tls.get());
+  return listen(address, [this](const HttpRequest& request,
+                                const std::shared_ptr<HttpReply>& reply) {
+    answer(request, reply);
+    noteState();
+  });
+}
+
+Expected<int> Front::listenForMetrics(const HttpAddress& address) {
+  return listen(address, [this](const HttpRequest& request,
+                                const std::shared_ptr<HttpReply>& reply) {
+    if (request.path == "/metrics")
+      openAi.answer(request, reply);
+    else
+      reply->send(404, "text/plain", "only /metrics is here\n");
+  });
+}
+
+Expected<int> Front::listenForGrpc(const HttpAddress& address) {
+  GrpcSettings settings;
+  settings.address = address.host;
+  settings.port = uint16_t(address.port);
+  settings.serverVersion = version;
+  settings.restricted = grpcRestricted;
+  if (gate->needsKeys())
+    settings.isValidKey = [this](std::string_view key) {
+      return gate->knows(key);
+    };
+  if (tlsFiles) {
+    auto read = readGrpcTls(*tlsFiles);
+    RECIPERUN_TRY(read);
+    settings.tls = *std::move(read);
+  }
+  auto server = GrpcServer::start(std::move(settings), *loop, *repository);
+  RECIPERUN_TRY(server);
+  grpc = *std::move(server);
+  return grpc->port();
+}
+
+Expected<int> Front::listen(const HttpAddress& address,
+                            HttpServer::Handler handler) {
+  auto server = HttpServer::listen(*loop, address, limits,
+                                   gate->guard(std::move(handler)), tls.get());
   RECIPERUN_TRY(server);
   servers.push_back(*std::move(server));
   return servers.back()->port();
@@ -102,27 +168,32 @@ void Front::start() {
   thread = comm::threadWithoutSignals([this] { loop->run(); });
 }
 
-void Front::open(const ApiModel* served) {
-  loop->post([this, served] {
+void Front::open(const ApiModel* served, std::function<void()> whenReady) {
+  loop->post([this, served, whenReady = std::move(whenReady)] {
     if (served) {
       openAi.open(*served);
       source.setEngine({.client = engine, .model = *served});
     } else {
       openAi.openWithoutModel();
     }
-    repository->start([this](const Status& outcome) { takeStart(outcome); });
+    repository->start([this, whenReady](const Status& outcome) {
+      if (takeStart(outcome))
+        whenReady();
+    });
   });
 }
 
-void Front::takeStart(const Status& outcome) {
+/// Whether the server goes on after the models of the start have been loaded.
+bool Front::takeStart(const Status& outcome) {
   if (outcome.isOk())
-    return;
+    return true;
   logLine(LogLevel::error, outcome.message());
   if (!endsOnFailedLoad)
-    return;
+    return true;
   const std::lock_guard lock(mutex);
   failed = Status::error("not all models could be loaded; "
                          "`--exit-on-error=false` serves the others");
+  return false;
 }
 
 Status Front::failure() const {
@@ -144,6 +215,8 @@ void Front::drain() {
   loop->post([this] {
     openAi.drain();
     repository->stop();
+    if (grpc)
+      grpc->drain();
     noteState();
     isDraining = true;
   });
@@ -156,7 +229,8 @@ bool Front::isDrained() {
 }
 
 void Front::noteState() {
-  isIdleNow = engine.openRequests() == 0 && repository->openRequests() == 0;
+  isIdleNow = engine.openRequests() == 0 && repository->openRequests() == 0 &&
+              (!grpc || grpc->openRequests() == 0);
 }
 
 } // namespace reciperun::server

@@ -7,6 +7,7 @@
 #include "runtime/server/access/Gate.h"
 #include "runtime/server/front/EngineClient.h"
 #include "runtime/server/front/EngineQueue.h"
+#include "runtime/server/grpc/GrpcServer.h"
 #include "runtime/server/http/EventLoop.h"
 #include "runtime/server/http/HttpServer.h"
 #include "runtime/server/kserve/KServeApi.h"
@@ -16,6 +17,8 @@
 #include "runtime/server/repository/Repository.h"
 
 #include <atomic>
+#include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -31,8 +34,10 @@ struct FrontSettings {
   size_t mostInputBytes = size_t(64) << 20; // of KServe's tensors
   bool endsOnFailedLoad = true;             // of a model at the start
   GateSettings gate;
-  HttpLimits limits;           // of each port
+  HttpLimits limits;           // of each HTTP port
   std::optional<TlsFiles> tls; // of all ports
+  /// Of calls of gRPC, by Triton's names of APIs.
+  std::map<std::string, GrpcRestriction> grpcRestricted;
 };
 
 class Front {
@@ -48,12 +53,17 @@ public:
 
   /// Opens a port for all APIs. Must precede start(). Returns its number.
   Expected<int> listen(const HttpAddress& address);
+  /// Opens a port for the metrics alone.
+  Expected<int> listenForMetrics(const HttpAddress& address);
+  /// Opens a port for KServe's protocol over gRPC.
+  Expected<int> listenForGrpc(const HttpAddress& address);
   /// Answers from now on, on a thread of its own.
   void start();
 
   /// Loads the models of the source. `served`, the model of the engine, must
-  /// outlive the object; null: there is no engine.
-  void open(const ApiModel* served);
+  /// outlive the object; null: there is no engine. `whenReady` runs on the
+  /// front's thread once the models are served.
+  void open(const ApiModel* served, std::function<void()> whenReady);
   /// Why the models of the start could not be loaded; ok before and otherwise.
   Status failure() const;
   /// Refuses new requests from now on.
@@ -65,18 +75,24 @@ public:
 
 private:
   Front(const FrontSettings& settings, EngineQueue& queue, ModelSource& source)
-      : limits(settings.limits), endsOnFailedLoad(settings.endsOnFailedLoad),
-        queue(queue), source(source), metrics(settings.metrics), engine(queue),
+      : version(settings.openAi.version), limits(settings.limits),
+        tlsFiles(settings.tls), grpcRestricted(settings.grpcRestricted),
+        endsOnFailedLoad(settings.endsOnFailedLoad), queue(queue),
+        source(source), metrics(settings.metrics), engine(queue),
         openAi(settings.openAi, engine, metrics) {}
   Status setUp(FrontSettings settings);
   void reload();
+  Expected<int> listen(const HttpAddress& address, HttpServer::Handler handler);
   void answer(const HttpRequest& request,
               const std::shared_ptr<HttpReply>& reply);
-  void takeStart(const Status& outcome);
+  bool takeStart(const Status& outcome);
   std::optional<EndpointLoad> loadOf(const std::string& model) const;
   void noteState();
 
+  std::string version;
   HttpLimits limits;
+  std::optional<TlsFiles> tlsFiles;
+  std::map<std::string, GrpcRestriction> grpcRestricted;
   bool endsOnFailedLoad;
   EngineQueue& queue;
   ModelSource& source;
@@ -90,6 +106,7 @@ private:
   std::unique_ptr<Repository> repository;
   std::optional<KServeApi> kserve;
   std::vector<std::unique_ptr<HttpServer>> servers; // one a port
+  std::unique_ptr<GrpcServer> grpc;                 // null without a port
   std::thread thread;
   std::atomic<bool> isIdleNow = true, isDraining = false;
   mutable std::mutex mutex; // of `failed`

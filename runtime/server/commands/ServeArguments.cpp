@@ -4,6 +4,8 @@
 
 #include "runtime/cli/Options.h"
 
+#include <algorithm>
+
 namespace reciperun::server {
 namespace {
 
@@ -22,6 +24,40 @@ cli::Check readCache(ServeArguments& arguments) {
     return cli::UsageError{"`--cache-config` takes `local,size=BYTES`, not `" +
                            arguments.cache + "`"};
   arguments.repository.cacheBytes = *bytes;
+  return std::nullopt;
+}
+
+/// A port, which is absent until it is given.
+cli::Option portOption(const std::string& name, const std::string& help,
+                       std::optional<int>& target) {
+  return {.name = name,
+          .valueName = "N",
+          .help = help,
+          .store = [name, &target](const cli::Given& given) -> cli::Check {
+            target = cli::parseNumber<int>(given.value);
+            if (target && *target >= 0 && *target <= mostPort)
+              return std::nullopt;
+            return cli::UsageError{"`" + name + "` takes a number up to " +
+                                   std::to_string(mostPort) + ", not `" +
+                                   given.value + "`"};
+          }};
+}
+
+/// `health,metadata:key=value`.
+cli::Check restrictGrpc(ServeArguments& arguments, const std::string& text) {
+  const size_t colon = text.find(':'), equal = text.find('=', colon + 1);
+  if (colon == std::string::npos || equal == std::string::npos || colon == 0 ||
+      equal == colon + 1)
+    return cli::UsageError{"`--grpc-restricted-protocol` takes "
+                           "API,...:KEY=VALUE, not `" +
+                           text + "`"};
+  const GrpcRestriction rule{.key = text.substr(colon + 1, equal - colon - 1),
+                             .value = text.substr(equal + 1)};
+  for (size_t begin = 0; begin < colon;) {
+    const size_t end = std::min(text.find(',', begin), colon);
+    arguments.grpcRestricted[text.substr(begin, end - begin)] = rule;
+    begin = end + 1;
+  }
   return std::nullopt;
 }
 
@@ -135,6 +171,23 @@ cli::Command describeServe(ServeArguments& arguments) {
                 arguments.address.host),
       cli::number("--port", "N", "the port (8000); 0 takes a free one", 0,
                   arguments.address.port),
+      portOption("--grpc-port",
+                 "a port for KServe's protocol over gRPC (8001 with a "
+                 "repository, otherwise none)",
+                 arguments.grpcPort),
+      portOption("--metrics-port",
+                 "a port for /metrics alone (8002 with a repository, otherwise "
+                 "none); --port has it too",
+                 arguments.metricsPort),
+      {.name = "--grpc-restricted-protocol",
+       .valueName = "API,...:KEY=VALUE",
+       .help = "let only calls of gRPC with the header "
+               "`triton-grpc-protocol-KEY: VALUE` use some of Triton's APIs",
+       .repeats = true,
+       .store =
+           [&arguments](const cli::Given& given) {
+             return restrictGrpc(arguments, given.value);
+           }},
       cli::text("--served-model-name", "NAME",
                 "the model's name in requests (the folder's)", arguments.name),
       serve::adapterOption("requests choose one by its name as `model`",

@@ -7,10 +7,13 @@
 #include "runtime/cli/Command.h"
 #include "runtime/serve/engine/AdapterArguments.h"
 #include "runtime/server/commands/AccessArguments.h"
+#include "runtime/server/grpc/GrpcSettings.h"
 #include "runtime/server/http/HttpServer.h"
 #include "runtime/server/metrics/MetricsConfig.h"
 #include "runtime/server/repository/Repository.h"
 
+#include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,6 +28,9 @@ struct ServeArguments {
   std::string cache;    // `local,size=N`; empty: none
   bool endsOnFailedLoad = true;
   HttpAddress address;
+  /// Without a value: with a repository, Triton's; otherwise none.
+  std::optional<int> grpcPort, metricsPort;
+  std::map<std::string, GrpcRestriction> grpcRestricted; // by API
   std::string name; // of the model; empty: the folder's
   std::vector<serve::NamedAdapter> adapters;
   int mostAnswers = 4096; // in progress and waiting

@@ -111,6 +111,7 @@ FrontSettings frontSettings(const ServeArguments& arguments) {
   made.repository = arguments.repository;
   made.endsOnFailedLoad = arguments.endsOnFailedLoad;
   made.gate = arguments.access.gate;
+  made.grpcRestricted = arguments.grpcRestricted;
   made.limits = arguments.access.limits;
   if (arguments.access.usesTls())
     made.tls = arguments.access.tls;
@@ -126,22 +127,53 @@ std::unique_ptr<ModelSource> sourceOf(const ServeArguments& arguments,
       .folders = places.repositories, .configName = arguments.configName});
 }
 
-/// The front of a server that listens. `port` is the one that it has.
+/// The ports of a server; -1: none.
+struct Ports {
+  int http = -1, grpc = -1, metrics = -1;
+};
+
+/// A front that listens.
 Expected<std::unique_ptr<Front>> openFront(const ServeArguments& arguments,
                                            EngineQueue& queue,
-                                           ModelSource& source, int& port) {
-  auto front = Front::open(frontSettings(arguments), queue, source);
-  RECIPERUN_TRY(front);
-  const auto bound = (*front)->listen(arguments.address);
-  RECIPERUN_TRY(bound);
-  port = *bound;
-  (*front)->start();
-  return front;
+                                           ModelSource& source,
+                                           bool hasRepository, Ports& ports) {
+  constexpr int tritonsGrpc = 8001, tritonsMetrics = 8002;
+  auto opened = Front::open(frontSettings(arguments), queue, source);
+  RECIPERUN_TRY(opened);
+  Front& front = **opened;
+  const auto addressOf = [&](std::optional<int> given, int otherwise) {
+    HttpAddress address = arguments.address;
+    address.port = given.value_or(hasRepository ? otherwise : -1);
+    return address;
+  };
+  const auto http = front.listen(arguments.address);
+  RECIPERUN_TRY(http);
+  ports.http = *http;
+  if (const HttpAddress address = addressOf(arguments.grpcPort, tritonsGrpc);
+      address.port >= 0) {
+    const auto grpc = front.listenForGrpc(address);
+    RECIPERUN_TRY(grpc);
+    ports.grpc = *grpc;
+  }
+  if (const HttpAddress address =
+          addressOf(arguments.metricsPort, tritonsMetrics);
+      address.port >= 0) {
+    const auto metrics = front.listenForMetrics(address);
+    RECIPERUN_TRY(metrics);
+    ports.metrics = *metrics;
+  }
+  front.start();
+  return opened;
 }
 
-void tellPlace(const ServeArguments& arguments, const std::string& what,
-               int port) {
-  logLine(LogLevel::info, what + " served at " + urlOf(arguments, port));
+void tellPlaces(const ServeArguments& arguments, const std::string& what,
+                const Ports& ports) {
+  std::string line = what + " served at " + urlOf(arguments, ports.http);
+  if (ports.grpc >= 0)
+    line += ", gRPC at port " + std::to_string(ports.grpc);
+  if (ports.metrics >= 0)
+    line += ", metrics at port " + std::to_string(ports.metrics);
+  logLine(LogLevel::info, line);
 }
 
 /// The part of rank 0.
@@ -164,8 +196,9 @@ Status serveEngine(const ServeArguments& arguments, const ServedPlaces& places,
     served.adapters.push_back(each.name);
   EngineQueue queue;
   const std::unique_ptr<ModelSource> source = sourceOf(arguments, places);
-  int port = 0;
-  const auto front = openFront(arguments, queue, *source, port);
+  Ports ports;
+  const auto front =
+      openFront(arguments, queue, *source, !places.repositories.empty(), ports);
   RECIPERUN_TRY(front);
   auto model = ranks.open(folder);
   RECIPERUN_TRY(model);
@@ -174,8 +207,9 @@ Status serveEngine(const ServeArguments& arguments, const ServedPlaces& places,
   RECIPERUN_TRY(addAdapters(arguments.adapters, **engine));
   served.vocab = (*engine)->vocab();
   watchStopSignals();
-  (*front)->open(&served);
-  tellPlace(arguments, "`" + served.name + "` is", port);
+  (*front)->open(&served, [&] {
+    tellPlaces(arguments, "`" + served.name + "` is", ports);
+  });
   Shutdown shutdown(**front, arguments.drainSeconds);
   RECIPERUN_TRY(queue.run(**engine, [&] { return shutdown.isDue(); }));
   return shutdown.outcome();
@@ -187,12 +221,14 @@ Status serveModels(const ServeArguments& arguments,
   constexpr auto interval = std::chrono::milliseconds(20);
   EngineQueue queue; // that nobody fills
   const std::unique_ptr<ModelSource> source = sourceOf(arguments, places);
-  int port = 0;
-  const auto front = openFront(arguments, queue, *source, port);
+  Ports ports;
+  const auto front =
+      openFront(arguments, queue, *source, /*hasRepository=*/true, ports);
   RECIPERUN_TRY(front);
   watchStopSignals();
-  (*front)->open(nullptr);
-  tellPlace(arguments, "the repository's models are", port);
+  (*front)->open(nullptr, [&] {
+    tellPlaces(arguments, "the repository's models are", ports);
+  });
   Shutdown shutdown(**front, arguments.drainSeconds);
   while (!shutdown.isDue())
     std::this_thread::sleep_for(interval);

@@ -2,6 +2,8 @@
 
 #include "runtime/server/models/ModelStatistics.h"
 
+#include <chrono>
+
 namespace reciperun::server {
 namespace {
 
@@ -29,6 +31,15 @@ DurationCount* countOf(ModelStatistics& statistics, InferencePhase phase) {
 }
 
 } // namespace
+
+void ModelStatistics::noteExecution(uint64_t elements) {
+  inferenceCount += elements;
+  ++executionCount;
+  lastInference =
+      uint64_t(std::chrono::duration_cast<std::chrono::milliseconds>(
+                   std::chrono::system_clock::now().time_since_epoch())
+                   .count());
+}
 
 void ModelStatistics::note(InferencePhase phase, uint64_t nanoseconds) {
   if (DurationCount* const count = countOf(*this, phase))

@@ -48,6 +48,9 @@ struct ModelStatistics {
   /// Hears of all that is noted; null: nobody does.
   InferenceObserver* observer = nullptr;
 
+  /// Counts a batch, or a request that is answered by itself, of so many
+  /// elements.
+  void noteExecution(uint64_t elements);
   /// Adds the time of a request to its sum.
   void note(InferencePhase phase, uint64_t nanoseconds);
 };

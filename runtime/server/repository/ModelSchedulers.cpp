@@ -21,8 +21,7 @@ public:
 
   void enqueue(std::shared_ptr<Inference> inference,
                int64_t elements) override {
-    counts.inferenceCount += uint64_t(elements);
-    ++counts.executionCount;
+    counts.noteExecution(uint64_t(elements));
     backend->start(std::move(inference));
   }
   Status health() const override { return backend->health(); }

@@ -33,8 +33,11 @@ ServedVersion::ServedVersion(SharedConfig config, int64_t version,
 std::shared_ptr<Inference> ServedVersion::infer(InferRequest request,
                                                 Inference::Respond respond) {
   const Expected<int64_t> elements = checkRequest(*given, request);
-  const auto progress = std::make_shared<Progress>(
-      Progress{.begin = Clock::now(), .responses = 0, .cacheKey = {}});
+  const auto progress =
+      std::make_shared<Progress>(Progress{.begin = Clock::now(),
+                                          .responses = 0,
+                                          .cacheKey = {},
+                                          .outputs = outputsOf(request)});
   ++open;
   auto inference = std::make_shared<Inference>(
       std::move(request),
@@ -48,6 +51,18 @@ std::shared_ptr<Inference> ServedVersion::infer(InferRequest request,
   else if (!answerFromCache(*inference, *progress))
     scheduler->enqueue(inference, *elements);
   return inference;
+}
+
+/// Those that the configuration declares, and the client wants.
+std::set<std::string>
+ServedVersion::outputsOf(const InferRequest& request) const {
+  std::set<std::string> names;
+  for (const RequestedOutput& output : request.outputs)
+    names.insert(output.name);
+  if (names.empty())
+    for (const inference::ModelOutput& output : given->output())
+      names.insert(output.name());
+  return names;
 }
 
 /// Answers a request whose response is kept.
@@ -70,6 +85,9 @@ bool ServedVersion::answerFromCache(Inference& inference, Progress& progress) {
 void ServedVersion::take(InferResponse& response, Progress& progress) {
   response.model = given->name();
   response.version = counts.version;
+  std::erase_if(response.outputs, [&](const Tensor& tensor) {
+    return !progress.outputs.contains(tensor.name);
+  });
   if (isDecoupled)
     countResponse(response, progress);
   if (progress.responses == 0 && response.status.isOk() && !response.isEmpty)

@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <set>
 #include <string>
 
 namespace reciperun::server {
@@ -55,10 +56,12 @@ private:
   /// What is known of a request when its responses come.
   struct Progress {
     Clock::time_point begin;
-    uint64_t responses = 0; // so far
-    std::string cacheKey;   // empty: not kept
+    uint64_t responses = 0;        // so far
+    std::string cacheKey;          // empty: not kept
+    std::set<std::string> outputs; // to send
   };
 
+  std::set<std::string> outputsOf(const InferRequest& request) const;
   bool answerFromCache(Inference& inference, Progress& progress);
   void take(InferResponse& response, Progress& progress);
   void countResponse(const InferResponse& response, const Progress& progress);

@@ -17,12 +17,6 @@ uint64_t nanoseconds(Time from, Time to) {
       std::chrono::duration_cast<std::chrono::nanoseconds>(to - from).count()));
 }
 
-uint64_t millisecondsSince1970() {
-  return uint64_t(std::chrono::duration_cast<std::chrono::milliseconds>(
-                      std::chrono::system_clock::now().time_since_epoch())
-                      .count());
-}
-
 void countBatch(const Batch& batch, const Execution& execution,
                 uint64_t outputTime, ModelStatistics& statistics) {
   const uint64_t inferTime = nanoseconds(execution.begin, execution.end);
@@ -36,9 +30,7 @@ void countBatch(const Batch& batch, const Execution& execution,
     statistics.note(InferencePhase::computeInfer, inferTime);
     statistics.note(InferencePhase::computeOutput, outputTime);
   }
-  statistics.inferenceCount += elements;
-  ++statistics.executionCount;
-  statistics.lastInference = millisecondsSince1970();
+  statistics.noteExecution(elements);
   ModelStatistics::Batch& size = statistics.batches[elements];
   size.computeInput.add(0);
   size.computeInfer.add(inferTime);

@@ -15,8 +15,7 @@ EnsembleScheduler::EnsembleScheduler(EnsembleGraph given, Infer infer,
 
 void EnsembleScheduler::enqueue(std::shared_ptr<Inference> inference,
                                 int64_t elements) {
-  statistics.inferenceCount += uint64_t(elements);
-  ++statistics.executionCount;
+  statistics.noteExecution(uint64_t(elements));
   std::make_shared<EnsembleRun>(graph, infer, std::move(inference))->start();
 }
 
