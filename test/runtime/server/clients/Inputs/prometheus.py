@@ -25,6 +25,8 @@ ADVICE = re.compile(
     r'|vllm:iteration_tokens_total non-counter metrics should not have'
     r' "_total" suffix'
     r'|nv_\w+ counter metrics should have "_total" suffix'
+    r"|nv_inference_(exec_|pending_request_)?count non-histogram and"
+    r' non-summary metrics should not have "_count" suffix'
     r"|nv_\w+ (use base unit|metric names should not contain abbreviated"
     r" units).*)")
 
