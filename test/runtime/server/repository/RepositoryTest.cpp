@@ -200,8 +200,9 @@ TEST(Repository, OneBrokenModelLeavesTheOthers) {
   addModel(folder, "broken", "backend: \"add_sub\" max_batch: 3");
   Server server(folder);
   EXPECT_NE(server.started.message().find(
-                "load failed for model 'broken': config.pbtxt:1:29: unknown "
-                "field `max_batch`; did you mean `max_batch_size`?"),
+                "load failed for model 'broken': config.pbtxt:1:20: unknown "
+                "field `max_batch` of `ModelConfig`; did you mean "
+                "`max_batch_size`?"),
             std::string::npos)
       << server.started.message();
   EXPECT_TRUE(server.ask(sumRequest()).status.isOk());
