@@ -123,13 +123,16 @@ std::optional<ToolCall> callOf(const Json& value, const Tools& tools) {
       std::ranges::find(tools.names, name->get_ref<const std::string&>()) ==
           tools.names.end())
     return std::nullopt;
-  ToolCall call{name->get<std::string>(), "{}"};
-  if (arguments)
-    call.arguments =
-        arguments->is_string()
-            ? arguments->get<std::string>()
-            : arguments->dump(-1, ' ', false, Json::error_handler_t::replace);
-  return call;
+  if (!arguments)
+    return ToolCall{name->get<std::string>(), "{}"};
+  if (!arguments->is_string())
+    return ToolCall{
+        name->get<std::string>(),
+        arguments->dump(-1, ' ', false, Json::error_handler_t::replace)};
+  const std::string& text = arguments->get_ref<const std::string&>();
+  if (!parseOrderedJson(text))
+    return std::nullopt;
+  return ToolCall{name->get<std::string>(), text};
 }
 
 using Calls = std::optional<std::vector<ToolCall>>; // nullopt: not in this form

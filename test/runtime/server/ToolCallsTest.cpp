@@ -53,7 +53,11 @@ TEST(ToolCalls, FormsOfModels) {
             "I look.|time{}"},
            {"functionweather\n```json\n{\"city\": 1}\n```",
             R"(|weather{"city": 1})"},
+           {R"({"name": "time", "arguments": "{\"a\": 1}"})",
+            R"(|time{"a": 1})"},
            // Functions that are none, damaged calls, and other JSON are text.
+           {R"({"name": "time", "arguments": "{a"})",
+            R"({"name": "time", "arguments": "{a"}|)"},
            {R"({"name": "other", "parameters": {}})",
             R"({"name": "other", "parameters": {}}|)"},
            {R"({"name": "time")", R"({"name": "time"|)"},
