@@ -169,7 +169,7 @@ TextPlace placeIn(const TextFormat::ParseInfoTree& root,
 void warnOfVariables(std::vector<std::string> names, const std::string& file,
                      std::vector<std::string>& warnings) {
   std::ranges::sort(names);
-  names.erase(std::ranges::unique(names).begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
   if (names.empty())
     return;
   std::string list;

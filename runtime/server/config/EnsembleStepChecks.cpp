@@ -14,6 +14,7 @@
 #include <deque>
 #include <map>
 #include <set>
+#include <utility>
 
 namespace reciperun::server {
 namespace {
@@ -110,7 +111,8 @@ bool StepCheck::checkFields(int index) {
 
 bool StepCheck::link(int index) {
   const auto& step = given.step(index);
-  for (const auto& [output, tensor] : inOrder(step.output_map())) {
+  for (const auto& entry : inOrder(step.output_map())) {
+    const std::string& tensor = entry.second;
     EnsembleTensor& made = tensors[tensor];
     const bool isInput =
         std::ranges::any_of(config.input(), [&](const auto& input) {

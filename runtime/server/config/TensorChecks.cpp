@@ -154,7 +154,7 @@ void checkAll(const Ios& all, const char* field, const char* kind,
     if (!isNew && !io.name().empty() &&
         io.SerializeAsString() != all[other->second].SerializeAsString())
       found.push_back({kind + ("'" + io.name()) +
-                           "' is declared twice, differently, for " +
+                           "' is declared twice with different fields for " +
                            config.name(),
                        FieldPath(field)[i]});
   }

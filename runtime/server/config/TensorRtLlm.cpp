@@ -285,8 +285,9 @@ std::string unknownParameter(const std::string& name,
 void warnOfParameters(const ModelConfig& config, Model model,
                       std::vector<std::string>& warnings) {
   std::string unknown, planned;
-  for (const auto& [name, value] : givenOf(config)) {
-    const std::vector<Row>& rows = rowsOf(model);
+  const std::vector<Row>& rows = rowsOf(model);
+  for (const auto& given : givenOf(config)) {
+    const std::string& name = given.first;
     const auto row = std::ranges::find_if(
         rows, [&](const Row& each) { return each.name == name; });
     if (row == rows.end())
@@ -298,10 +299,8 @@ void warnOfParameters(const ModelConfig& config, Model model,
   if (!unknown.empty())
     warnings.push_back(begin + "TensorRT-LLM has no parameter " + unknown);
   if (!planned.empty())
-    warnings.push_back(begin +
-                       "these parameters have no effect here, because the "
-                       "engine's plan decides what they are about: " +
-                       planned);
+    warnings.push_back(begin + "this server ignores " + planned +
+                       "; the engine's plan decides them");
 }
 
 template <class Ios> bool hasNamed(const Ios& all, std::string_view name) {

@@ -113,7 +113,7 @@ TEST(ModelChecks, Tensors) {
        "(config.pbtxt:3: `input[0].is_non_linear_format_io`)"},
       {"input { name: \"i\" data_type: TYPE_FP32 dims: [4] }\n"
        "input { name: \"i\" data_type: TYPE_FP32 dims: [5] }",
-       "model input 'i' is declared twice, differently, for m "
+       "model input 'i' is declared twice with different fields for m "
        "(config.pbtxt:4: `input[1]`)"},
       {"input { name: \"i\" data_type: TYPE_FP32 dims: [1, 1] reshape {} }",
        ""},

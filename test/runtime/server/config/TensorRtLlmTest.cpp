@@ -135,9 +135,8 @@ TEST(TensorRtLlm, ParametersWithoutEffectAreNamed) {
             "`kv_cache_free_gpu_memory_fraction` (did you mean "
             "`kv_cache_free_gpu_mem_fraction`?), `zzz`");
   EXPECT_EQ(read->warnings[1],
-            "model `tensorrt_llm`: these parameters have no effect here, "
-            "because the engine's plan decides what they are about: "
-            "`max_beam_width`, `num_nodes`");
+            "model `tensorrt_llm`: this server ignores `max_beam_width`, "
+            "`num_nodes`; the engine's plan decides them");
 }
 
 TEST(TensorRtLlm, OtherModelsKeepTheirParameters) {
