@@ -4,6 +4,7 @@
 
 #include "runtime/server/kserve/InferBody.h"
 #include "runtime/server/kserve/TensorJson.h"
+#include "runtime/server/models/RequestCheck.h"
 
 #include <algorithm>
 #include <map>
@@ -176,8 +177,9 @@ Status GenerateBodyReader::addInput(const TensorMetadata& input,
                                     std::vector<int64_t> shape,
                                     std::string data) {
   if (!given.insert(input.name).second)
-    return invalidBody(requestPrefix(request.id) + "input '" + input.name +
-                       "' already exists in request");
+    return withRequestId(
+        invalidBody("input '" + input.name + "' already exists in request"),
+        request);
   request.inputs.push_back(
       {input.name, input.type, std::move(shape), std::move(data)});
   return Status::ok();

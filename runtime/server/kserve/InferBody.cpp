@@ -6,6 +6,7 @@
 #include "runtime/server/kserve/InferBody.h"
 
 #include "runtime/server/kserve/TensorJson.h"
+#include "runtime/server/models/RequestCheck.h"
 
 #include <algorithm>
 #include <limits>
@@ -103,7 +104,10 @@ private:
   Status readOutputs(const JsonValue& body);
   Status readOutput(const JsonValue& output);
 
-  std::string prefix() const { return requestPrefix(call.request.id); }
+  /// A refusal that names the request.
+  Status refused(std::string message) const {
+    return withRequestId(invalid(std::move(message)), call.request);
+  }
 
   const ModelMetadata& model;
   const RequestJson& json;
@@ -212,7 +216,7 @@ Status InferBodyReader::readInput(const JsonValue& input) {
   auto shape = readShape(input);
   RECIPERUN_TRY(unableToParse("shape", shape.status()));
   if (!inputNames.emplace(*name).second)
-    return invalid(prefix() + "input '" + std::string(*name) +
+    return refused("input '" + std::string(*name) +
                    "' already exists in request");
   Tensor tensor;
   tensor.name = *name;
@@ -305,7 +309,7 @@ Status InferBodyReader::readBinaryData(const JsonValue& size, Tensor& tensor) {
 Status InferBodyReader::wrongDataType(const std::string& input) const {
   for (const TensorMetadata& each : model.inputs)
     if (each.name == input)
-      return invalid(prefix() + "inference input '" + input +
+      return refused("inference input '" + input +
                      "' data-type is '<invalid>', but model '" + model.name +
                      "' expects '" + nameOf(each.type) + "'");
   return invalid("invalid datatype for input " + input);
@@ -336,7 +340,7 @@ Status InferBodyReader::readOutput(const JsonValue& output) {
   const auto name = stringMember(output, "name");
   RECIPERUN_TRY(unableToParse("name", name.status()));
   if (!call.isBinary.emplace(*name, false).second)
-    return invalid(prefix() + "output '" + std::string(*name) +
+    return refused("output '" + std::string(*name) +
                    "' already exists in request");
   RequestedOutput requested{std::string(*name)};
   if (classes) {
@@ -358,6 +362,11 @@ Status InferBodyReader::readOutput(const JsonValue& output) {
 
 // ---- a body without JSON
 
+/// A request without JSON has no id.
+Status refusedRaw(std::string message) {
+  return withRequestId(invalid(std::move(message)), InferRequest());
+}
+
 /// The shape of a body of `bytes` bytes: the model's, with batch size 1 and one
 /// variable dimension derived from the bytes.
 Expected<std::vector<int64_t>> shapeOfBytes(const TensorMetadata& input,
@@ -367,16 +376,15 @@ Expected<std::vector<int64_t>> shapeOfBytes(const TensorMetadata& input,
     shape[0] = 1;
   const auto variable = std::ranges::count(shape, -1);
   if (variable > 1)
-    return invalid(requestPrefix("") + "The shape of the raw input '" +
-                   input.name +
-                   "' can not be deduced because there are more than one "
-                   "variable-sized dimension");
+    return refusedRaw("The shape of the raw input '" + input.name +
+                      "' can not be deduced because there are more than one "
+                      "variable-sized dimension");
   int64_t fixed = 1; // elements
   for (const int64_t size : shape)
     fixed *= size == -1 ? 1 : size;
   if (input.type == DataType::bytes && (variable > 0 || fixed != 1))
-    return invalid(requestPrefix("") + "For BYTE datatype raw input '" +
-                   input.name + "', the model must have input shape [1]");
+    return refusedRaw("For BYTE datatype raw input '" + input.name +
+                      "', the model must have input shape [1]");
   if (variable > 0 && fixed > 0)
     *std::ranges::find(shape, -1) =
         int64_t(bytes / bytesOf(input.type)) / fixed;
@@ -390,11 +398,11 @@ Expected<InferCall> readRawBody(const ModelMetadata& model,
                    " bytes) that exceeds the maximum allowed value of " +
                    std::to_string(mostBytes) + sizeRemedy);
   if (model.inputs.size() != 1)
-    return invalid(requestPrefix("") +
-                   "Raw request must only have 1 input (found 1) to be deduced "
-                   "but got " +
-                   std::to_string(model.inputs.size()) + " inputs in '" +
-                   model.name + "' model configuration");
+    return refusedRaw(
+        "Raw request must only have 1 input (found 1) to be deduced "
+        "but got " +
+        std::to_string(model.inputs.size()) + " inputs in '" + model.name +
+        "' model configuration");
   const TensorMetadata& input = model.inputs[0];
   auto shape = shapeOfBytes(input, model.isBatched, body.size());
   RECIPERUN_TRY(shape);
@@ -412,10 +420,6 @@ Expected<InferCall> readRawBody(const ModelMetadata& model,
 }
 
 } // namespace
-
-std::string requestPrefix(const std::string& id) {
-  return "[request id: " + (id.empty() ? "<id_unknown>" : id) + "] ";
-}
 
 Status addParameter(const std::string& name, const JsonValue& value,
                     Parameters& parameters) {

@@ -40,10 +40,6 @@ Expected<InferCall> readInferBody(const ModelMetadata& model,
                                   std::optional<size_t> jsonBytes,
                                   size_t mostBytes);
 
-/// `[request id: <id>] `, which precedes messages about a request's inputs and
-/// outputs.
-std::string requestPrefix(const std::string& id);
-
 /// Adds a parameter without a meaning of its own to a request's.
 Status addParameter(const std::string& name, const JsonValue& value,
                     Parameters& parameters);

@@ -5,6 +5,7 @@
 
 #include "runtime/server/kserve/KServeApi.h"
 
+#include "runtime/server/config/ModelConfig.h"
 #include "runtime/server/kserve/AnswerJson.h"
 #include "runtime/server/kserve/GenerateBody.h"
 #include "runtime/server/kserve/GenerateExchange.h"
@@ -206,7 +207,7 @@ Expected<std::string> KServeApi::modelConfig(const Call& call) const {
   RECIPERUN_TRY(version);
   const auto config = models.config(call.route.model, *version);
   RECIPERUN_TRY(config);
-  return settings.configJson(**config);
+  return jsonOfConfig(**config);
 }
 
 Expected<std::string> KServeApi::statistics(const Call& call) const {

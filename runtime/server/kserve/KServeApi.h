@@ -29,9 +29,6 @@ public:
     /// Of the JSON of a request, and of each tensor in JSON. HttpLimits must
     /// let larger bodies pass, so that clients see this API's refusal.
     size_t maxInputBytes = size_t(64) << 20;
-    /// The JSON of a model's configuration. Must be set.
-    std::function<Expected<std::string>(const inference::ModelConfig&)>
-        configJson;
     LogSettings log;
     /// Called when a client changes the log's settings; may be empty.
     std::function<void(const LogSettings&)> applyLog;

@@ -101,7 +101,10 @@ Expected<ModelMetadata> Repository::metadata(const std::string& model,
                      .platform = config.platform().empty() ? config.backend()
                                                            : config.platform(),
                      .inputs = metadataOf(config.input(), batches),
-                     .outputs = metadataOf(config.output(), batches)};
+                     .outputs = metadataOf(config.output(), batches),
+                     .isBatched = batches,
+                     .isDecoupled =
+                         config.model_transaction_policy().decoupled()};
   if (version >= 0)
     made.versions.push_back(std::to_string(version));
   else

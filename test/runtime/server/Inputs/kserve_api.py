@@ -104,8 +104,9 @@ def check_metadata(server):
     _, model = server.json("GET", MODELS + "simple")
     expect(model["inputs"][0],
            {"name": "INPUT0", "datatype": "INT32", "shape": [-1, 16]}, "model")
-    expect(server.json("GET", MODELS + "simple/config"),
-           (200, {"name": "fake"}), "config")
+    status, config = server.json("GET", MODELS + "simple/config")
+    expect((status, config["name"], config["max_batch_size"]),
+           (200, "simple", 8), "config")
     _, stats = server.json("GET", MODELS + "stats")
     expect(len(stats["model_stats"]) > 10, True, "all statistics")
 

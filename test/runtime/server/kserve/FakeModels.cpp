@@ -3,6 +3,7 @@
 
 #include "test/runtime/server/kserve/FakeModels.h"
 
+#include "runtime/server/config/model_config.pb.h"
 #include "runtime/server/models/Classification.h"
 
 #include <algorithm>
@@ -187,15 +188,10 @@ Expected<std::shared_ptr<const inference::ModelConfig>>
 FakeModels::config(const std::string& model, int64_t version) const {
   const auto found = find(model, version);
   RECIPERUN_TRY(found);
-  // Stands for a configuration; nothing looks into it.
-  static const int any = 0;
-  return std::shared_ptr<const inference::ModelConfig>(
-      std::shared_ptr<void>(),
-      reinterpret_cast<const inference::ModelConfig*>(&any));
-}
-
-Expected<std::string> FakeModels::configJson(const inference::ModelConfig&) {
-  return std::string(R"({"name":"fake"})");
+  auto made = std::make_shared<inference::ModelConfig>();
+  made->set_name(model);
+  made->set_max_batch_size(int((*found)->mostBatched));
+  return std::shared_ptr<const inference::ModelConfig>(std::move(made));
 }
 
 Expected<std::vector<ModelStatistics>>

@@ -55,9 +55,6 @@ public:
   void unload(const std::string& model, bool dependents,
               std::function<void(Status)> then) override;
 
-  /// What configJson of the API's settings gives.
-  static Expected<std::string> configJson(const inference::ModelConfig&);
-
 private:
   struct Model;
   Expected<const Model*> find(const std::string& name, int64_t version) const;

@@ -16,7 +16,6 @@ int main(int count, char** arguments) {
   FakeModels models(**loop);
   KServeApi::Settings settings;
   settings.version = "0.1";
-  settings.configJson = FakeModels::configJson;
   settings.loadOf = [](const std::string&) {
     return EndpointLoad{.cacheUtilization = 0.25, .maxTokens = 4096};
   };
