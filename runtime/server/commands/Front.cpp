@@ -4,7 +4,6 @@
 
 #include "runtime/base/Log.h"
 #include "runtime/comm/ThreadWithoutSignals.h"
-#include "runtime/server/config/ModelConfig.h"
 
 #include <csignal>
 #include <fstream>
@@ -70,7 +69,6 @@ Status Front::setUp(FrontSettings settings) {
       KServeApi::Settings{
           .version = settings.openAi.version,
           .maxInputBytes = settings.mostInputBytes,
-          .configJson = jsonOfConfig,
           .log = {},
           .applyLog = {},
           .loadOf = [this](const std::string& model) { return loadOf(model); }},
