@@ -69,8 +69,9 @@ Status Front::setUp(FrontSettings settings) {
       KServeApi::Settings{
           .version = settings.openAi.version,
           .maxInputBytes = settings.mostInputBytes,
-          .log = {},
-          .applyLog = {},
+          .log = logSettingsNow(),
+          .applyLog =
+              [](const LogSettings& log) { setLogLevel(logLevelOf(log)); },
           .loadOf = [this](const std::string& model) { return loadOf(model); }},
       *repository);
   if (tls || gate->canReload())

@@ -53,6 +53,23 @@ Status readFormat(const JsonValue& body, std::string& target) {
 
 } // namespace
 
+LogSettings logSettingsNow() {
+  LogSettings settings;
+  settings.hasInfo = logs(LogLevel::info);
+  settings.hasWarnings = logs(LogLevel::warning);
+  settings.hasErrors = logs(LogLevel::error);
+  settings.verboseLevel = logs(LogLevel::debug) ? 1 : 0;
+  return settings;
+}
+
+LogLevel logLevelOf(const LogSettings& settings) {
+  if (settings.verboseLevel > 0)
+    return LogLevel::debug;
+  if (settings.hasInfo)
+    return LogLevel::info;
+  return settings.hasWarnings ? LogLevel::warning : LogLevel::error;
+}
+
 Expected<LogSettings> readLogSettings(LogSettings settings,
                                       std::string_view body, size_t mostBytes) {
   const auto json = parseRequestJson(body, mostBytes);

@@ -3,6 +3,7 @@
 #ifndef RECIPERUN_SERVER_KSERVE_LOGSETTINGS_H
 #define RECIPERUN_SERVER_KSERVE_LOGSETTINGS_H
 
+#include "runtime/base/Log.h"
 #include "runtime/base/Status.h"
 
 #include <cstddef>
@@ -18,6 +19,12 @@ struct LogSettings {
   uint32_t verboseLevel = 0;
   std::string format = "default"; // or `ISO8601`
 };
+
+/// The settings that the log's level stands for.
+LogSettings logSettingsNow();
+/// The level that comes nearest: the log has one level and cannot leave out
+/// errors, nor warnings where it has notes.
+LogLevel logLevelOf(const LogSettings& settings);
 
 /// `settings` with what the body of a request changes.
 Expected<LogSettings> readLogSettings(LogSettings settings,

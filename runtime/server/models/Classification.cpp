@@ -107,4 +107,28 @@ Expected<Tensor> classify(const Tensor& output, int64_t classes, bool isBatched,
   return made;
 }
 
+bool wantsClasses(std::span<const RequestedOutput> wanted) {
+  return std::ranges::any_of(
+      wanted, [](const RequestedOutput& each) { return each.classes > 0; });
+}
+
+void classifyOutputs(std::span<const RequestedOutput> wanted, bool isBatched,
+                     const ClassLabels& labels, InferResponse& response) {
+  for (Tensor& output : response.outputs) {
+    const auto request =
+        std::ranges::find(wanted, output.name, &RequestedOutput::name);
+    if (request == wanted.end() || request->classes == 0)
+      continue;
+    const auto known = labels.find(output.name);
+    auto made = classify(output, request->classes, isBatched,
+                         known == labels.end() ? std::span<const std::string>()
+                                               : known->second);
+    if (!made) {
+      response.status = made.status();
+      return;
+    }
+    output = *std::move(made);
+  }
+}
+
 } // namespace reciperun::server

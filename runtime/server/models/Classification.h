@@ -3,10 +3,12 @@
 #ifndef RECIPERUN_SERVER_MODELS_CLASSIFICATION_H
 #define RECIPERUN_SERVER_MODELS_CLASSIFICATION_H
 
-#include "runtime/server/models/Tensor.h"
+#include "runtime/server/models/InferRequest.h"
 
+#include <map>
 #include <span>
 #include <string>
+#include <vector>
 
 namespace reciperun::server {
 
@@ -20,6 +22,17 @@ namespace reciperun::server {
 /// where the data does not have the elements of the shape.
 Expected<Tensor> classify(const Tensor& output, int64_t classes, bool isBatched,
                           std::span<const std::string> labels);
+
+/// The labels of classes, by the outputs that have any.
+using ClassLabels = std::map<std::string, std::vector<std::string>>;
+
+/// Whether a request wants classes of an output.
+bool wantsClasses(std::span<const RequestedOutput> wanted);
+
+/// Replaces the outputs of a response of which classes are wanted. The response
+/// becomes a failure where that cannot be.
+void classifyOutputs(std::span<const RequestedOutput> wanted, bool isBatched,
+                     const ClassLabels& labels, InferResponse& response);
 
 } // namespace reciperun::server
 

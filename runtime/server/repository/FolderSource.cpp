@@ -2,6 +2,7 @@
 
 #include "runtime/server/repository/FolderSource.h"
 
+#include "runtime/base/InputFile.h"
 #include "runtime/server/config/ModelConfig.h"
 #include "runtime/server/config/model_config.pb.h"
 #include "runtime/server/repository/ModelCodes.h"
@@ -9,6 +10,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <set>
+#include <sstream>
 #include <system_error>
 #include <utility>
 
@@ -73,6 +75,41 @@ Status writeFiles(const std::map<std::string, std::string>& files,
   return Status::ok();
 }
 
+constexpr int64_t mostLabelBytes = int64_t(64) << 20;
+
+/// The lines of a file of labels, of which the model's folder has the path.
+Expected<std::vector<std::string>> labelsIn(const fs::path& folder,
+                                            const std::string& file) {
+  const fs::path relative = fs::path(file).lexically_normal();
+  if (relative.is_absolute() || *relative.begin() == "..")
+    return Status::error("`label_filename` is `" + file +
+                             "`, which is not in the model's folder",
+                         StatusCode::invalidArgument);
+  const auto text = readTextFile(folder / relative, mostLabelBytes);
+  RECIPERUN_TRY(text);
+  std::vector<std::string> labels;
+  std::istringstream lines(*text);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.ends_with('\r'))
+      line.pop_back();
+    labels.push_back(line);
+  }
+  return labels;
+}
+
+Expected<ClassLabels> labelsOf(const fs::path& folder,
+                               const inference::ModelConfig& config) {
+  ClassLabels all;
+  for (const auto& output : config.output()) {
+    if (output.label_filename().empty())
+      continue;
+    auto labels = labelsIn(folder, output.label_filename());
+    RECIPERUN_TRY(labels);
+    all[output.name()] = *std::move(labels);
+  }
+  return all;
+}
+
 } // namespace
 
 FolderSource::FolderSource(Settings settings) : settings(std::move(settings)) {}
@@ -131,6 +168,9 @@ Expected<LoadedModel> FolderSource::load(const std::string& name,
   LoadedModel loaded;
   loaded.config = read->config;
   loaded.warnings = read->warnings;
+  auto labels = labelsOf(*folder, config);
+  RECIPERUN_TRY(labels);
+  loaded.labels = *std::move(labels);
   const std::vector<int64_t> versions = versionsOf(*folder, config);
   if (versions.empty())
     return Status::error("at least one version must be available under the "

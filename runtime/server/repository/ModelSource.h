@@ -6,6 +6,7 @@
 #include "runtime/base/Status.h"
 #include "runtime/server/backends/ServedEngine.h"
 #include "runtime/server/models/Backend.h"
+#include "runtime/server/models/Classification.h"
 #include "runtime/server/models/ModelServer.h"
 #include "runtime/server/schedule/EnsembleGraph.h"
 
@@ -28,7 +29,8 @@ struct LoadedModel {
     int64_t number = 1;
     ModelCode code;
   };
-  std::vector<Version> versions;     // at least one
+  std::vector<Version> versions; // at least one
+  ClassLabels labels;
   std::vector<std::string> warnings; // about the configuration
 };
 

@@ -90,6 +90,7 @@ private:
     std::map<int64_t, std::string> failures; // reasons by version
     SharedConfig ensemble; // of an ensemble that is in service or is to be
     int64_t ensembleVersion = 1;
+    ClassLabels ensembleLabels;
     std::string stamp;     // of the files that were loaded last
     bool isWanted = false; // in service, or to be
     bool isLoading = false;

@@ -135,6 +135,7 @@ void Repository::install(const std::string& name, Expected<LoadedModel> loaded,
   entry.ensemble = isEnsemble(*loaded->config) ? loaded->config : nullptr;
   if (entry.ensemble) {
     entry.ensembleVersion = loaded->versions.back().number;
+    entry.ensembleLabels = std::move(loaded->labels);
     return installSteps(name);
   }
   Versions versions;
@@ -149,6 +150,7 @@ void Repository::install(const std::string& name, Expected<LoadedModel> loaded,
             : nullptr,
         settings.observer);
     version->setLoadTime(seconds);
+    version->setLabels(loaded->labels);
     versions.emplace(each.number, std::move(version));
   }
   put(entry, std::move(versions));
@@ -226,6 +228,7 @@ void Repository::installEnsemble(const std::string& name) {
             counts);
       },
       nullptr, settings.observer);
+  version->setLabels(entry.ensembleLabels);
   put(entry, {{entry.ensembleVersion, std::move(version)}});
   endLoad(name, Status::ok());
   refreshEnsembles(name);

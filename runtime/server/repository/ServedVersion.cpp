@@ -38,6 +38,8 @@ std::shared_ptr<Inference> ServedVersion::infer(InferRequest request,
                                           .responses = 0,
                                           .cacheKey = {},
                                           .outputs = outputsOf(request)});
+  if (wantsClasses(request.outputs))
+    respond = withClasses(request.outputs, std::move(respond));
   ++open;
   auto inference = std::make_shared<Inference>(
       std::move(request),
@@ -63,6 +65,19 @@ ServedVersion::outputsOf(const InferRequest& request) const {
     for (const inference::ModelOutput& output : given->output())
       names.insert(output.name());
   return names;
+}
+
+/// Sends classes in place of the outputs of which they are wanted.
+Inference::Respond
+ServedVersion::withClasses(std::vector<RequestedOutput> wanted,
+                           Inference::Respond respond) {
+  return [self = shared_from_this(), wanted = std::move(wanted),
+          respond = std::move(respond)](InferResponse response) {
+    if (response.status.isOk())
+      classifyOutputs(wanted, self->given->max_batch_size() > 0, self->labels,
+                      response);
+    respond(std::move(response));
+  };
 }
 
 /// Answers a request whose response is kept.

@@ -3,6 +3,7 @@
 #ifndef RECIPERUN_SERVER_REPOSITORY_SERVEDVERSION_H
 #define RECIPERUN_SERVER_REPOSITORY_SERVEDVERSION_H
 
+#include "runtime/server/models/Classification.h"
 #include "runtime/server/models/Inference.h"
 #include "runtime/server/models/ModelStatistics.h"
 #include "runtime/server/repository/ResponseCache.h"
@@ -16,6 +17,8 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace reciperun::server {
 
@@ -44,6 +47,7 @@ public:
   /// Why it cannot answer requests at this time; ok where it can.
   Status health() const { return scheduler->health(); }
   void setLoadTime(double seconds) { counts.loadSeconds = seconds; }
+  void setLabels(ClassLabels given) { labels = std::move(given); }
 
   /// Requests that have not ended.
   size_t openRequests() const { return open; }
@@ -62,6 +66,8 @@ private:
   };
 
   std::set<std::string> outputsOf(const InferRequest& request) const;
+  Inference::Respond withClasses(std::vector<RequestedOutput> wanted,
+                                 Inference::Respond respond);
   bool answerFromCache(Inference& inference, Progress& progress);
   void take(InferResponse& response, Progress& progress);
   void countResponse(const InferResponse& response, const Progress& progress);
@@ -72,6 +78,7 @@ private:
   ModelStatistics counts;
   ResponseCache* cache;
   bool isDecoupled;
+  ClassLabels labels;
   size_t open = 0;
   std::function<void()> onIdle;
   std::unique_ptr<Scheduler> scheduler;

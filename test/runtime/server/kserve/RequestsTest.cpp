@@ -259,6 +259,24 @@ TEST(TraceSettings, RefusalsHaveTritonsTextAndChangeNothing) {
   EXPECT_EQ(refusal(R"({"trace_level":["OFF"]})"), "ok");
 }
 
+TEST(LogSettings, HaveTheNearestLevel) {
+  LogSettings settings;
+  EXPECT_EQ(logLevelOf(settings), LogLevel::info);
+  settings.verboseLevel = 1;
+  EXPECT_EQ(logLevelOf(settings), LogLevel::debug);
+  settings.verboseLevel = 0;
+  settings.hasInfo = false;
+  EXPECT_EQ(logLevelOf(settings), LogLevel::warning);
+  settings.hasWarnings = false;
+  EXPECT_EQ(logLevelOf(settings), LogLevel::error);
+  for (const LogLevel level :
+       {LogLevel::debug, LogLevel::info, LogLevel::warning, LogLevel::error}) {
+    setLogLevel(level);
+    EXPECT_EQ(logLevelOf(logSettingsNow()), level);
+  }
+  setLogLevel(LogLevel::info);
+}
+
 TEST(LogSettings, ChangeAndRefuse) {
   const auto changed =
       readLogSettings({},

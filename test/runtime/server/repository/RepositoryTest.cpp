@@ -145,6 +145,64 @@ TEST(Repository, AnswersAndCounts) {
   EXPECT_EQ(counts.inferenceCount, 1u);
 }
 
+TEST(Repository, MetadataTellsOfBatchesAndResponses) {
+  checkpoint::TestFolder folder;
+  addModel(folder, "simple", simple);
+  addModel(folder, "one", R"(backend: "identity"
+input [ { name: "IN" data_type: TYPE_INT32 dims: [ 1 ] } ]
+output [ { name: "OUT" data_type: TYPE_INT32 dims: [ 1 ] } ]
+)");
+  Server server(folder);
+  const auto metadata = [&](const char* model) {
+    return server.loop.call(
+        [&] { return *server.repository->metadata(model, -1); });
+  };
+  EXPECT_TRUE(metadata("simple").isBatched);
+  EXPECT_FALSE(metadata("one").isBatched);
+  EXPECT_FALSE(metadata("one").isDecoupled);
+}
+
+TEST(Repository, OutputsAreSentAsTheirClasses) {
+  checkpoint::TestFolder folder;
+  std::string config = simple;
+  const std::string name = "name: \"OUTPUT0\"";
+  config.insert(config.find(name), "label_filename: \"labels.txt\" ");
+  addModel(folder, "simple", config);
+  folder.write("simple/labels.txt", "zero\r\none\n");
+  Server server(folder);
+  InferRequest request = sumRequest();
+  request.outputs = {{"OUTPUT0", 1}, {"OUTPUT1", 0}};
+  const InferResponse response = server.ask(request);
+  ASSERT_TRUE(response.status.isOk()) << response.status.message();
+  ASSERT_EQ(response.outputs.size(), 2u);
+  EXPECT_EQ(response.outputs[0].shape, std::vector<int64_t>({1, 1}));
+  const auto classes = bytesElements(response.outputs[0].data);
+  ASSERT_TRUE(classes);
+  EXPECT_EQ(*classes, std::vector<std::string_view>({"16:15"}));
+  EXPECT_EQ(response.outputs[1].type, DataType::int32);
+  std::vector<int32_t> descending(16);
+  std::iota(descending.rbegin(), descending.rend(), 0);
+  request.inputs[0] = numbers("INPUT0", descending, {1, 16});
+  const InferResponse labelled = server.ask(request);
+  EXPECT_EQ(*bytesElements(labelled.outputs[0].data),
+            std::vector<std::string_view>({"16:0:zero"}));
+}
+
+TEST(Repository, LabelsAreInTheModelsFolder) {
+  checkpoint::TestFolder folder;
+  for (const char* file : {"../labels.txt", "missing.txt"}) {
+    std::string config = simple;
+    const std::string name = "name: \"OUTPUT0\"";
+    config.insert(config.find(name),
+                  "label_filename: \"" + std::string(file) + "\" ");
+    addModel(folder, file[0] == '.' ? "outside" : "missing", config);
+  }
+  folder.write("labels.txt", "a\n");
+  Server server(folder);
+  EXPECT_NE(server.ask(sumRequest("outside")).status.message(), "");
+  EXPECT_NE(server.ask(sumRequest("missing")).status.message(), "");
+}
+
 TEST(Repository, FailuresHaveTritonsTexts) {
   checkpoint::TestFolder folder;
   addModel(folder, "simple", simple);
