@@ -199,10 +199,10 @@ void HttpConnection::watch(short what) {
     hangUp = event_new(all.base, -1, 0, onHangUp, this);
   if (!hangUp)
     return;
-  constexpr timeval second = {.tv_sec = 1, .tv_usec = 0};
+  constexpr timeval moment = {.tv_sec = 0, .tv_usec = 100'000};
   event_assign(hangUp, all.base, bufferevent_getfd(buffer), what, onHangUp,
                this);
-  event_add(hangUp, what & EV_READ ? nullptr : &second);
+  event_add(hangUp, what & EV_READ ? nullptr : &moment);
 }
 
 void HttpConnection::endAnswer() {

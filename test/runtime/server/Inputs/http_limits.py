@@ -13,6 +13,7 @@ from serving import Server, expect
 
 reciperun, model = sys.argv[1:3]
 MILLION = 1_000_000
+GAUGES = ["vllm:num_requests_running", "vllm:num_requests_waiting"]
 GET = b"GET /version HTTP/1.1\r\nHost: a\r\n"
 POST = (b"POST /tokenize HTTP/1.1\r\nHost: a\r\n"
         b"Content-Type: application/json\r\n")
@@ -190,26 +191,32 @@ def check_pipelining(server):
 def check_reset(server):
     """A client that resets its connection ends its answer, also when it has
     sent the next request already."""
-    body = json.dumps({"prompt": "Order", "max_tokens": 90, "n": 300,
+    body = json.dumps({"prompt": "Order", "max_tokens": 90, "n": 1000,
                        "ignore_eos": True}).encode()
     data = (b"POST /v1/completions HTTP/1.1\r\nHost: a\r\nContent-Type: "
             b"application/json\r\nContent-Length: %d\r\n\r\n" % len(body))
     reset = struct.pack("ii", 1, 0)  # linger: no time
-    for more in (b"", GET + b"\r\n"):
+    for count, more in enumerate((b"", GET + b"\r\n"), 1):
+        wait_for(lambda: sum(map(server.gauge, GAUGES)) == 0, "idle")
         each = socket.create_connection(("127.0.0.1", server.port))
         each.sendall(data + body)
-        while server.gauge("vllm:num_requests_running") == 0:
-            time.sleep(0.01)
+        wait_for(lambda: server.gauge(GAUGES[0]) > 0, "running")
         each.sendall(more)
         each.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, reset)
         each.close()
-        began = time.monotonic()
-        while server.gauge("vllm:num_requests_running") > 0:
-            time.sleep(0.01)
-        expect(time.monotonic() - began < 2, True, "the answer ends")
+        wait_for(lambda: gone_clients() == count, "the answer ends")
+
+
+def gone_clients():
     with open("access.jsonl") as log:
-        gone = [each for each in map(json.loads, log) if each["status"] == 499]
-    expect(len(gone), 2, "clients that have gone")
+        return sum(json.loads(line)["status"] == 499 for line in log)
+
+
+def wait_for(condition, what):
+    deadline = time.monotonic() + 2
+    while not condition():
+        expect(time.monotonic() < deadline, True, what)
+        time.sleep(0.01)
 
 
 # ---- many connections
