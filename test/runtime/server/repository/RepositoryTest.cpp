@@ -271,7 +271,7 @@ TEST(Repository, RequestsThatWaitFormBatches) {
   checkpoint::TestFolder folder;
   addModel(folder, "slow",
            identity("dynamic_batching { } parameters { key: "
-                    "\"execute_delay_ms\" value { string_value: \"30\" } }"));
+                    "\"execute_delay_ms\" value { string_value: \"300\" } }"));
   Server server(folder);
   std::vector<std::future<InferResponse>> answers;
   for (int32_t i = 0; i < 5; ++i)
@@ -375,7 +375,8 @@ backend: "add_sub"
 max_batch_size: 4
 input [ { name: "INPUT" data_type: TYPE_INT32 dims: [ 1 ] } ]
 output [ { name: "OUTPUT" data_type: TYPE_INT32 dims: [ 1 ] } ]
-sequence_batching { state { input_name: "SUM" output_name: "OUTPUT"
+sequence_batching { max_sequence_idle_microseconds: 60000000
+                    state { input_name: "SUM" output_name: "OUTPUT"
                             data_type: TYPE_INT32 dims: [ 1 ] } }
 )");
   Server server(folder);
