@@ -96,6 +96,9 @@ Expected<AdapterId> Engine::findAdapter(const std::string& name) const {
 
 Expected<RequestId> Engine::submit(Request request) {
   RECIPERUN_TRY(checkIds(request.prompt, model->vocab()));
+  if (request.embeds && model->hiddenWidth() == 0)
+    return Status::error("the model has no embeddings: no norm precedes the "
+                         "matmul to its vocabulary");
   const Expected<AdapterId> adapter = findAdapter(request.adapter);
   RECIPERUN_TRY(adapter);
   SamplingOptions& options = request.sampling;
@@ -107,9 +110,10 @@ Expected<RequestId> Engine::submit(Request request) {
                 /*tokens=*/0,
                 std::move(request.constraint),
                 options.promptLogprobs};
-  Expected<RequestId> id =
-      scheduler.submit(std::move(request.prompt), options.maxTokens,
-                       request.priority, options.promptLogprobs >= 0, *adapter);
+  answer.embeds = request.embeds;
+  Expected<RequestId> id = scheduler.submit(
+      std::move(request.prompt), options.maxTokens, request.priority,
+      options.promptLogprobs >= 0, *adapter, request.cacheSalt);
   RECIPERUN_TRY(id);
   answers.emplace(*id, std::move(answer));
   if (options.timeout)
@@ -176,6 +180,7 @@ Status Engine::startSteps() {
         answer.started = now;
       if (!answer.constraint)
         part.draw = answer.sampler.draw();
+      part.wantsHidden = answer.embeds && part.rows > 0;
     }
     RECIPERUN_TRY(model->start(*step));
     underway.push_back(*std::move(step));
@@ -309,8 +314,15 @@ StepOutcome Engine::take(Choice choice, Progress& progress) {
   outcome.isInvalid = !choice.isFinite;
   progress.finished = choice.finished;
   progress.course = courseOf(answer, *choice.sequence);
-  if (choice.endsByToken())
+  if (choice.endsByToken()) {
+    progress.endedBy = choice.tokens.back().id;
     choice.tokens.pop_back(); // no part of the answer
+  }
+  if (choice.part->wantsHidden && choice.isFinite) {
+    const auto hidden = results.hiddenOf(choice.row + choice.part->rows - 1,
+                                         /*rows=*/1, model->hiddenWidth());
+    progress.embedding.assign(hidden.begin(), hidden.end());
+  }
   for (const SampledToken& token : choice.tokens)
     outcome.tokens.push_back(token.id);
   answer.tokens += int64_t(choice.tokens.size());
@@ -350,7 +362,7 @@ std::optional<FinishReason> Engine::reasonFor(const Choice& choice) const {
   const Answer& answer = *choice.answer;
   const int32_t token = choice.tokens.back().id;
   const auto chosen = int64_t(choice.tokens.size());
-  if (!answer.ignoresEndTokens && endTokens.contains(token))
+  if (answer.embeds || (!answer.ignoresEndTokens && endTokens.contains(token)))
     return FinishReason::endToken;
   if (answer.stopTokens.contains(token))
     return FinishReason::stopToken;

@@ -59,6 +59,11 @@ struct Request {
   /// The name of an adapter (addAdapter); empty: the model alone.
   std::string adapter = {};
   std::shared_ptr<TokenConstraint> constraint = {};
+  /// Requests find the prefixes of others in the cache where their salts are
+  /// equal, so that the time of an answer tells nothing of other tenants.
+  std::string cacheSalt = {};
+  /// Ends behind the prompt with its embedding and without a token.
+  bool embeds = false;
 };
 
 /// How a request went through the engine so far.
@@ -77,7 +82,12 @@ struct Progress {
   /// The next scored tokens of the prompt, from its second token on
   /// (SamplingOptions::promptLogprobs).
   std::vector<SampledToken> scoredPrompt = {};
+  /// Of a request that embeds, with its end: the hidden state of the prompt's
+  /// last token behind the model's last norm.
+  std::vector<float> embedding = {};
   std::optional<FinishReason> finished = {};
+  /// The end token or stop token that ended the answer; -1: none did.
+  int32_t endedBy = -1;
   std::string error = {}; // of a request that failed
   RequestCourse course = {};
 };
@@ -155,6 +165,8 @@ public:
   bool isIdle() const { return scheduler.isIdle() && ended.empty(); }
   const EngineStatistics& statistics() const { return counts; }
   const plan::Serving& limits() const { return bounds; }
+  /// The numbers in an embedding; 0: the model has none.
+  int64_t embeddingWidth() const { return model->hiddenWidth(); }
   int64_t vocab() const { return model->vocab(); }
 
 private:
@@ -170,6 +182,7 @@ private:
     int64_t scoredTokens = 0; // of the prompt, which were reported
     Time started = {};        // of RequestCourse
     bool hasBegun = false;    // has its first token
+    bool embeds = false;
   };
 
   /// The tokens that follow a part, or why there are none.

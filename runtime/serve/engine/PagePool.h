@@ -24,7 +24,7 @@
 namespace reciperun::serve {
 
 /// The key of the page that holds `tokens` and follows the page `previous`,
-/// which is zero for a sequence's first page. XXH3-128.
+/// which is Sequence::cacheRoot for a sequence's first page. XXH3-128.
 Hash pageKey(const Hash& previous, std::span<const int32_t> tokens);
 
 class PagePool {

@@ -15,6 +15,18 @@ std::string settingText(const std::string& name, int64_t value) {
   return "`" + name + "` = " + std::to_string(value);
 }
 
+/// The key before that of a sequence's first page.
+Hash cacheRootOf(AdapterId adapter, std::string_view salt) {
+  const Hash ofAdapter{0, uint64_t(adapter - noAdapter)};
+  if (salt.empty())
+    return ofAdapter;
+  Hasher hasher;
+  hasher.add(salt);
+  const uint64_t words[] = {ofAdapter.high, ofAdapter.low};
+  hasher.add(std::as_bytes(std::span(words)));
+  return hasher.hash();
+}
+
 } // namespace
 
 Scheduler::Scheduler(const plan::Serving& limits, int depth, int64_t patience,
@@ -56,7 +68,8 @@ Status Scheduler::checkLength(int64_t tokens) const {
 
 Expected<RequestId> Scheduler::submit(std::vector<int32_t> prompt,
                                       int64_t maxTokens, int priority,
-                                      bool wantsPromptRows, AdapterId adapter) {
+                                      bool wantsPromptRows, AdapterId adapter,
+                                      std::string_view cacheSalt) {
   const int64_t length = int64_t(prompt.size());
   RECIPERUN_TRY(checkLength(length));
   if (maxTokens < 1)
@@ -66,6 +79,7 @@ Expected<RequestId> Scheduler::submit(std::vector<int32_t> prompt,
   sequence->id = nextId++;
   sequence->priority = priority;
   sequence->adapter = adapter;
+  sequence->cacheRoot = cacheRootOf(adapter, cacheSalt);
   sequence->tokens = std::move(prompt);
   sequence->promptTokens = length;
   sequence->wantsPromptRows = wantsPromptRows;
@@ -162,14 +176,13 @@ void Scheduler::publishPages(Sequence& sequence) {
                  keyOf(sequence, sequence.published));
 }
 
-/// The key of a full page, which depends on all tokens up to its end and on
-/// the adapter. The keys before it are made on the way.
+/// The key of a full page, which depends on all tokens up to its end, on the
+/// adapter and on the salt. The keys before it are made on the way.
 const Hash& Scheduler::keyOf(Sequence& sequence, int64_t page) {
   const std::span<const int32_t> tokens = sequence.tokens;
   std::vector<Hash>& keys = sequence.keys;
-  const Hash ofAdapter{0, uint64_t(sequence.adapter - noAdapter)};
   while (int64_t(keys.size()) <= page)
-    keys.push_back(pageKey(keys.empty() ? ofAdapter : keys.back(),
+    keys.push_back(pageKey(keys.empty() ? sequence.cacheRoot : keys.back(),
                            tokens.subspan(keys.size() * size_t(limits.page),
                                           size_t(limits.page))));
   return keys[size_t(page)];

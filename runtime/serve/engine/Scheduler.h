@@ -52,6 +52,7 @@
 #include <optional>
 #include <set>
 #include <span>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -104,10 +105,12 @@ public:
   /// Adds a request for at most `maxTokens` tokens after `prompt`, and for the
   /// logits after each token of the prompt if `wantsPromptRows`. Fails, with
   /// the lengths and the remedy, when the prompt has no token or can never be
-  /// computed. `adapter` is one of adapters(), or none.
+  /// computed. `adapter` is one of adapters(), or none. It shares cached
+  /// prefixes with requests of the same adapter and the same salt.
   Expected<RequestId> submit(std::vector<int32_t> prompt, int64_t maxTokens,
                              int priority = 0, bool wantsPromptRows = false,
-                             AdapterId adapter = noAdapter);
+                             AdapterId adapter = noAdapter,
+                             std::string_view cacheSalt = {});
 
   /// Ends a request, with its step where it is in one that is underway. Returns
   /// false when there is no such request.

@@ -21,6 +21,8 @@ struct Sequence {
   RequestId id = -1;
   int priority = 0; // higher is sooner
   AdapterId adapter = noAdapter;
+  /// Sequences share cached pages where these are equal.
+  Hash cacheRoot;
   /// Whether others were preferred to it for so long that it now precedes all
   /// priorities.
   bool isPromoted = false;

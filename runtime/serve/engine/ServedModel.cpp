@@ -102,6 +102,19 @@ Status ServedModel::run(const StepPlan& step) {
   assert(step.tokens <= bucket.tokens && step.rows <= bucket.rows &&
          "the step fits its bucket");
   RECIPERUN_TRY(loadAdapters(step));
+  const StepReads reads = readsOf(step);
+  const bool isLast = &stage() == &program.stages.back();
+  if (reads.hidden.empty() || !isLast)
+    return runSchedule(step);
+  hidden.begin(reads, device());
+  executor->setObserver(&hidden);
+  const Status ran = runSchedule(step);
+  executor->setObserver(nullptr);
+  RECIPERUN_TRY(ran);
+  return hidden.status();
+}
+
+Status ServedModel::runSchedule(const StepPlan& step) {
   const plan::StageStep& part = stage().steps[size_t(step.bucket)];
   return executor->run(stage().schedules[size_t(part.schedule)],
                        [&](int) { return writeInputs(part.inputs, step); });
@@ -234,7 +247,7 @@ Status ServedModel::writePages(const plan::StepInputs& inputs,
 
 Status ServedModel::read(const StepReads& reads, StepResults& results) {
   const plan::StageStep& part = stage().steps[size_t(reads.bucket)];
-  results.resize(reads, vocab());
+  results.resize(reads, vocab(), hiddenWidth());
   if (reads.chosen)
     RECIPERUN_TRY(
         device().download(std::as_writable_bytes(std::span(results.chosen)),
@@ -243,6 +256,10 @@ Status ServedModel::read(const StepReads& reads, StepResults& results) {
     RECIPERUN_TRY(
         readLogits(range.first, executor->tensor(part.logits),
                    results.logitsOf(range.first, range.count, vocab())));
+  for (const RowRange& range : reads.hidden)
+    std::ranges::copy(
+        hidden.rowsOf(range),
+        results.hiddenOf(range.first, range.count, hiddenWidth()).begin());
   return Status::ok();
 }
 

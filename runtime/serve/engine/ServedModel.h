@@ -13,6 +13,7 @@
 #include "runtime/exec/RankDevice.h"
 #include "runtime/memory/Arena.h"
 #include "runtime/plan/Plan.h"
+#include "runtime/serve/engine/HiddenRows.h"
 #include "runtime/serve/engine/StepModel.h"
 
 #include <filesystem>
@@ -49,6 +50,7 @@ public:
   void follow(exec::Observer* follower) { executor->setObserver(follower); }
 
   int64_t vocab() const override { return program.data.vocab; }
+  int64_t hiddenWidth() const override { return hidden.width(); }
   int threads() const override { return rank.threads; }
   /// The model as a whole, for a plan of one rank.
   Status start(const StepPlan& step) override;
@@ -65,7 +67,7 @@ public:
 
 private:
   ServedModel(plan::Plan plan, exec::RankDevice rank)
-      : program(std::move(plan)), rank(std::move(rank)) {}
+      : program(std::move(plan)), rank(std::move(rank)), hidden(program) {}
 
   Status takeMemory();
   Status prepareKernels();
@@ -74,6 +76,7 @@ private:
     return plan::stageOf(program, rank.communicator->rank());
   }
   Status loadAdapters(const StepPlan& step);
+  Status runSchedule(const StepPlan& step);
   Status writeInputs(const plan::StepInputs& inputs, const StepPlan& step);
   Status writeTokens(const plan::StepInputs& inputs, const StepPlan& step);
   Status writeRows(const plan::StepInputs& inputs, const StepPlan& step);
@@ -89,6 +92,7 @@ private:
   /// What each buffer of pages has, so that only changed rows are copied to it.
   std::map<int, std::vector<int32_t>> pageTables;
   std::map<AdapterId, checkpoint::LoraAdapter> adapters;
+  HiddenRows hidden;
   StepReads underway; // of start()
 };
 

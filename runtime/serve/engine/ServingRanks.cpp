@@ -42,13 +42,16 @@ int resultsRank(const plan::Plan& plan) {
 
 /// Visits the results that are read, in the order in which they are sent.
 template <class Visit>
-Status visitResults(const StepReads& reads, StepResults& results, int64_t vocab,
-                    const Visit& visit) {
+Status visitResults(const StepReads& reads, StepResults& results,
+                    const StepModel& model, const Visit& visit) {
   if (reads.chosen)
     RECIPERUN_TRY(visit(std::as_writable_bytes(std::span(results.chosen))));
   for (const RowRange& range : reads.logits)
     RECIPERUN_TRY(visit(std::as_writable_bytes(
-        results.logitsOf(range.first, range.count, vocab))));
+        results.logitsOf(range.first, range.count, model.vocab()))));
+  for (const RowRange& range : reads.hidden)
+    RECIPERUN_TRY(visit(std::as_writable_bytes(
+        results.hiddenOf(range.first, range.count, model.hiddenWidth()))));
   return Status::ok();
 }
 
@@ -92,6 +95,7 @@ public:
   }
 
   int64_t vocab() const override { return part->vocab(); }
+  int64_t hiddenWidth() const override { return part->hiddenWidth(); }
   int threads() const override { return part->threads(); }
   int depth() const override { return int(part->plan().stages.size()); }
 
@@ -161,8 +165,8 @@ private:
 
   Status receiveResults(Underway& step) {
     const int from = resultsRank(part->plan());
-    step.results.resize(step.reads, vocab());
-    return visitResults(step.reads, step.results, vocab(),
+    step.results.resize(step.reads, vocab(), hiddenWidth());
+    return visitResults(step.reads, step.results, *part,
                         [&](std::span<std::byte> bytes) -> Status {
                           auto receive =
                               ranks.session->beginReceive(from, bytes);
@@ -328,7 +332,7 @@ Status ServingRanks::followStep(ServedModel& part,
     return Status::ok();
   const StepReads reads = readsOf(step);
   RECIPERUN_TRY(part.read(reads, results));
-  return visitResults(reads, results, part.vocab(),
+  return visitResults(reads, results, part,
                       [&](std::span<const std::byte> bytes) {
                         return session->send(/*rank=*/0, bytes);
                       });

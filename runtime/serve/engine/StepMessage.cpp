@@ -50,7 +50,8 @@ void appendStep(const StepPlan& step, std::vector<int32_t>& message) {
          step.loads.size());
   for (const StepPart& part : step.parts)
     append(part.slot, part.adapter, part.position, part.rows, part.promptRows,
-           part.draw.has_value(), part.ids.size(), part.pages.size());
+           part.draw.has_value(), part.wantsHidden, part.ids.size(),
+           part.pages.size());
   for (const StepPart& part : step.parts) {
     if (part.draw)
       appendDraw(*part.draw, message);
@@ -78,6 +79,7 @@ StepPlan readStep(std::span<const int32_t> message) {
     part.promptRows = reader.next();
     if (reader.next() != 0)
       part.draw.emplace();
+    part.wantsHidden = reader.next() != 0;
     const auto ids = size_t(reader.next()), pages = size_t(reader.next());
     counts.emplace_back(ids, pages);
   }

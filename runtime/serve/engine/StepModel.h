@@ -20,15 +20,22 @@ struct StepResults {
   std::vector<int32_t> chosen;
   /// [rows, vocab]; rows whose logits no part wants are not written.
   std::vector<float> logits;
+  /// [rows, width]; rows whose hidden states no part wants are not written.
+  std::vector<float> hidden;
 
   /// Makes room for the wanted results. Keeps memory that is large enough.
-  void resize(const StepReads& reads, int64_t vocab) {
+  void resize(const StepReads& reads, int64_t vocab, int64_t width = 0) {
     chosen.resize(reads.chosen ? size_t(reads.rows) : 0);
     if (!reads.logits.empty() && logits.size() < size_t(reads.rows * vocab))
       logits.resize(size_t(reads.rows * vocab));
+    if (!reads.hidden.empty() && hidden.size() < size_t(reads.rows * width))
+      hidden.resize(size_t(reads.rows * width));
   }
   std::span<float> logitsOf(int64_t row, int64_t rows, int64_t vocab) {
     return std::span(logits).subspan(size_t(row * vocab), size_t(rows * vocab));
+  }
+  std::span<float> hiddenOf(int64_t row, int64_t rows, int64_t width) {
+    return std::span(hidden).subspan(size_t(row * width), size_t(rows * width));
   }
 };
 
@@ -37,6 +44,9 @@ public:
   virtual ~StepModel() = default;
   /// The number of logits in a row.
   virtual int64_t vocab() const = 0;
+  /// The numbers in a hidden state behind the last norm; 0: steps cannot give
+  /// any.
+  virtual int64_t hiddenWidth() const { return 0; }
   /// The most steps that may be underway: one for each pipeline stage.
   virtual int depth() const { return 1; }
   /// Starts a step. Fails when the device does.

@@ -29,6 +29,8 @@ struct StepPart {
   /// the other; nullopt: their logits are wanted.
   std::optional<AnswerDraw> draw = std::nullopt;
   int adapter = -1; // its place; -1: none
+  /// Whether the hidden states of the rows are wanted, too.
+  bool wantsHidden = false;
 };
 
 /// A step. The rows of logits follow the order of the parts.
@@ -58,6 +60,7 @@ struct StepReads {
   int64_t rows = 0;    // of the step
   bool chosen = false; // tokens of all rows
   std::vector<RowRange> logits;
+  std::vector<RowRange> hidden; // states behind the last norm
 };
 
 /// What the parts of a step want.

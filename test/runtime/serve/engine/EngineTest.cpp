@@ -101,6 +101,77 @@ TEST(Engine, EndsAnAnswerAtTheLimitsOfThePlan) {
   EXPECT_EQ(bounded.results[id].tokens, FakeModel::answer(hello, 7));
 }
 
+TEST(Engine, EmbedsPromptsAmongAnswers) {
+  Fixture fixture;
+  const RequestId answer = fixture.submit({7, 8}, upTo(4));
+  std::vector<int32_t> longPrompt;
+  for (int32_t i = 0; i < 40; ++i) // more than a step takes
+    longPrompt.push_back(i);
+  std::map<RequestId, std::vector<int32_t>> prompts;
+  for (const auto& prompt : {hello, longPrompt, {7, 8}}) {
+    const auto id = fixture.engine->submit({.prompt = prompt, .embeds = true});
+    ASSERT_TRUE(id) << id.message();
+    prompts[*id] = prompt;
+  }
+  while (!fixture.engine->isIdle()) {
+    const auto all = fixture.engine->step();
+    ASSERT_TRUE(all) << all.message();
+    for (const Progress& each : *all) {
+      if (each.request == answer || !each.finished)
+        continue;
+      const auto& prompt = prompts.at(each.request);
+      EXPECT_TRUE(each.tokens.empty());
+      EXPECT_EQ(each.embedding,
+                std::vector<float>(
+                    {float(FakeModel::after(prompt)), float(prompt.size())}));
+      prompts.erase(each.request);
+    }
+  }
+  EXPECT_TRUE(prompts.empty()) << "prompts without an embedding";
+}
+
+TEST(Engine, AnEmbeddingThatIsNotFiniteFailsAlone) {
+  Fixture fixture;
+  fixture.model->poison = 9;
+  const auto bad = fixture.engine->submit({.prompt = {9, 1}, .embeds = true});
+  const auto good = fixture.engine->submit({.prompt = {1, 2}, .embeds = true});
+  ASSERT_TRUE(bad && good);
+  fixture.runAll();
+  EXPECT_EQ(fixture.results[*bad].finished, FinishReason::failed);
+  EXPECT_EQ(fixture.results[*good].finished, FinishReason::endToken);
+}
+
+/// The cached tokens of a prompt of 24 tokens by its salt.
+TEST(Engine, SaltsKeepCachedPrefixesApart) {
+  Fixture fixture;
+  std::vector<int32_t> prompt;
+  for (int32_t i = 0; i < 24; ++i)
+    prompt.push_back(i);
+  const auto cached = [&](const std::string& salt) {
+    const auto id = fixture.engine->submit(
+        {.prompt = prompt, .sampling = likeliest(3), .cacheSalt = salt});
+    EXPECT_TRUE(id) << id.message();
+    int64_t tokens = 0;
+    std::vector<int32_t> answer;
+    while (!fixture.engine->isIdle()) {
+      const auto all = fixture.engine->step();
+      EXPECT_TRUE(all) << all.message();
+      for (const Progress& each : *all) {
+        tokens = each.course.cachedTokens;
+        for (const SampledToken& token : each.tokens)
+          answer.push_back(token.id);
+      }
+    }
+    EXPECT_EQ(answer, FakeModel::answer(prompt, 3));
+    return tokens;
+  };
+  EXPECT_EQ(cached(""), 0);
+  EXPECT_GT(cached(""), 0);
+  EXPECT_EQ(cached("a"), 0);
+  EXPECT_EQ(cached("b"), 0);
+  EXPECT_GT(cached("a"), 0);
+}
+
 TEST(Engine, EndsAnAnswerBeforeAnEndToken) {
   const std::vector<int32_t> answer = FakeModel::answer(hello, 8);
   const int32_t end = answer[4];

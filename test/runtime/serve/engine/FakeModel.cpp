@@ -189,6 +189,7 @@ Status FakeModel::start(const StepPlan& step) {
         made.poisoned.insert(int64_t(made.next.size()));
       made.next.push_back(
           tokenAfter(std::span(cells).first(size_t(end - row))));
+      made.ends.push_back(end - row);
       const int64_t ahead = part.rows - row - 1 - part.promptRows;
       made.drawn.push_back(
           part.draw ? drawn(*part.draw, ahead, made.next.back()) : -1);
@@ -234,7 +235,13 @@ std::vector<uint64_t> FakeModel::cellsOf(const StepPart& part, int64_t end) {
 Status FakeModel::finish(StepResults& results) {
   last = std::move(underway.front());
   underway.pop_front();
-  results.resize(last.reads, vocabulary);
+  results.resize(last.reads, vocabulary, hiddenWidth());
+  for (const RowRange& range : last.reads.hidden)
+    for (int64_t row = range.first; row < range.first + range.count; ++row) {
+      const auto hidden = results.hiddenOf(row, 1, hiddenWidth());
+      hidden[0] = float(last.next[size_t(row)]);
+      hidden[1] = float(last.ends[size_t(row)]);
+    }
   for (size_t row = 0; row < results.chosen.size(); ++row)
     results.chosen[row] =
         last.poisoned.contains(int64_t(row)) ? -1 : last.drawn[row];

@@ -46,6 +46,8 @@ public:
                                      AdapterId adapter = noAdapter);
 
   int64_t vocab() const override { return vocabulary; }
+  /// A hidden state is the next token and the tokens so far.
+  int64_t hiddenWidth() const override { return 2; }
   int depth() const override { return steps; }
   /// Fails the test when the step breaks a limit.
   Status start(const StepPlan& step) override;
@@ -72,6 +74,7 @@ private:
     std::set<int> slots;
     std::set<int> places;       // of adapters
     std::vector<int32_t> next;  // by row
+    std::vector<int64_t> ends;  // by row: the tokens up to it
     std::vector<int32_t> drawn; // by row
     std::set<int64_t> poisoned; // rows
   };
