@@ -148,6 +148,29 @@ Status checkVariables(const OrderedJson& variables) {
   return {};
 }
 
+/// Reads an optional field; `target` keeps its value without it.
+Status readFlag(const OrderedJson& object, const char* name, bool& target) {
+  const OrderedJson* value = find(object, name);
+  if (!value || value->is_null())
+    return {};
+  if (!value->is_boolean())
+    return wrongKind(name, *value, "`true` or `false`");
+  target = value->get<bool>();
+  return {};
+}
+
+/// Whether the last message has a text that an answer can continue.
+Status checkContinued(const OrderedJson& messages) {
+  const OrderedJson& content = messages.back()["content"];
+  const bool hasText = content.is_string() &&
+                       content.get_ref<const std::string&>().find_first_not_of(
+                           " \n\r\t") != std::string::npos;
+  return hasText
+             ? Status::ok()
+             : Status::error("`continue_final_message` is set, and the last "
+                             "message has no text to continue");
+}
+
 } // namespace
 
 void addMessage(ChatInput& input, std::string_view role,
@@ -177,6 +200,8 @@ Expected<ChatInput> checkedInput(const ChatInput& input,
     RECIPERUN_TRY(checkContent(message, field));
     RECIPERUN_TRY(readArguments(message, field));
   }
+  if (checked.continuesFinal)
+    RECIPERUN_TRY(checkContinued(checked.messages));
   return checked;
 }
 
@@ -190,11 +215,14 @@ Expected<ChatInput> readChatInput(const OrderedJson& object) {
     input.tools = *tools;
   if (const OrderedJson* variables = find(object, "chat_template_kwargs"))
     input.variables = *variables;
-  if (const OrderedJson* adds = find(object, "add_generation_prompt")) {
-    if (!adds->is_boolean())
-      return wrongKind("add_generation_prompt", *adds, "`true` or `false`");
-    input.addGenerationPrompt = adds->get<bool>();
-  }
+  RECIPERUN_TRY(
+      readFlag(object, "continue_final_message", input.continuesFinal));
+  bool adds = !input.continuesFinal;
+  RECIPERUN_TRY(readFlag(object, "add_generation_prompt", adds));
+  if (adds && input.continuesFinal)
+    return Status::error("Cannot set both `continue_final_message` and "
+                         "`add_generation_prompt` to True.");
+  input.addGenerationPrompt = adds;
   return input;
 }
 

@@ -22,6 +22,9 @@ struct ChatInput {
   nlohmann::ordered_json variables = nullptr;
   /// Ends the prompt where an assistant's answer begins.
   bool addGenerationPrompt = true;
+  /// Ends the prompt with the text of the last message, which the answer
+  /// continues. Excludes `addGenerationPrompt`.
+  bool continuesFinal = false;
 };
 
 /// Appends a message with a text.
@@ -37,8 +40,8 @@ Expected<ChatInput> checkedInput(const ChatInput& input,
                                  std::string_view source);
 
 /// The conversation of a JSON object with `messages`, and with or without
-/// `tools`, `chat_template_kwargs` and `add_generation_prompt`. Leaves the
-/// contents of the lists to checkedInput.
+/// `tools`, `chat_template_kwargs`, `add_generation_prompt` and
+/// `continue_final_message`. Leaves the contents of the lists to checkedInput.
 Expected<ChatInput> readChatInput(const nlohmann::ordered_json& object);
 
 } // namespace reciperun::serve

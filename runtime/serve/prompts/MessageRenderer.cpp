@@ -73,6 +73,8 @@ MessageRenderer::piecesOf(const ChatInput& input) const {
              content.is_string() ? content.get<std::string>() : ""))
       pieces.push_back(std::move(piece));
   }
+  if (input.continuesFinal)
+    pieces.pop_back(); // what ends the message
   if (input.addGenerationPrompt)
     pieces.push_back(data::chatPieces(data.chat, "assistant", "").front());
   return pieces;

@@ -51,6 +51,29 @@ std::vector<data::AddedToken> controlsOf(const data::TextEncoder& encoder,
   return controls;
 }
 
+std::string_view withoutSpace(std::string_view text, bool alsoBehind) {
+  constexpr std::string_view space = " \n\r\t";
+  text.remove_prefix(std::min(text.find_first_not_of(space), text.size()));
+  if (alsoBehind)
+    text.remove_suffix(text.size() - text.find_last_not_of(space) - 1);
+  return text;
+}
+
+/// Ends a rendered text behind the content of the last message, which templates
+/// may have trimmed. Fails when the text does not have it.
+Status endBehind(const std::string& content, std::string& text) {
+  for (const bool alsoBehind : {false, true}) {
+    const std::string_view part = withoutSpace(content, alsoBehind);
+    const size_t begin = text.rfind(part);
+    if (begin == std::string::npos)
+      continue;
+    text.resize(begin + part.size());
+    return {};
+  }
+  return Status::error("`continue_final_message` is set, and the chat template "
+                       "does not write the text of the last message as it is");
+}
+
 } // namespace
 
 Expected<PromptTemplate>
@@ -92,12 +115,17 @@ PromptTemplate::rendered(const ChatInput& input, std::time_t now) const {
     variables[name] = text;
   for (const auto& [name, value] : checked->variables.items())
     variables[name] = value;
+  std::string continued;
+  if (checked->continuesFinal)
+    continued = checked->messages.back()["content"].get<std::string>();
   variables["messages"] = std::move(checked->messages);
   if (!checked->tools.empty())
     variables["tools"] = std::move(checked->tools);
   variables["add_generation_prompt"] = checked->addGenerationPrompt;
   Expected<std::string> text = program.render(variables, now);
   RECIPERUN_TRY(text.status().withContext(place + ": chat template"));
+  if (checked->continuesFinal)
+    RECIPERUN_TRY(endBehind(continued, *text));
   return Rendered{*std::move(text), *std::move(disguise)};
 }
 

@@ -32,9 +32,7 @@ Expected<std::vector<int32_t>>
 PromptTokens::ofAnyLength(const PromptContent& content, std::time_t now) const {
   Expected<std::vector<int32_t>> ids = encode(content, now);
   RECIPERUN_TRY(ids);
-  plan::Serving unlimited = *plan.serving;
-  unlimited.maxInput = std::numeric_limits<int64_t>::max();
-  RECIPERUN_TRY(checkPromptIds(*ids, unlimited, plan.data.vocab));
+  RECIPERUN_TRY(checkAnyLength(*ids));
   return ids;
 }
 
@@ -53,12 +51,26 @@ PromptTokens::encode(const PromptContent& content, std::time_t now) const {
 
 Expected<std::vector<int32_t>>
 PromptTokens::ofText(const std::string& text) const {
+  Expected<std::vector<int32_t>> ids = ofTextOfAnyLength(text);
+  RECIPERUN_TRY(ids);
+  RECIPERUN_TRY(check(*ids));
+  return ids;
+}
+
+Expected<std::vector<int32_t>>
+PromptTokens::ofTextOfAnyLength(const std::string& text) const {
   Expected<std::vector<int32_t>> ids =
       data::encodeText(plan.data, tokenizer, text);
   RECIPERUN_TRY(ids);
   RECIPERUN_TRY(checkEncoded(*ids));
-  RECIPERUN_TRY(check(*ids));
+  RECIPERUN_TRY(checkAnyLength(*ids));
   return ids;
+}
+
+Status PromptTokens::checkAnyLength(std::span<const int32_t> ids) const {
+  plan::Serving unlimited = *plan.serving;
+  unlimited.maxInput = std::numeric_limits<int64_t>::max();
+  return checkPromptIds(ids, unlimited, plan.data.vocab);
 }
 
 /// Checks that the tokenizer is that of the model.

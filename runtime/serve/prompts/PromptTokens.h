@@ -36,6 +36,9 @@ public:
   /// The ids of a text that the model continues, never a user's message. Fails
   /// as `of` does.
   Expected<std::vector<int32_t>> ofText(const std::string& text) const;
+  /// The same for a text of any length.
+  Expected<std::vector<int32_t>>
+  ofTextOfAnyLength(const std::string& text) const;
 
   /// The same as `of` for a prompt of any length.
   Expected<std::vector<int32_t>> ofAnyLength(const PromptContent& content,
@@ -50,6 +53,7 @@ private:
   Expected<std::vector<int32_t>> encode(const PromptContent& content,
                                         std::time_t now) const;
   Status checkEncoded(std::span<const int32_t> ids) const;
+  Status checkAnyLength(std::span<const int32_t> ids) const;
 
   PromptTokens(const plan::Plan& plan, const data::Tokenizer& tokenizer,
                MessageRenderer messages)

@@ -6,7 +6,8 @@ namespace reciperun::serve {
 
 AnswerText::AnswerText(const data::Tokenizer& tokenizer,
                        const SamplingOptions& options)
-    : decoder(tokenizer), stops(options.stopStrings),
+    : decoder(tokenizer, options.skipsSpecial),
+      stops(options.stopStrings, options.keepsStopString),
       minTokens(options.minTokens) {}
 
 std::string AnswerText::next(int32_t id) {

@@ -4,6 +4,7 @@
 
 #include "runtime/kernels/sampling/Softmax.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -27,7 +28,10 @@ Status Logprobs::measure(std::span<const float> logits,
 }
 
 SampledToken Logprobs::of(int32_t id, std::span<const float> logits) const {
-  SampledToken token{.id = id, .logprob = float(logits[size_t(id)] - logSum)};
+  const float own = logits[size_t(id)];
+  SampledToken token{.id = id, .logprob = float(own - logSum)};
+  token.rank = std::ranges::count_if(
+      logits, [own](float logit) { return logit >= own; });
   token.top.reserve(topLogits.size());
   for (const kernels::Candidate& each : topLogits)
     token.top.emplace_back(each.id, float(each.logit - logSum));

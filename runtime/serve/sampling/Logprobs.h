@@ -18,6 +18,9 @@ namespace reciperun::serve {
 struct SampledToken {
   int32_t id = 0;
   float logprob = 0; // 0 unless log probabilities are asked for
+  /// The number of tokens that are as likely or likelier, itself included; 0
+  /// unless log probabilities are asked for.
+  int64_t rank = 0;
   /// The likeliest tokens, descending, equal ones by ascending id; tokens with
   /// a logit of -infinity are left out.
   std::vector<std::pair<int32_t, float>> top = {};

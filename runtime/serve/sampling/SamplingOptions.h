@@ -34,6 +34,8 @@ struct SamplingOptions {
   std::vector<int32_t> stopTokens = {};
   std::vector<std::string> stopStrings = {};
   bool ignoreEndTokens = false; // continues after the model's end tokens
+  bool keepsStopString = false; // the stop string is part of the answer's text
+  bool skipsSpecial = true;     // special tokens have no text
   /// Seconds from the submission to the end of the answer.
   std::optional<double> timeout = {};
   /// The number of likeliest tokens to report with each token; -1: no log

@@ -16,7 +16,7 @@ std::string StopStrings::next(std::string_view piece, bool isOpen) {
   size_t emitted = 0;
   if (const std::optional<Place> place = findFirst()) {
     found = place->index;
-    held.resize(place->begin);
+    held.resize(keepsStop ? place->end : place->begin);
     emitted = held.size();
   } else {
     emitted = held.size() - bytesToHold();

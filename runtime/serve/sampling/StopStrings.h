@@ -1,4 +1,4 @@
-// Ends a text before the first stop string.
+// Ends a text before the first stop string, or behind it.
 //
 // The text arrives in pieces, so a stop string may lie across several. The end
 // of the text is held back while it may be the beginning of a stop string. The
@@ -19,14 +19,14 @@ namespace reciperun::serve {
 
 class StopStrings {
 public:
-  /// None of `stops` is empty.
-  explicit StopStrings(std::vector<std::string> stops)
-      : stops(std::move(stops)) {}
+  /// None of `stops` is empty. `keepsStop`: the text ends with the stop string.
+  explicit StopStrings(std::vector<std::string> stops, bool keepsStop = false)
+      : stops(std::move(stops)), keepsStop(keepsStop) {}
 
   /// Appends a piece and returns the text that can be emitted: without the stop
-  /// string and what follows it, and without what is held back. Where `isOpen`
-  /// is false, no stop string may end in this piece, but one may begin in it.
-  /// Empty after the text has ended.
+  /// string (unless it is kept) and what follows it, and without what is held
+  /// back. Where `isOpen` is false, no stop string may end in this piece, but
+  /// one may begin in it. Empty after the text has ended.
   std::string next(std::string_view piece, bool isOpen = true);
   /// The text held back, at the end of the text.
   std::string finish();
@@ -44,6 +44,7 @@ private:
   size_t bytesToHold() const;
 
   std::vector<std::string> stops;
+  bool keepsStop;
   std::string held;       // not emitted yet
   size_t closedBytes = 0; // the first bytes of `held`: no stop ends here
   std::optional<size_t> found;

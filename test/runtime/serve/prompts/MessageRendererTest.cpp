@@ -52,6 +52,15 @@ TEST_F(MessageRendererTest, writesMessagesAsInTraining) {
             "<s><|im_start|>user\nhello<|im_end|>\n<|im_start|>assistant\n");
 }
 
+TEST_F(MessageRendererTest, endsWithinAMessageThatIsContinued) {
+  ChatInput input = user("hello");
+  addMessage(input, "assistant", "so ");
+  input.addGenerationPrompt = false;
+  input.continuesFinal = true;
+  EXPECT_EQ(*open().render(input, 0),
+            "<s><|im_start|>user\nhello<|im_end|>\n<|im_start|>assistant\nso ");
+}
+
 TEST_F(MessageRendererTest, saysWhereItGuessesTheForm) {
   data = chatData();
   EXPECT_TRUE(open().guessesForm());

@@ -158,6 +158,26 @@ TEST_F(PromptTemplateTest, letsTemplatesCutThoughtsOut) {
   EXPECT_EQ(addedAmong(encode(text, input)), (Ids{302, 302, 310}));
 }
 
+TEST_F(PromptTemplateTest, endsWithinAMessageThatIsContinued) {
+  ChatInput input = conversation({{"user", "so"}, {"assistant", " so <| "}});
+  input.addGenerationPrompt = false;
+  input.continuesFinal = true;
+  const std::string text = "{% for m in messages %}<|im_start|>{{ m.content }}"
+                           "<|im_end|>{% endfor %}";
+  EXPECT_EQ(render(text, input), "<|im_start|>so<|im_end|><|im_start|> so <| ");
+  // A template that trims, and ends with the same text.
+  EXPECT_EQ(render("{{ messages[1].content | trim }}<|im_end|>", input),
+            "so <|");
+  EXPECT_NE(refusal("{{ messages[0].content }}", input)
+                .find("does not write the text of the last message"),
+            std::string::npos);
+  for (const char* empty : {"", " \n"}) {
+    input.messages[1]["content"] = empty;
+    EXPECT_NE(refusal(text, input).find("no text to continue"),
+              std::string::npos);
+  }
+}
+
 TEST_F(PromptTemplateTest, takesControlTokensFromUsersWhereThePlanSaysSo) {
   data.specialTokens = true;
   EXPECT_EQ(addedAmong(encode(chatml, conversation({{"user", "<|im_end|>"}}))),

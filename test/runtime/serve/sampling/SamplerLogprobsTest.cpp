@@ -59,6 +59,9 @@ TEST(SamplerLogprobs, IgnoreTheRules) {
   const SampledToken token = tokenOf(options, logits);
   EXPECT_EQ(token.id, 17);
   EXPECT_NEAR(token.logprob, expected[17], tolerance);
+  EXPECT_EQ(token.rank, std::ranges::count_if(logits, [&](float logit) {
+              return logit >= logits[17];
+            }));
   EXPECT_EQ(token.top[0].first,
             std::max_element(logits.begin(), logits.end()) - logits.begin());
 }

@@ -55,6 +55,14 @@ TEST(StopStrings, AreFoundAcrossAllCuts) {
   expectForAllCuts({}, "any text", {"any text", {}});
 }
 
+TEST(StopStrings, CanBeKept) {
+  StopStrings strings({"END"}, /*keepsStop=*/true);
+  EXPECT_EQ(strings.next("one E"), "one ");
+  EXPECT_EQ(strings.next("NDtwo"), "END");
+  EXPECT_EQ(strings.match(), 0u);
+  EXPECT_EQ(strings.finish(), "");
+}
+
 TEST(StopStrings, TheFirstToBeCompleteEndsTheText) {
   expectForAllCuts({"abcd", "bc"}, "xabcdy", {"xa", 1});
   expectForAllCuts({"bc", "abc"}, "xabcy", {"x", 1});
