@@ -103,6 +103,8 @@ HttpServer::Handler Gate::guard(HttpServer::Handler api) {
 void Gate::answer(const HttpServer::Handler& api, HttpRequest request,
                   const Reply& reply) {
   const auto visit = begin(request, reply);
+  if (settings.origins.answer(request, *reply))
+    return;
   if (const auto denial = deny(request, *visit))
     return refuse(*denial, request.path, reply);
   api(std::move(request), reply);
@@ -136,8 +138,8 @@ std::shared_ptr<Gate::Visit> Gate::begin(HttpRequest& request,
 bool Gate::isOpen(const std::string& path) const {
   if (path == "/metrics" || path == "/")
     return !settings.guardsMetrics;
-  return path == "/health" || path == "/version" || path == "/v2/health/live" ||
-         path == "/v2/health/ready";
+  return path == "/health" || path == "/ping" || path == "/version" ||
+         path == "/v2/health/live" || path == "/v2/health/ready";
 }
 
 /// Why a request is refused; null when it is not.

@@ -1,14 +1,16 @@
 // The gate between the ports and the APIs. Each request passes it:
 //
-//   1. give it an id and its trace; 2. authenticate: API keys; 3. restricted
-//   APIs; 4. limits of clients and of the server; 5. the API answers; 6. count
-//   its tokens and write the access log.
+//   1. give it an id and its trace; 2. answer a browser's question whether a
+//   page may call the server; 3. authenticate: API keys; 4. restricted APIs;
+//   5. limits of clients and of the server; 6. the API answers; 7. count its
+//   tokens and write the access log.
 
 #ifndef RECIPERUN_SERVER_ACCESS_GATE_H
 #define RECIPERUN_SERVER_ACCESS_GATE_H
 
 #include "runtime/server/access/AccessLog.h"
 #include "runtime/server/access/ApiKeys.h"
+#include "runtime/server/access/Origins.h"
 #include "runtime/server/access/RestrictedApis.h"
 #include "runtime/server/http/HttpServer.h"
 
@@ -26,6 +28,7 @@ struct GateSettings {
   std::string apiKeyFile;           // empty: none
   bool guardsMetrics = false;       // /metrics and the page at / need a key too
   RestrictedApis restricted;
+  Origins origins;         // of pages in browsers; none
   size_t mostRequests = 0; // of inference, answered at once; 0: any number
   std::string accessLog;   // a path, `-` for stdout; empty: none
 };

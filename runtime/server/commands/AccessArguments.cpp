@@ -42,6 +42,21 @@ cli::Option restrictionOption(RestrictedApis& restricted) {
           }};
 }
 
+cli::Option originOption(Origins& origins) {
+  return {.name = "--allowed-origins",
+          .valueName = "ORIGINS",
+          .help = "the origins of web pages that may call the server from a "
+                  "browser, `https://a.example,http://localhost:3000`; `*` is "
+                  "every page (none)",
+          .repeats = true,
+          .store = [&origins](const cli::Given& given) -> cli::Check {
+            const Status added = origins.add(given.value);
+            if (added.isOk())
+              return std::nullopt;
+            return cli::UsageError{"`--allowed-origins`: " + added.message()};
+          }};
+}
+
 std::vector<cli::Option> securityOptions(AccessArguments& arguments) {
   using Demand = ClientCertificates;
   std::vector<cli::Option> made = {
@@ -68,6 +83,7 @@ std::vector<cli::Option> securityOptions(AccessArguments& arguments) {
       cli::flag("--guard-metrics", "/metrics needs an API key, too",
                 arguments.gate.guardsMetrics),
       restrictionOption(arguments.gate.restricted),
+      originOption(arguments.gate.origins),
       cli::text("--access-log", "FILE",
                 "appends a line of JSON for each request; `-` is stdout (none)",
                 arguments.gate.accessLog)};
