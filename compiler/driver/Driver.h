@@ -29,7 +29,7 @@ struct Invocation {
   std::string folder = {};       // base of relative paths; empty: the recipe's
   std::string progress = "auto"; // of a run
   std::string hostfile = {};     // of mpirun; empty: this host
-  std::vector<std::string> launcher = {}; // further arguments of mpirun
+  std::vector<std::string> passedOn = {}; // behind `--`, of mpirun or a server
   bool json = false;
   bool listsKinds = false; // of `explain`
   bool checkOnly = false;

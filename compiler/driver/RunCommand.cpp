@@ -3,8 +3,9 @@
 // 1. Compile. Reject a recipe for GPUs where there are none.
 // 2. Write `train.dir`/plan.json.
 // 3. Print the predicted memory, then run
-//    `mpirun -np RANKS reciperun train PLAN` and return its exit code. Where
-//    mpirun starts no rank, say why.
+//    `mpirun -np RANKS reciperun train PLAN`, or `reciperun serve DIR` by the
+//    plan for a recipe that serves, and return its exit code. Where mpirun
+//    starts no rank, say why.
 //
 // All points of a sweep are compiled before the first is launched. They run one
 // after another; the first failure ends the sweep. A table compares them.
@@ -58,11 +59,29 @@ std::string progressStyle(const Invocation& invocation) {
   return isatty(STDOUT_FILENO) ? "bar" : "lines";
 }
 
+/// A plan to launch.
+struct Job {
+  std::string name;
+  reciperun::plan::Plan plan;
+  cost::MemoryTable memory;
+  fs::path model = {}; // that it serves; empty: it trains
+
+  bool serves() const { return !model.empty(); }
+};
+
+/// What stands behind `--` is for mpirun, or for a server.
+const std::vector<std::string>& optionsOfMpirun(const Job& job,
+                                                const Invocation& invocation) {
+  static const std::vector<std::string> none;
+  return job.serves() ? none : invocation.passedOn;
+}
+
 /// mpirun and its options. `--quiet` hides the page of text that it adds where
 /// a rank fails: ranks print why they end.
 std::vector<std::string>
-launcherCommand(int ranks, const Invocation& invocation, bool isQuiet) {
-  const std::vector<std::string>& others = invocation.launcher;
+launcherCommand(const Job& job, const Invocation& invocation, bool isQuiet) {
+  const int ranks = job.plan.mesh.ranks;
+  const std::vector<std::string>& others = optionsOfMpirun(job, invocation);
   auto isGiven = [&](const char* option) {
     return std::find(others.begin(), others.end(), option) != others.end();
   };
@@ -83,14 +102,20 @@ launcherCommand(int ranks, const Invocation& invocation, bool isQuiet) {
   return command;
 }
 
-std::vector<std::string> launchCommand(const fs::path& runtime, int ranks,
+std::vector<std::string> launchCommand(const fs::path& runtime, const Job& job,
                                        const fs::path& plan,
                                        const Invocation& invocation) {
-  std::vector<std::string> command = launcherCommand(ranks, invocation, true);
-  for (const std::string& argument :
-       {runtime.string(), std::string("train"), plan.string(),
-        "--progress=" + progressStyle(invocation)})
-    command.push_back(argument);
+  std::vector<std::string> command = launcherCommand(job, invocation, true);
+  command.push_back(runtime.string());
+  if (!job.serves()) {
+    command.insert(command.end(), {"train", plan.string(),
+                                   "--progress=" + progressStyle(invocation)});
+    return command;
+  }
+  command.insert(command.end(),
+                 {"serve", job.model.string(), "--plan", plan.string()});
+  command.insert(command.end(), invocation.passedOn.begin(),
+                 invocation.passedOn.end());
   return command;
 }
 
@@ -121,8 +146,8 @@ int fail(const Invocation& invocation, const std::string& message,
 /// machines.
 void checkDevice(Session& session, diag::Engine& engine,
                  const recipe::Recipe& recipe, const Invocation& invocation) {
-  const bool isHere =
-      invocation.hostfile.empty() && invocation.launcher.empty();
+  const bool isHere = invocation.hostfile.empty() &&
+                      (invocation.passedOn.empty() || recipe::serves(recipe));
   if (!isHere || isForThisMachine(recipe))
     return;
   auto builder = engine.report(
@@ -137,25 +162,35 @@ void checkDevice(Session& session, diag::Engine& engine,
     builder.help("`--set cluster.hardware=cpu` runs it here");
 }
 
+/// The setting that names the model of a server: what a training exported, or
+/// what it started from; empty without either.
+const char* modelSetting(const recipe::Recipe& recipe) {
+  for (const char* setting : {"export.hf", "weights"})
+    if (!recipe.at(setting).isNone())
+      return setting;
+  return "";
+}
+
 /// Whether the recipe can be launched by this command. Reports why not.
 bool isLaunchable(diag::Engine& engine, const recipe::Recipe& recipe) {
   if (!recipe::serves(recipe))
     return true;
-  engine
-      .report(diag::Kind::InvalidValue, recipe.at("task").origin.range,
-              "`recipec run` launches a training, and `task` is `\"" +
-                  recipe.string("task") + "\"`")
-      .help("`reciperun serve DIR` serves the model in a folder, and "
-            "`reciperun generate DIR` answers prompts with it");
+  const std::string& task = recipe.string("task");
+  if (task == "serve" && *modelSetting(recipe))
+    return true;
+  auto builder = engine.report(
+      diag::Kind::InvalidValue, recipe.at("task").origin.range,
+      task == "serve" ? "`task` is `\"serve\"`, and the recipe names no model"
+                      : "`recipec run` launches a training or a server, and "
+                        "`task` is `\"" +
+                            task + "\"`");
+  if (task == "serve")
+    builder.help("name the folder of its weights: `--set 'weights=\"DIR\"'`");
+  else
+    builder.help("`reciperun generate DIR` answers prompts with the model in a "
+                 "folder, and `--set 'task=\"serve\"'` serves it");
   return false;
 }
-
-/// A plan to launch.
-struct Job {
-  std::string name;
-  reciperun::plan::Plan plan;
-  cost::MemoryTable memory;
-};
 
 /// Compiles all points before the first is launched. Returns nullopt with
 /// diagnostics.
@@ -179,6 +214,10 @@ std::optional<std::vector<Job>> prepare(Session& session,
           folders.add(session.selected, compilation->recipe, engine);
         jobs.push_back({compilation->recipe.name, std::move(*plan),
                         compilation->estimate.memory});
+        if (recipe::serves(compilation->recipe))
+          jobs.back().model = reciperun::plan::resolvePath(
+              session.folder,
+              compilation->recipe.string(modelSetting(compilation->recipe)));
       }
     session.take(engine);
   }
@@ -215,7 +254,7 @@ void tellSignal(const Job& job, int signal, const Invocation& invocation) {
 bool tellSlots(const Job& job, Session& session, const Invocation& invocation) {
   const auto found = slotsOf(invocation.hostfile);
   const int ranks = job.plan.mesh.ranks;
-  const std::vector<std::string>& others = invocation.launcher;
+  const std::vector<std::string>& others = optionsOfMpirun(job, invocation);
   const bool mayShare =
       std::any_of(others.begin(), others.end(), [](const std::string& each) {
         return each.find("oversubscribe") != each.npos ||
@@ -244,8 +283,7 @@ bool tellLauncher(const Job& job, Session& session,
                   const Invocation& invocation) {
   if (tellSlots(job, session, invocation))
     return true;
-  std::vector<std::string> probe =
-      launcherCommand(job.plan.mesh.ranks, invocation, false);
+  std::vector<std::string> probe = launcherCommand(job, invocation, false);
   probe.emplace_back("true");
   if (launch(probe, invocation.err).exitCode == 0)
     return false;
@@ -304,7 +342,7 @@ int launchJob(Job& job, Session& session, const fs::path& runtime,
                  << ")\n"
                  << std::flush;
   const std::vector<std::string> command =
-      launchCommand(runtime, job.plan.mesh.ranks, path, invocation);
+      launchCommand(runtime, job, path, invocation);
   LaunchResult result = launch(command, invocation.err);
   if (result.error != 0)
     return fail(invocation,
@@ -332,8 +370,8 @@ void printRest(const std::vector<Job>& jobs, size_t failed,
       invocation.err << " --progress=" << invocation.progress;
     if (!invocation.hostfile.empty())
       invocation.err << " --hostfile='" << invocation.hostfile << '\'';
-    if (!invocation.launcher.empty())
-      invocation.err << " -- " << shellText(invocation.launcher);
+    if (!invocation.passedOn.empty())
+      invocation.err << " -- " << shellText(invocation.passedOn);
     invocation.err << '\n';
   }
 }
@@ -403,15 +441,18 @@ int runRun(const Invocation& invocation) {
 cli::Command runCommand(Invocation& invocation) {
   return {
       .name = "run",
-      .synopsis = "FILE[:NAME] [options] [-- MPIRUN-OPTIONS]",
+      .synopsis = "FILE[:NAME] [options] [-- OPTIONS]",
       .summary = "compile a recipe and launch it with mpirun",
       .details =
           "Compiles a recipe, writes the plan to `train.dir`/plan.json and "
-          "launches `mpirun reciperun train` on it. Exits as the run does. "
+          "launches `mpirun reciperun train` on it. Exits as the run does. A "
+          "recipe with `task = \"serve\"` starts `mpirun reciperun serve` on "
+          "the folder of `export.hf`, or of `weights`. "
           "The points of a sweep run one after another, and a table "
           "compares them at the end. Relative paths start in the recipe's "
-          "folder. What stands behind `--` goes to mpirun: `recipec run "
-          "FILE --hostfile=HOSTS -- --map-by node`.",
+          "folder. What stands behind `--` goes to mpirun, as in `recipec run "
+          "FILE --hostfile=HOSTS -- --map-by node`, or to a server: `recipec "
+          "run FILE -- --port 8080`.",
       .options = {setOption(invocation), folderOption(invocation),
                   cli::choice(
                       "--progress", "STYLE", "how a run tells how far it is:",
@@ -426,7 +467,7 @@ cli::Command runCommand(Invocation& invocation) {
                             invocation.hostfile),
                   maxErrorsOption(invocation)},
       .operands = {1, 1, "a file", &invocation.inputs},
-      .passedOn = &invocation.launcher,
+      .passedOn = &invocation.passedOn,
       .run = [&invocation] { return runRun(invocation); }};
 }
 

@@ -54,10 +54,13 @@ Status noModel(const fs::path& path) {
   return Status::error(message);
 }
 
-/// The folder's own plan, or one that is compiled for it.
-Expected<plan::Plan> folderPlan(const fs::path& directory, size_t adapters) {
+/// The given plan, the folder's own, or one that is compiled for it.
+Expected<plan::Plan> folderPlan(const fs::path& directory, size_t adapters,
+                                const fs::path& given) {
   const fs::path path = directory / "generate.plan.json";
   std::error_code code;
+  if (!given.empty() && fs::exists(directory / "config.json", code))
+    return plan::readPlan(given.string());
   if (fs::exists(fs::symlink_status(path, code)))
     return plan::readPlan(path.string());
   if (!fs::exists(directory / "config.json", code))
@@ -82,10 +85,12 @@ folderTokenizer(const fs::path& directory) {
 
 } // namespace
 
-Expected<ModelFolder> readModelFolder(const fs::path& path, size_t adapters) {
-  Expected<plan::Plan> plan = folderPlan(path, adapters);
+Expected<ModelFolder> readModelFolder(const fs::path& path, size_t adapters,
+                                      const fs::path& given) {
+  Expected<plan::Plan> plan = folderPlan(path, adapters, given);
   RECIPERUN_TRY(plan);
-  RECIPERUN_TRY(checkServingPlan(*plan, path / "generate.plan.json"));
+  RECIPERUN_TRY(checkServingPlan(
+      *plan, given.empty() ? path / "generate.plan.json" : given));
   Expected<std::optional<data::Tokenizer>> tokenizer = folderTokenizer(path);
   RECIPERUN_TRY(tokenizer);
   Expected<std::set<int32_t>> ends =

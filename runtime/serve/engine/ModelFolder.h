@@ -33,12 +33,14 @@ struct ModelFolder {
 };
 
 /// Reads a folder with generate.plan.json, or with a config.json from which
-/// `recipec` compiles the plan, with room for `adapters` in memory. Fails, with
+/// `recipec` compiles the plan, with room for `adapters` in memory. A file
+/// `plan` that is given takes the place of either. Fails, with
 /// the remedy, when the path is no model, when the plan is of another task,
 /// when a file is invalid, and when its draft model is none or has another
 /// tokenizer. Reads no weights.
 Expected<ModelFolder> readModelFolder(const std::filesystem::path& path,
-                                      size_t adapters = 0);
+                                      size_t adapters = 0,
+                                      const std::filesystem::path& plan = {});
 
 /// The ids before the answer to `prompt`, formatted as in the training data
 /// (data.chat). Fails when the folder has no tokenizer.

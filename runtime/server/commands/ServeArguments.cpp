@@ -190,6 +190,10 @@ cli::Command describeServe(ServeArguments& arguments) {
            }},
       cli::text("--served-model-name", "NAME",
                 "the model's name in requests (the folder's)", arguments.name),
+      cli::text("--plan", "FILE",
+                "serve by this plan (DIR/generate.plan.json, or one that is "
+                "compiled for DIR)",
+                arguments.plan),
       serve::adapterOption("requests choose one by its name as `model`",
                            arguments.adapters),
       cli::number("--max-queue", "N",

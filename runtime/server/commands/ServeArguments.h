@@ -32,6 +32,7 @@ struct ServeArguments {
   std::optional<int> grpcPort, metricsPort;
   std::map<std::string, GrpcRestriction> grpcRestricted; // by API
   std::string name; // of the model; empty: the folder's
+  std::string plan; // a file; empty: the model's
   std::vector<serve::NamedAdapter> adapters;
   int mostAnswers = 4096; // in progress and waiting
   int drainSeconds = 30;  // for open answers after a stop signal

@@ -275,7 +275,8 @@ int runServe(ServeArguments& arguments) {
   if (places && places->engine.empty())
     return exitCodeOf(serveModels(arguments, *places));
   const Expected<ModelFolder> folder =
-      places ? serve::readModelFolder(places->engine, arguments.adapters.size())
+      places ? serve::readModelFolder(places->engine, arguments.adapters.size(),
+                                      arguments.plan)
              : Expected<ModelFolder>(places.status());
   const auto ranks = ServingRanks::join(folder, arguments.threads);
   if (!ranks->leads())
