@@ -54,21 +54,50 @@ Json textLogprobs(const AnswerPart& part, const data::Tokenizer& tokenizer) {
   Json offsets = Json::array(), logprobs = Json::array(),
        tokens = Json::array(), tops = Json::array();
   size_t offset = part.textOffset;
-  for (const SampledToken& token : part.tokens) {
-    const std::string text = tokenText(tokenizer, token.id);
+  const auto addToken = [&](int32_t id) {
+    const std::string text = tokenText(tokenizer, id);
     offsets.push_back(offset);
     offset += text.size();
     tokens.push_back(text);
+  };
+  const auto add = [&](const SampledToken& token) {
+    addToken(token.id);
     logprobs.push_back(logprobOf(token.logprob));
     Json top = Json::object();
     for (const auto& [id, logprob] : token.top)
       top[tokenText(tokenizer, id)] = logprobOf(logprob);
     tops.push_back(std::move(top));
+  };
+  if (part.echoesLogprobs) {
+    addToken(part.prompt.ids.front());
+    logprobs.push_back(nullptr);
+    tops.push_back(nullptr);
+    std::ranges::for_each(part.prompt.rest, add);
   }
+  std::ranges::for_each(part.tokens, add);
   return {{"text_offset", std::move(offsets)},
           {"token_logprobs", std::move(logprobs)},
           {"tokens", std::move(tokens)},
           {"top_logprobs", std::move(tops)}};
+}
+
+/// vLLM's form: by token id.
+Json promptLogprobs(const ScoredPrompt& prompt,
+                    const data::Tokenizer& tokenizer) {
+  Json all = Json::array({nullptr});
+  for (const SampledToken& token : prompt.rest) {
+    Json made = Json::object();
+    const auto add = [&](int32_t id, float logprob, int64_t rank) {
+      made[std::to_string(id)] = {{"logprob", logprobOf(logprob)},
+                                  {"rank", rank},
+                                  {"decoded_token", tokenText(tokenizer, id)}};
+    };
+    for (size_t i = 0; i < token.top.size(); ++i)
+      add(token.top[i].first, token.top[i].second, int64_t(i) + 1);
+    add(token.id, token.logprob, token.rank);
+    all.push_back(std::move(made));
+  }
+  return all;
 }
 
 /// The calls of an answer. Their ids follow from the call's.
@@ -101,12 +130,15 @@ void addEnd(const CallHead& head, const AnswerPart& part,
   Json& stop = choice["stop_reason"];
   if (part.stopString)
     stop = *part.stopString;
+  else if (part.stopToken)
+    stop = *part.stopToken;
 }
 
 Json usageJson(const Usage& usage) {
   return {{"prompt_tokens", usage.promptTokens},
           {"total_tokens", usage.promptTokens + usage.answerTokens},
-          {"completion_tokens", usage.answerTokens}};
+          {"completion_tokens", usage.answerTokens},
+          {"prompt_tokens_details", {{"cached_tokens", usage.cachedTokens}}}};
 }
 
 Json headJson(const CallHead& head, const char* chatObject) {
@@ -174,10 +206,14 @@ std::string completionBody(const CallHead& head,
     else
       choice["text"] = each.text;
     addEnd(head, each, tokenizer, choice);
+    if (each.reportsPrompt && head.endpoint == Endpoint::completions)
+      choice["prompt_logprobs"] = promptLogprobs(each.prompt, tokenizer);
     choices.push_back(std::move(choice));
   }
   body["choices"] = std::move(choices);
   body["usage"] = usageJson(usage);
+  if (answers[0].reportsPrompt && head.endpoint == Endpoint::chat)
+    body["prompt_logprobs"] = promptLogprobs(answers[0].prompt, tokenizer);
   return jsonText(body);
 }
 

@@ -33,6 +33,12 @@ struct CallHead {
   std::time_t created = 0;
 };
 
+/// The tokens of a prompt with their log probabilities. The first one has none.
+struct ScoredPrompt {
+  std::vector<int32_t> ids;
+  std::vector<serve::SampledToken> rest; // from the second on
+};
+
 /// One answer of a call, whole, or what a chunk adds to it.
 struct AnswerPart {
   size_t index = 0;
@@ -41,13 +47,18 @@ struct AnswerPart {
   std::vector<ToolCall> calls;             // behind the text
   std::vector<serve::SampledToken> tokens; // whose log probabilities to report
   bool reportsLogprobs = false;
-  size_t textOffset = 0; // bytes of the answer before `text`
+  ScoredPrompt prompt;         // for the next two
+  bool reportsPrompt = false;  // `prompt_logprobs`
+  bool echoesLogprobs = false; // those of the prompt precede the answer's
+  size_t textOffset = 0;       // bytes of the answer before `text`
   std::optional<serve::FinishReason> finished;
   std::optional<std::string> stopString; // which ended it
+  std::optional<int32_t> stopToken;      // of the request, which ended it
 };
 
 struct Usage {
   int64_t promptTokens = 0, answerTokens = 0;
+  int64_t cachedTokens = 0; // of the prompts
 };
 
 /// A whole answer.

@@ -16,7 +16,6 @@
 #include <nlohmann/json.hpp>
 
 #include <cstdint>
-#include <limits>
 #include <optional>
 #include <utility>
 
@@ -28,101 +27,58 @@ using Json = nlohmann::ordered_json;
 constexpr int mostTopLogprobs = 20;
 constexpr int64_t usualCompletionTokens = 16; // as OpenAI's and vLLM's
 
-Status wrongType(const char* name, const char* due) {
-  return Status::error("`" + std::string(name) + "` must be " + due);
-}
-
-/// Reads an optional field; `target` keeps its value without it.
-Status readFlag(const Json& object, const char* name, bool& target) {
-  const Json* const value = findField(object, name);
-  if (!value)
-    return Status::ok();
-  if (!value->is_boolean())
-    return wrongType(name, "`true` or `false`");
-  target = value->get<bool>();
-  return Status::ok();
-}
-
-Status readText(const Json& object, const char* name, std::string& target) {
-  const Json* const value = findField(object, name);
-  if (!value)
-    return Status::ok();
-  if (!value->is_string())
-    return wrongType(name, "a text");
-  target = value->get<std::string>();
-  return Status::ok();
-}
-
 // ---- what this version does not do
 
-/// A field, and the values of it that ask for nothing.
-struct Unsupported {
-  const char* name;
-  std::vector<Json> harmless;
-};
-
-Status refuseUnsupported(const Json& body) {
-  static const std::vector<Unsupported> fields = {
+Status refuseUnsupported(Endpoint endpoint, const Json& body) {
+  static const std::vector<UnsupportedField> ofBoth = {
+      {"use_beam_search", {false}},
+      {"prompt_embeds"},
+      {"logits_processors", {Json::array()}},
+      {"allowed_token_ids", {Json::array()}},
+      {"logprob_token_ids", {Json::array()}},
+      {"return_token_ids", {false}},
+      {"return_tokens_as_token_ids", {false}},
+      {"kv_transfer_params"},
+      {"vllm_xargs", {Json::object()}},
+      // vLLM's names before `structured_outputs`
+      {"guided_json"},
+      {"guided_regex"},
+      {"guided_choice"},
+      {"guided_grammar"},
+  };
+  static const std::vector<UnsupportedField> ofChats = {
       {"functions", {Json::array()}},
       {"function_call", {"none", "auto"}},
-      {"echo", {false}},
-      {"suffix", {""}},
-      {"best_of", {1}},
-      {"use_beam_search", {false}},
-      {"audio", {}},
+      {"audio"},
       {"modalities", {Json::array({"text"})}},
+      {"echo", {false}},
+      {"chat_template"},
+      {"documents", {Json::array()}},
+      {"mm_processor_kwargs", {Json::object()}},
+      {"media_io_kwargs", {Json::object()}},
+      {"add_special_tokens", {false}},
+      {"reasoning_effort", {"none"}},
+      {"thinking_token_budget"},
   };
-  for (const Unsupported& each : fields) {
-    const Json* const value = findField(body, each.name);
-    if (value &&
-        std::ranges::find(each.harmless, *value) == each.harmless.end())
-      return Status::error("`" + std::string(each.name) +
-                           "` is not supported in this version; leave it out");
-  }
-  return Status::ok();
+  static const std::vector<UnsupportedField> ofTexts = {
+      {"suffix", {""}},
+      {"add_special_tokens", {true}},
+  };
+  RECIPERUN_TRY(server::refuseUnsupported(body, ofBoth));
+  return server::refuseUnsupported(body, endpoint == Endpoint::chat ? ofChats
+                                                                    : ofTexts);
+}
+
+/// Of more answers than `n` the best ones would have to be chosen.
+Status checkBestOf(const Json& body, int64_t n) {
+  const Json* const best = findField(body, "best_of");
+  if (!best || *best == n)
+    return Status::ok();
+  return Status::error("`best_of` other than `n` is not supported in this "
+                       "version; leave it out");
 }
 
 // ---- prompts
-
-bool isListOfIds(const Json& value) {
-  return value.is_array() && !value.empty() &&
-         std::ranges::all_of(
-             value, [](const Json& each) { return each.is_number_integer(); });
-}
-
-Expected<serve::PromptContent> promptOf(const Json& value) {
-  if (value == "" || value == Json::array())
-    return Status::error("`prompt` is empty");
-  if (value.is_string())
-    return serve::PromptContent(value.get<std::string>());
-  if (!isListOfIds(value))
-    return wrongType("prompt", "a text, a list of token ids, or a list of "
-                               "either");
-  std::vector<int32_t> ids;
-  for (const Json& each : value) {
-    constexpr int64_t most = std::numeric_limits<int32_t>::max();
-    if (each < 0 || each > most)
-      return Status::error("`prompt` has the token id " + each.dump() +
-                           ", which is outside the vocabulary");
-    ids.push_back(each.get<int32_t>());
-  }
-  return serve::PromptContent(std::move(ids));
-}
-
-Status readPrompts(const Json& body,
-                   std::vector<serve::PromptContent>& prompts) {
-  const Json* const value = findField(body, "prompt");
-  if (!value)
-    return Status::error("`prompt` is missing");
-  const bool isList =
-      value->is_array() && !value->empty() && !isListOfIds(*value);
-  for (const Json& each : isList ? *value : Json::array({*value})) {
-    auto prompt = promptOf(each);
-    RECIPERUN_TRY(prompt);
-    prompts.push_back(*std::move(prompt));
-  }
-  return Status::ok();
-}
 
 Status readMessages(const Json& body, CompletionRequest& request) {
   const Json* const messages = findField(body, "messages");
@@ -159,25 +115,39 @@ Status numberLogprobs(Json& body) {
   return Status::ok();
 }
 
+/// `max_tokens` of 0 asks for the prompt alone.
+Status readEcho(Json& body, CompletionRequest& request) {
+  RECIPERUN_TRY(readFlag(body, "echo", request.echoes));
+  const Json* const most = findField(body, "max_tokens");
+  request.isEchoAlone = request.echoes && most && *most == 0;
+  if (request.isEchoAlone)
+    body["max_tokens"] = 1u;
+  return Status::ok();
+}
+
 Status readSampling(Json body, CompletionRequest& request) {
   if (request.endpoint == Endpoint::chat)
     RECIPERUN_TRY(numberLogprobs(body));
   if (const Json* most = findField(body, "max_completion_tokens"))
     body["max_tokens"] = Json(*most);
+  if (request.endpoint == Endpoint::completions)
+    RECIPERUN_TRY(readEcho(body, request));
   serve::SamplingArguments& sampling = request.sampling;
   RECIPERUN_TRY(serve::readSamplingFields(body, sampling));
   if (sampling.logprobs > mostTopLogprobs)
     return wrongType("logprobs", "a whole number from 0 to 20");
+  if (sampling.promptLogprobs > mostTopLogprobs)
+    return wrongType("prompt_logprobs", "a whole number from 0 to 20");
+  if (sampling.promptLogprobs >= 0 && request.streams)
+    return Status::error("`prompt_logprobs` are not available when "
+                         "`stream=True`.");
   if (!sampling.maxTokens && request.endpoint == Endpoint::completions)
     sampling.maxTokens = usualCompletionTokens;
   request.hasSeed = findField(body, "seed") != nullptr;
-  if (const Json* priority = findField(body, "priority")) {
-    constexpr int most = 1 << 20;
-    if (!priority->is_number_integer() || *priority < -most || *priority > most)
-      return wrongType("priority", "a whole number");
-    request.priority = -priority->get<int>(); // vLLM: lower is sooner
-  }
-  return Status::ok();
+  RECIPERUN_TRY(checkBestOf(body, sampling.n));
+  RECIPERUN_TRY(
+      readFlag(body, "include_stop_str_in_output", request.keepsStopString));
+  return readFlag(body, "skip_special_tokens", request.skipsSpecial);
 }
 
 Status readStreaming(const Json& body, CompletionRequest& request) {
@@ -191,8 +161,10 @@ Status readStreaming(const Json& body, CompletionRequest& request) {
   if (!options->is_object())
     return wrongType("stream_options", "an object");
   RECIPERUN_TRY(readFlag(*options, "include_usage", request.reportsUsage));
-  return readFlag(*options, "continuous_usage_stats",
-                  request.reportsUsageOften);
+  RECIPERUN_TRY(
+      readFlag(*options, "continuous_usage_stats", request.reportsUsageOften));
+  request.reportsUsageOften = request.reportsUsageOften && request.reportsUsage;
+  return Status::ok();
 }
 
 // ---- structured output
@@ -304,11 +276,11 @@ Expected<CompletionRequest> readCompletionRequest(Endpoint endpoint,
     return Status::error("the body must be a JSON object");
   CompletionRequest request;
   request.endpoint = endpoint;
-  RECIPERUN_TRY(refuseUnsupported(*json));
-  RECIPERUN_TRY(readText(*json, "model", request.model));
+  RECIPERUN_TRY(refuseUnsupported(endpoint, *json));
+  RECIPERUN_TRY(readCommonFields(*json, request.common));
   RECIPERUN_TRY(endpoint == Endpoint::chat
                     ? readMessages(*json, request)
-                    : readPrompts(*json, request.prompts));
+                    : readPrompts(*json, "prompt", request.prompts));
   RECIPERUN_TRY(readStreaming(*json, request));
   RECIPERUN_TRY(readGrammar(*json, request));
   RECIPERUN_TRY(readSampling(*std::move(json), request));

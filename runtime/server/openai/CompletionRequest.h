@@ -7,6 +7,7 @@
 #include "runtime/grammar/Automaton.h"
 #include "runtime/serve/prompts/PromptFile.h"
 #include "runtime/serve/sampling/SamplingArguments.h"
+#include "runtime/server/openai/BodyFields.h"
 #include "runtime/server/openai/ToolCalls.h"
 
 #include <memory>
@@ -20,15 +21,18 @@ enum class Endpoint { completions, chat };
 
 struct CompletionRequest {
   Endpoint endpoint = Endpoint::chat;
-  std::string model; // empty: the only one
+  CommonFields common;
   /// One for a chat. Texts are continued as they are.
   std::vector<serve::PromptContent> prompts;
   /// `logprobs` is the number of likeliest tokens to report with each token, -1
   /// for none.
   serve::SamplingArguments sampling;
   bool hasSeed = false;
-  int priority = 0; // higher is sooner
-  Tools tools;      // of a chat
+  bool keepsStopString = false; // see serve::SamplingOptions
+  bool skipsSpecial = true;
+  bool echoes = false;      // the prompt precedes the answer
+  bool isEchoAlone = false; // and no answer follows
+  Tools tools;              // of a chat
   /// What the answers have to match; null: anything.
   std::shared_ptr<const grammar::Automaton> grammar;
   bool streams = false;

@@ -5,7 +5,9 @@
 #include "runtime/base/Log.h"
 #include "runtime/serve/structured/GrammarConstraint.h"
 
+#include <algorithm>
 #include <ctime>
+#include <iterator>
 #include <utility>
 #include <variant>
 
@@ -35,12 +37,13 @@ Completions::Completions(const ApiModel& served, EngineClient& engine,
 void Completions::answer(CompletionRequest request, const std::string& id,
                          const std::shared_ptr<HttpReply>& reply) {
   const bool isChat = request.endpoint == Endpoint::chat;
-  if (request.model.empty())
-    request.model = served.name;
-  if (!served.has(request.model))
+  std::string& model = request.common.model;
+  if (model.empty())
+    model = served.name;
+  if (!served.has(model))
     return reply->send(
         404, jsonType,
-        errorBody(404, "The model `" + request.model + "` does not exist."));
+        errorBody(404, "The model `" + model + "` does not exist."));
   if (engine.openRequests() +
           request.prompts.size() * size_t(request.sampling.n) >
       mostAnswers) {
@@ -52,15 +55,17 @@ void Completions::answer(CompletionRequest request, const std::string& id,
                            " answers in progress or in its queue, of at most " +
                            std::to_string(mostAnswers) + "; try again later"));
   }
-  reply->notes().model = request.model;
+  reply->notes().model = model;
   auto call = std::make_shared<Call>();
-  call->head = {request.endpoint, (isChat ? "chatcmpl-" : "cmpl-") + id,
-                request.model, std::time(nullptr)};
+  call->head = {request.endpoint, (isChat ? "chatcmpl-" : "cmpl-") + id, model,
+                std::time(nullptr)};
   call->reply = reply;
   call->streams = request.streams;
   call->reportsUsage = request.reportsUsage;
   call->reportsUsageOften = request.reportsUsageOften;
   call->tools = request.tools;
+  call->keepsStopString = request.keepsStopString;
+  call->isEchoAlone = request.isEchoAlone;
   call->arrival = Clock::now();
   auto requests = requestsOf(request, *call);
   if (!requests)
@@ -77,31 +82,54 @@ Completions::requestsOf(const CompletionRequest& request, Call& call) {
   call.answersToPrompt = request.sampling.n;
   call.stopStrings = options->stopStrings;
   std::vector<serve::Request> made;
+  const std::string& model = request.common.model;
   for (const serve::PromptContent& content : request.prompts) {
-    const auto* const text = std::get_if<std::string>(&content);
-    auto ids = text ? served.prompts.ofText(*text)
-                    : served.prompts.of(content, std::time(nullptr));
+    const auto ids = promptIds(served, content, request.common);
     RECIPERUN_TRY(ids);
     call.promptTokens.push_back(int64_t(ids->size()));
+    const std::string echo =
+        request.echoes ? echoOf(content, *ids, request.skipsSpecial) : "";
     for (int64_t i = 0; i < request.sampling.n; ++i) {
       serve::Request& each = made.emplace_back();
       each.prompt = *ids;
       each.sampling = *options;
       each.sampling.seed += uint64_t(i);
-      each.priority = request.priority;
-      if (served.isAdapter(request.model))
-        each.adapter = request.model;
+      each.priority = request.common.priority;
+      each.cacheSalt = request.common.cacheSalt;
+      if (served.isAdapter(model))
+        each.adapter = model;
       if (masks)
         each.constraint = std::make_shared<serve::GrammarConstraint>(
             masks, served.folder.endTokens);
-      Answer& answer = call.answers.emplace_back(
-          serve::AnswerText(served.tokenizer(), *options));
-      answer.part.index = call.answers.size() - 1;
-      answer.part.isFirst = true;
-      answer.part.reportsLogprobs = options->logprobs >= 0;
+      addAnswer(request, *options, *ids, call).part.text = echo;
     }
   }
   return made;
+}
+
+Completions::Answer&
+Completions::addAnswer(const CompletionRequest& request,
+                       const serve::SamplingOptions& options,
+                       const std::vector<int32_t>& prompt, Call& call) {
+  Answer& answer =
+      call.answers.emplace_back(serve::AnswerText(served.tokenizer(), options));
+  AnswerPart& part = answer.part;
+  part.index = call.answers.size() - 1;
+  part.isFirst = true;
+  part.reportsLogprobs = options.logprobs >= 0;
+  part.reportsPrompt = request.sampling.promptLogprobs >= 0;
+  part.echoesLogprobs = request.echoes && part.reportsLogprobs;
+  if (part.reportsPrompt || part.echoesLogprobs)
+    part.prompt.ids = prompt;
+  return answer;
+}
+
+/// The text of a prompt that precedes its answers.
+std::string Completions::echoOf(const serve::PromptContent& content,
+                                const std::vector<int32_t>& ids,
+                                bool skipsSpecial) const {
+  const auto* const text = std::get_if<std::string>(&content);
+  return text ? *text : served.tokenizer().decode(ids, skipsSpecial);
 }
 
 Expected<serve::SamplingOptions>
@@ -118,8 +146,15 @@ Completions::optionsOf(const CompletionRequest& request) {
   fillIn(arguments.maxTokens, std::optional(served.limits().maxOutput));
   if (!request.hasSeed)
     arguments.seed = seeds();
-  return serve::samplingOptionsOf(arguments, served.folder.path,
-                                  served.tokenizer(), served.vocab);
+  // An echo has the log probabilities of the prompt as well.
+  if (request.echoes && arguments.logprobs > arguments.promptLogprobs)
+    arguments.promptLogprobs = arguments.logprobs;
+  auto options = serve::samplingOptionsOf(arguments, served.folder.path,
+                                          served.tokenizer(), served.vocab);
+  RECIPERUN_TRY(options);
+  options->keepsStopString = request.keepsStopString;
+  options->skipsSpecial = request.skipsSpecial;
+  return options;
 }
 
 /// Null without a grammar.
@@ -195,22 +230,38 @@ void Completions::take(Call& call, Answer& answer, EngineUpdate update) {
 }
 
 void Completions::take(Call& call, Answer& answer, Progress progress) {
-  for (SampledToken& token : progress.tokens) {
+  answer.cachedTokens = progress.course.cachedTokens;
+  if (!answer.part.prompt.ids.empty())
+    std::ranges::move(progress.scoredPrompt,
+                      std::back_inserter(answer.part.prompt.rest));
+  if (!call.isEchoAlone)
+    addTokens(call, answer, std::move(progress.tokens));
+  const bool hasStopToken = progress.endedBy >= 0 && !answer.isStopping;
+  if (hasStopToken && call.keepsStopString)
+    addText(call, answer, answer.decoder.next(progress.endedBy));
+  if (progress.finished == FinishReason::stopToken && !answer.isStopping)
+    answer.part.stopToken = progress.endedBy;
+  if (progress.finished)
+    end(call, answer, *progress.finished);
+  else if (answer.isStopping) {
+    engine.cancel(answer.ticket, FinishReason::stopString);
+    end(call, answer, FinishReason::stopString);
+  } else if (call.streams && answer.tokens > 0 && !answer.part.text.empty())
+    sendChunk(call, answer);
+}
+
+/// Adds tokens up to a stop string.
+void Completions::addTokens(const Call& call, Answer& answer,
+                            std::vector<SampledToken> tokens) {
+  for (SampledToken& token : tokens) {
     if (answer.isStopping)
-      break;
+      return;
     ++answer.tokens;
     addText(call, answer, answer.decoder.next(token.id));
     if (answer.part.reportsLogprobs)
       answer.part.tokens.push_back(std::move(token));
     answer.isStopping = answer.decoder.stopString().has_value();
   }
-  if (progress.finished)
-    end(call, answer, *progress.finished);
-  else if (answer.isStopping) {
-    engine.cancel(answer.ticket, FinishReason::stopString);
-    end(call, answer, FinishReason::stopString);
-  } else if (call.streams && !answer.part.text.empty())
-    sendChunk(call, answer);
 }
 
 /// Holds back what may be of a tool call.
@@ -238,6 +289,8 @@ void Completions::end(Call& call, Answer& answer, FinishReason reason) {
     answer.part.calls = std::move(rest.calls);
   }
   answer.part.finished = answer.isStopping ? FinishReason::stopString : reason;
+  if (call.isEchoAlone)
+    answer.part.finished = FinishReason::tokenLimit;
   if (answer.isStopping)
     answer.part.stopString = call.stopStrings[*answer.decoder.stopString()];
   --call.missing;
@@ -263,8 +316,11 @@ Usage Completions::usageOf(const Call& call) {
   Usage usage;
   for (int64_t tokens : call.promptTokens)
     usage.promptTokens += tokens;
-  for (const Answer& answer : call.answers)
-    usage.answerTokens += answer.tokens;
+  for (size_t i = 0; i < call.answers.size(); ++i) {
+    usage.answerTokens += call.answers[i].tokens;
+    if (int64_t(i) % call.answersToPrompt == 0) // its prompt's first answer
+      usage.cachedTokens += call.answers[i].cachedTokens;
+  }
   return usage;
 }
 
@@ -279,6 +335,7 @@ void Completions::sendChunk(Call& call, Answer& answer) {
                                call.reportsUsage, served.tokenizer()));
   answer.textBytes += answer.part.text.size();
   answer.part.isFirst = false;
+  answer.part.echoesLogprobs = false;
   answer.part.text.clear();
   answer.part.tokens.clear();
 }

@@ -51,7 +51,8 @@ private:
     AnswerPart part;         // for a stream, since the last chunk
     size_t textBytes = 0;    // before `part`
     int64_t tokens = 0;
-    bool isStopping = false; // at a stop string
+    int64_t cachedTokens = 0; // of its prompt
+    bool isStopping = false;  // at a stop string
     bool hasEnded = false;
   };
 
@@ -64,6 +65,7 @@ private:
     std::vector<int64_t> promptTokens; // by prompt
     int64_t answersToPrompt = 1;
     std::vector<std::string> stopStrings;
+    bool keepsStopString = false, isEchoAlone = false;
     Tools tools;
     std::vector<Answer> answers;
     size_t missing = 0; // answers that have not ended
@@ -72,12 +74,19 @@ private:
   Expected<std::vector<serve::Request>>
   requestsOf(const CompletionRequest& request, Call& call);
   Expected<serve::SamplingOptions> optionsOf(const CompletionRequest& request);
+  Answer& addAnswer(const CompletionRequest& request,
+                    const serve::SamplingOptions& options,
+                    const std::vector<int32_t>& prompt, Call& call);
+  std::string echoOf(const serve::PromptContent& content,
+                     const std::vector<int32_t>& ids, bool skipsSpecial) const;
   std::shared_ptr<grammar::MaskTable> masksOf(const CompletionRequest& request);
   void start(const std::shared_ptr<Call>& call,
              std::vector<serve::Request> requests);
   void hear(Call& call, Answer& answer, EngineUpdate update);
   void take(Call& call, Answer& answer, EngineUpdate update);
   void take(Call& call, Answer& answer, serve::Progress progress);
+  void addTokens(const Call& call, Answer& answer,
+                 std::vector<serve::SampledToken> tokens);
   void addText(const Call& call, Answer& answer, const std::string& text);
   void end(Call& call, Answer& answer, serve::FinishReason reason);
   void fail(Call& call, int status, const std::string& message);

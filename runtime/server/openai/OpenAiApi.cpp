@@ -37,10 +37,34 @@ Expected<Json> objectOf(const HttpRequest& request) {
   return body;
 }
 
+/// The ids that a body of /tokenize asks for.
+Expected<std::vector<int32_t>> idsOf(const ApiModel& served, const Json& body) {
+  if (findField(body, "messages")) {
+    const auto input = serve::readChatInput(body);
+    RECIPERUN_TRY(input);
+    return served.prompts.ofAnyLength(*input, std::time(nullptr));
+  }
+  std::string text;
+  bool addsSpecial = true;
+  if (!findField(body, "prompt"))
+    return Status::error("`prompt` is missing");
+  RECIPERUN_TRY(readText(body, "prompt", text));
+  RECIPERUN_TRY(readFlag(body, "add_special_tokens", addsSpecial));
+  auto ids = served.prompts.ofTextOfAnyLength(text);
+  RECIPERUN_TRY(ids);
+  const int64_t first = served.folder.plan.data.bosToken;
+  if (!addsSpecial && first >= 0 && !ids->empty() && ids->front() == first)
+    ids->erase(ids->begin());
+  return ids;
+}
+
 } // namespace
 
 const OpenAiApi::Route OpenAiApi::routes[] = {
     {"GET", "/health", &OpenAiApi::health, false},
+    {"GET", "/ping", &OpenAiApi::ping, false},
+    {"POST", "/ping", &OpenAiApi::ping, false},
+    {"GET", "/load", &OpenAiApi::showLoad, false},
     {"GET", "/version", &OpenAiApi::version, false},
     {"GET", "/metrics", &OpenAiApi::showMetrics, false},
     {"GET", "/", &OpenAiApi::showPage, false},
@@ -48,6 +72,7 @@ const OpenAiApi::Route OpenAiApi::routes[] = {
     {"GET", "/v1/models", &OpenAiApi::listModels, true},
     {"POST", "/v1/chat/completions", &OpenAiApi::chat, true},
     {"POST", "/v1/completions", &OpenAiApi::complete, true},
+    {"POST", "/v1/embeddings", &OpenAiApi::embed, true},
     {"POST", "/tokenize", &OpenAiApi::tokenize, true},
     {"POST", "/detokenize", &OpenAiApi::detokenize, true},
 };
@@ -60,6 +85,7 @@ void OpenAiApi::open(const ApiModel& given) {
         return engine.statistics();
       }));
   completions.emplace(given, engine, settings.mostAnswers);
+  embeddings.emplace(given, engine, settings.mostAnswers);
   state = ServerState::ready;
 }
 
@@ -93,6 +119,16 @@ void OpenAiApi::refuse(int status, const std::string& message,
 
 void OpenAiApi::health(const HttpRequest&, const Reply& reply) {
   reply->send(isReady() ? 200 : 503, jsonType, "");
+}
+
+/// As load balancers of SageMaker ask.
+void OpenAiApi::ping(const HttpRequest& request, const Reply& reply) {
+  health(request, reply);
+}
+
+void OpenAiApi::showLoad(const HttpRequest&, const Reply& reply) {
+  reply->send(200, jsonType,
+              jsonText({{"server_load", engine.openRequests()}}));
 }
 
 void OpenAiApi::version(const HttpRequest&, const Reply& reply) {
@@ -148,46 +184,65 @@ void OpenAiApi::complete(const HttpRequest& request, const Reply& reply) {
   completion(Endpoint::completions, request, reply);
 }
 
+bool OpenAiApi::admits(const HttpRequest& request, const Reply& reply) const {
+  if (state == ServerState::draining)
+    refuse(503, "the server is shutting down", reply);
+  else if (!engine.failure().isOk())
+    refuse(503, "the engine has failed", reply);
+  else if (!request.header("content-type").starts_with(jsonType))
+    refuse(400, "Unsupported Media Type: Only 'application/json' is allowed",
+           reply);
+  else
+    return true;
+  return false;
+}
+
 void OpenAiApi::completion(Endpoint endpoint, const HttpRequest& request,
                            const Reply& reply) {
-  if (state == ServerState::draining)
-    return refuse(503, "the server is shutting down", reply);
-  if (!engine.failure().isOk())
-    return refuse(503, "the engine has failed", reply);
-  if (!request.header("content-type").starts_with(jsonType))
-    return refuse(400,
-                  "Unsupported Media Type: Only 'application/json' is allowed",
-                  reply);
+  if (!admits(request, reply))
+    return;
   auto read = readCompletionRequest(endpoint, request.body);
   if (!read)
     return refuse(400, read.message(), reply);
   completions->answer(*std::move(read), request.header("x-request-id"), reply);
 }
 
+void OpenAiApi::embed(const HttpRequest& request, const Reply& reply) {
+  if (!admits(request, reply))
+    return;
+  auto read = readEmbeddingRequest(request.body);
+  if (!read)
+    return refuse(400, read.message(), reply);
+  embeddings->answer(*std::move(read), request.header("x-request-id"), reply);
+}
+
+/// The ids are those of a completion or a chat with the same fields.
 void OpenAiApi::tokenize(const HttpRequest& request, const Reply& reply) {
+  if (!admits(request, reply))
+    return;
   const Expected<Json> body = objectOf(request);
   if (!body)
     return refuse(400, body.message(), reply);
-  Expected<std::vector<int32_t>> ids = Status::error("`prompt` must be a text");
-  if (body->contains("messages")) {
-    Expected<serve::ChatInput> input = serve::readChatInput(*body);
-    ids = input ? served->prompts.ofAnyLength(*input, std::time(nullptr))
-                : Expected<std::vector<int32_t>>(input.status());
-  } else if (body->contains("prompt") && (*body)["prompt"].is_string()) {
-    const auto special = body->find("add_special_tokens");
-    ids =
-        served->tokenizer().encode((*body)["prompt"].get<std::string>(),
-                                   special == body->end() || *special != false);
-  }
+  const auto ids = idsOf(*served, *body);
   if (!ids)
     return refuse(400, ids.message(), reply);
+  Json strings = nullptr;
+  if (body->value("return_token_strs", Json()) == true) {
+    strings = Json::array();
+    for (const int32_t id : *ids)
+      strings.push_back(served->tokenizer().decode(std::span(&id, 1),
+                                                   /*skipSpecial=*/false));
+  }
   reply->send(200, jsonType,
               jsonText({{"count", ids->size()},
                         {"max_model_len", served->limits().maxTokens},
-                        {"tokens", *ids}}));
+                        {"tokens", *ids},
+                        {"token_strs", std::move(strings)}}));
 }
 
 void OpenAiApi::detokenize(const HttpRequest& request, const Reply& reply) {
+  if (!admits(request, reply))
+    return;
   const Expected<Json> body = objectOf(request);
   if (!body)
     return refuse(400, body.message(), reply);

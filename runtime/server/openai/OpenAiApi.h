@@ -9,6 +9,7 @@
 #include "runtime/server/metrics/ServerMetrics.h"
 #include "runtime/server/openai/ApiModel.h"
 #include "runtime/server/openai/Completions.h"
+#include "runtime/server/openai/Embeddings.h"
 
 #include <memory>
 #include <optional>
@@ -65,10 +66,16 @@ private:
   void showModel(const HttpRequest& request, const Reply& reply);
   void chat(const HttpRequest& request, const Reply& reply);
   void complete(const HttpRequest& request, const Reply& reply);
+  void embed(const HttpRequest& request, const Reply& reply);
+  void showLoad(const HttpRequest&, const Reply& reply);
+  void ping(const HttpRequest&, const Reply& reply);
   void tokenize(const HttpRequest& request, const Reply& reply);
   void detokenize(const HttpRequest& request, const Reply& reply);
   void completion(Endpoint endpoint, const HttpRequest& request,
                   const Reply& reply);
+  /// Refuses what is not JSON, and everything while the server stops or after
+  /// the engine has failed. Returns whether the request can be answered.
+  bool admits(const HttpRequest& request, const Reply& reply) const;
   bool isReady() const {
     return state == ServerState::ready && engine.failure().isOk();
   }
@@ -84,6 +91,7 @@ private:
   ServerMetrics& metrics;
   StatusPage page;
   std::optional<Completions> completions;
+  std::optional<Embeddings> embeddings;
 };
 
 } // namespace reciperun::server

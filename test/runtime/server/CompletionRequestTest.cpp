@@ -56,16 +56,32 @@ TEST(CompletionRequest, FieldsOfAChat) {
          "logprobs": true, "top_logprobs": 4, "seed": 9, "priority": 2,
          "stream": true, "stream_options": {"include_usage": true},
          "tools": [], "tool_choice": "none", "user": "u", "stop": null)");
-  EXPECT_EQ(request.model, "m");
+  EXPECT_EQ(request.common.model, "m");
   EXPECT_EQ(request.sampling.maxTokens, 5);
   EXPECT_EQ(request.sampling.logprobs, 4);
   EXPECT_EQ(request.sampling.seed, 9u);
   EXPECT_TRUE(request.hasSeed);
-  EXPECT_EQ(request.priority, -2);
+  EXPECT_EQ(request.common.priority, -2);
   EXPECT_TRUE(request.streams);
   EXPECT_TRUE(request.reportsUsage);
   EXPECT_FALSE(request.reportsUsageOften);
   EXPECT_EQ(readChat(R"(, "logprobs": true)").sampling.logprobs, 0);
+}
+
+TEST(CompletionRequest, FieldsOfVllm) {
+  const auto request = readText(
+      R"({"prompt": "a", "echo": true, "max_tokens": 0, "cache_salt": "s",
+          "skip_special_tokens": false, "include_stop_str_in_output": true,
+          "truncate_prompt_tokens": 7, "best_of": 1, "metadata": {"a": "b"},
+          "stream": true, "stream_options": {"continuous_usage_stats": true}})");
+  EXPECT_TRUE(request.echoes);
+  EXPECT_TRUE(request.isEchoAlone);
+  EXPECT_EQ(request.sampling.maxTokens, 1);
+  EXPECT_EQ(request.common.cacheSalt, "s");
+  EXPECT_EQ(request.common.lastTokens, 7);
+  EXPECT_FALSE(request.skipsSpecial);
+  EXPECT_TRUE(request.keepsStopString);
+  EXPECT_FALSE(request.reportsUsageOften) << "without include_usage";
 }
 
 TEST(CompletionRequest, AnswersHaveGrammars) {
@@ -118,8 +134,15 @@ TEST(CompletionRequest, RefusedTexts) {
            {R"({"prompt": "a", "max_tokens": -1})", "`max_tokens`"},
            {R"({"prompt": "a", "logprobs": 21})", "`logprobs` must be"},
            {R"({"prompt": "a", "priority": 0.5})", "`priority` must be"},
-           {R"({"prompt": "a", "echo": true})", "`echo` is not supported"},
-           {R"({"prompt": "a", "best_of": 2})", "`best_of` is not supported"},
+           {R"({"prompt": "a", "suffix": "b"})", "`suffix` is not supported"},
+           {R"({"prompt": "a", "best_of": 2})", "`best_of` other than `n`"},
+           {R"({"prompt": "a", "echo": 1})", "`echo` must be `true`"},
+           {R"({"prompt": "a", "stream": true, "prompt_logprobs": 0})",
+            "`prompt_logprobs` are not available when `stream=True`."},
+           {R"({"prompt": "a", "prompt_logprobs": 21})",
+            "`prompt_logprobs` must be a whole number from 0 to 20"},
+           {R"({"prompt": "a", "truncate_prompt_tokens": -2})",
+            "`truncate_prompt_tokens` must be"},
            {R"({"prompt": "a", "structured_outputs": 1})",
             "`structured_outputs` must be an object"},
            {R"({"prompt": "a", "structured_outputs": {"regex": "("}})",

@@ -23,6 +23,8 @@ for await (const chunk of
   usage = chunk.usage ?? usage;
 }
 assert.equal(streamed, answer);
+// The stream finds the prompt of the first call in the cache.
+for (const each of [usage, whole.usage]) delete each.prompt_tokens_details;
 assert.deepEqual(usage, whole.usage);
 assert.equal(await client.chat.completions.stream(call).finalContent(), answer);
 
@@ -49,6 +51,15 @@ assert.equal(typeof JSON.parse(structured.choices[0].message.content).a,
 const completion = await client.completions.create({ model, prompt: "Order",
                                                      max_tokens: 4 });
 assert.equal(completion.usage.completion_tokens <= 4, true);
+
+for (const encoding_format of ["float", "base64"]) { // the client's default
+  const made = await client.embeddings.create({
+    model, input: ["Order", "late"], encoding_format });
+  assert.equal(made.data.length, 2);
+}
+const embedded = await client.embeddings.create({ model, input: "Order" });
+const squares = embedded.data[0].embedding.reduce((sum, x) => sum + x * x, 0);
+assert.ok(Math.abs(squares - 1) < 1e-4);
 
 const events = [];
 const parser = createParser({ onEvent: (event) => events.push(event.data) });
