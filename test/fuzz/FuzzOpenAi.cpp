@@ -1,11 +1,13 @@
 // libFuzzer target: what clients and models send through the OpenAI API.
 //
 // The first byte says what the rest is: `c` the body of a chat, `t` the body of
-// a completion, `a` an answer of a model that has tools, in pieces. A refusal
-// has a reason, and reading twice gives the same. Nothing of an answer is lost:
-// its text is content, or it has calls of the tools.
+// a completion, `e` that of embeddings, `a` an answer of a model that has
+// tools, in pieces. A refusal has a reason, and reading twice gives the same.
+// Nothing of an answer is lost: its text is content, or it has calls of the
+// tools.
 
 #include "runtime/server/openai/CompletionRequest.h"
+#include "runtime/server/openai/EmbeddingRequest.h"
 #include "test/fuzz/Require.h"
 
 #include <nlohmann/json.hpp>
@@ -42,6 +44,14 @@ void readBody(Endpoint endpoint, std::string_view body) {
   require(read.message() == again.message(), "reading is deterministic");
   if (read)
     requireSound(*read);
+  else
+    require(!read.message().empty(), "a refusal has a reason");
+}
+
+void readEmbedding(std::string_view body) {
+  const auto read = readEmbeddingRequest(body);
+  if (read)
+    require(!read->inputs.empty(), "a request has an input");
   else
     require(!read.message().empty(), "a refusal has a reason");
 }
@@ -84,6 +94,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view text = input.substr(1);
   if (input[0] == 'a')
     readAnswer(text);
+  else if (input[0] == 'e')
+    readEmbedding(text);
   else
     readBody(input[0] == 't' ? Endpoint::completions : Endpoint::chat, text);
   return 0;

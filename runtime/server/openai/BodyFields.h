@@ -6,7 +6,6 @@
 
 #include "runtime/base/Status.h"
 #include "runtime/serve/prompts/PromptFile.h"
-#include "runtime/server/openai/ApiModel.h"
 
 #include <nlohmann/json.hpp>
 
@@ -57,12 +56,6 @@ Status readCommonFields(const nlohmann::ordered_json& body,
 /// either.
 Status readPrompts(const nlohmann::ordered_json& body, const char* name,
                    std::vector<serve::PromptContent>& prompts);
-
-/// The ids of a prompt, within the limits of the plan. A text is continued as
-/// it is.
-Expected<std::vector<int32_t>> promptIds(const ApiModel& served,
-                                         const serve::PromptContent& content,
-                                         const CommonFields& fields);
 
 } // namespace reciperun::server
 

@@ -4,6 +4,7 @@
 
 #include "runtime/base/Log.h"
 #include "runtime/serve/structured/GrammarConstraint.h"
+#include "runtime/server/openai/PromptIds.h"
 
 #include <algorithm>
 #include <ctime>

@@ -3,12 +3,13 @@
 #include "runtime/server/openai/Embeddings.h"
 
 #include "runtime/base/Log.h"
-#include "runtime/base/ParseJson.h"
 #include "runtime/server/http/ErrorBody.h"
 #include "runtime/server/openai/CompletionJson.h"
+#include "runtime/server/openai/PromptIds.h"
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <ctime>
@@ -19,25 +20,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Status readFormat(const Json& body, bool& isBase64) {
-  std::string format = "float";
-  RECIPERUN_TRY(readText(body, "encoding_format", format));
-  if (format != "float" && format != "base64")
-    return wrongType("encoding_format", "`float` or `base64`");
-  isBase64 = format == "base64";
-  return Status::ok();
-}
-
-Status readDimensions(const Json& body, std::optional<int64_t>& dimensions) {
-  const Json* const value = findField(body, "dimensions");
-  if (!value)
-    return Status::ok();
-  if (!value->is_number_unsigned() || *value == 0 || *value > (1 << 30))
-    return wrongType("dimensions", "a whole number from 1");
-  dimensions = value->get<int64_t>();
-  return Status::ok();
-}
-
 Json vectorJson(const std::vector<float>& vector, bool isBase64) {
   if (isBase64)
     return base64Of(vector);
@@ -45,22 +27,6 @@ Json vectorJson(const std::vector<float>& vector, bool isBase64) {
 }
 
 } // namespace
-
-Expected<EmbeddingRequest> readEmbeddingRequest(std::string_view body) {
-  Expected<Json> json = parseOrderedJson(body, {.noun = "body"});
-  RECIPERUN_TRY(json);
-  if (!json->is_object())
-    return Status::error("the body must be a JSON object");
-  RECIPERUN_TRY(refuseUnsupported(
-      *json,
-      {{"messages"}, {"add_special_tokens", {true}}, {"normalize", {true}}}));
-  EmbeddingRequest request;
-  RECIPERUN_TRY(readCommonFields(*json, request.common));
-  RECIPERUN_TRY(readPrompts(*json, "input", request.inputs));
-  RECIPERUN_TRY(readFormat(*json, request.isBase64));
-  RECIPERUN_TRY(readDimensions(*json, request.dimensions));
-  return request;
-}
 
 void normalize(std::vector<float>& vector) {
   double squares = 0;

@@ -8,25 +8,15 @@
 #include "runtime/server/front/EngineClient.h"
 #include "runtime/server/http/HttpReply.h"
 #include "runtime/server/openai/ApiModel.h"
-#include "runtime/server/openai/BodyFields.h"
+#include "runtime/server/openai/EmbeddingRequest.h"
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace reciperun::server {
-
-struct EmbeddingRequest {
-  CommonFields common;
-  std::vector<serve::PromptContent> inputs;
-  bool isBase64 = false;             // otherwise lists of numbers
-  std::optional<int64_t> dimensions; // of an embedding
-};
-
-/// Reads a body. Fails, naming the field, when one is wrong.
-Expected<EmbeddingRequest> readEmbeddingRequest(std::string_view body);
 
 /// Divides a vector by its Euclidean norm; one of zeros stays as it is.
 void normalize(std::vector<float>& vector);

@@ -165,6 +165,20 @@ def check_tokens(server):
            "seed")
 
 
+def check_streams(server):
+    """Chunks are whole characters, and together the unstreamed answer."""
+    for seed in range(20):
+        body = {"prompt": "Order", "temperature": 2, "seed": seed,
+                "max_tokens": 40, "ignore_eos": True, "stop": ["ab", "e "]}
+        choice = server.post(TEXT, body)[1]["choices"][0]
+        chunks = [json.loads(each)["choices"][0]
+                  for each in server.stream(TEXT, body)[:-1]]
+        expect("".join(each["text"] for each in chunks), choice["text"], "text")
+        reasons = [each["finish_reason"] for each in chunks]
+        expect(reasons, [None] * (len(chunks) - 1) + [choice["finish_reason"]],
+               "finish_reason")
+
+
 def check_echo(server):
     body = {"prompt": "Order 7185", "temperature": 0, "max_tokens": 4,
             "ignore_eos": True, "logprobs": 1}
@@ -473,6 +487,7 @@ def main():
     check_completions(server)
     check_usage(server)
     check_tokens(server)
+    check_streams(server)
     check_echo(server)
     check_roles(server)
     check_embeddings(server)
