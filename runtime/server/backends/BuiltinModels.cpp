@@ -49,11 +49,6 @@ std::vector<Slot> outputsOf(const ModelConfig& config) {
   return slots;
 }
 
-const Tensor* findTensor(const InferRequest& request, const std::string& name) {
-  const auto found = std::ranges::find(request.inputs, name, &Tensor::name);
-  return found == request.inputs.end() ? nullptr : &*found;
-}
-
 Status badConfig(const ModelConfig& config, const std::string& why) {
   return Status::error("model '" + config.name() + "' of the backend '" +
                            config.backend() + "' " + why,
@@ -132,8 +127,8 @@ public:
 
 private:
   Answer answer(const InferRequest& request) const {
-    const Tensor* const left = findTensor(request, inputs[0].name);
-    const Tensor* const right = findTensor(request, inputs[1].name);
+    const Tensor* const left = findInput(request, inputs[0].name);
+    const Tensor* const right = findInput(request, inputs[1].name);
     if (!left || !right || left->data.size() != right->data.size())
       return Status::error("the two inputs must have the same shape",
                            StatusCode::invalidArgument);
@@ -174,7 +169,7 @@ private:
   Answer answer(const InferRequest& request) const {
     std::vector<Tensor> made;
     for (size_t i = 0; i < outputs.size(); ++i)
-      if (const Tensor* const input = findTensor(request, inputs[i].name)) {
+      if (const Tensor* const input = findInput(request, inputs[i].name)) {
         made.push_back(*input);
         made.back().name = outputs[i].name;
       }

@@ -34,9 +34,8 @@ private:
 };
 
 BatchBackend::Answer Postprocessing::answer(const InferRequest& request) const {
-  const auto tokens =
-      std::ranges::find(request.inputs, "TOKENS_BATCH", &Tensor::name);
-  if (tokens == request.inputs.end() || tokens->shape.empty())
+  const Tensor* const tokens = findInput(request, "TOKENS_BATCH");
+  if (!tokens || tokens->shape.empty())
     return Status::error("`TOKENS_BATCH` is missing",
                          StatusCode::invalidArgument);
   RequestFields fields(request);

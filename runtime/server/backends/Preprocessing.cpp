@@ -15,11 +15,6 @@ namespace {
 
 using Ids = std::vector<int32_t>;
 
-const Tensor* findInput(const InferRequest& request, const std::string& name) {
-  const auto found = std::ranges::find(request.inputs, name, &Tensor::name);
-  return found == request.inputs.end() ? nullptr : &*found;
-}
-
 /// Tensors of ids of different lengths as one, filled up with `fill`.
 Tensor paddedIds(const std::string& name, const std::vector<Ids>& rows,
                  int32_t fill, bool batches) {

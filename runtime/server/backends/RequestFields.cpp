@@ -65,8 +65,7 @@ Expected<std::vector<double>> numbersOf(const Tensor& tensor) {
 
 const Tensor* RequestFields::input(const std::string& name) {
   read.insert(name);
-  const auto found = std::ranges::find(request.inputs, name, &Tensor::name);
-  return found == request.inputs.end() ? nullptr : &*found;
+  return findInput(request, name);
 }
 
 const Parameter* RequestFields::parameter(const std::string& name) {

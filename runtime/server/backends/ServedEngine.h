@@ -3,8 +3,8 @@
 #ifndef RECIPERUN_SERVER_BACKENDS_SERVEDENGINE_H
 #define RECIPERUN_SERVER_BACKENDS_SERVEDENGINE_H
 
+#include "runtime/server/front/ApiModel.h"
 #include "runtime/server/front/EngineClient.h"
-#include "runtime/server/openai/ApiModel.h"
 
 #include <filesystem>
 

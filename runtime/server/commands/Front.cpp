@@ -68,11 +68,11 @@ Status Front::setUp(FrontSettings settings) {
   kserve.emplace(
       KServeApi::Settings{
           .version = settings.openAi.version,
-          .maxInputBytes = settings.mostInputBytes,
+          .maxInputBytes = settings.limits.bodyBytes,
           .log = logSettingsNow(),
           .applyLog =
               [](const LogSettings& log) { setLogLevel(logLevelOf(log)); },
-          .loadOf = [this](const std::string& model) { return loadOf(model); }},
+          .loadOf = [this](const std::string&) { return engineLoad(); }},
       *repository);
   if (tls || gate->canReload())
     loop->whenSignalled(SIGHUP, [this] { reload(); });
@@ -171,6 +171,7 @@ void Front::open(const ApiModel* served, std::function<void()> whenReady) {
   loop->post([this, served, whenReady = std::move(whenReady)] {
     if (served) {
       openAi.open(*served);
+      pageTokens = served->limits().page;
       source.setEngine({.client = engine, .model = *served});
     } else {
       openAi.openWithoutModel();
@@ -201,13 +202,13 @@ Status Front::failure() const {
 }
 
 /// What a gateway is told of the engine's load.
-std::optional<EndpointLoad> Front::loadOf(const std::string&) const {
+std::optional<EndpointLoad> Front::engineLoad() const {
   const serve::EngineStatistics& counts = engine.statistics();
   if (counts.pages == 0)
     return std::nullopt;
   return EndpointLoad{.cacheUtilization =
                           double(counts.heldPages) / double(counts.pages),
-                      .maxTokens = uint64_t(counts.pages)};
+                      .maxTokens = uint64_t(counts.pages * pageTokens)};
 }
 
 void Front::drain() {

@@ -31,8 +31,7 @@ struct FrontSettings {
   OpenAiApi::Settings openAi;
   MetricsConfig metrics;
   Repository::Settings repository;
-  size_t mostInputBytes = size_t(64) << 20; // of KServe's tensors
-  bool endsOnFailedLoad = true;             // of a model at the start
+  bool endsOnFailedLoad = true; // of a model at the start
   GateSettings gate;
   HttpLimits limits;           // of each HTTP port
   std::optional<TlsFiles> tls; // of all ports
@@ -86,7 +85,7 @@ private:
   void answer(const HttpRequest& request,
               const std::shared_ptr<HttpReply>& reply);
   bool takeStart(const Status& outcome);
-  std::optional<EndpointLoad> loadOf(const std::string& model) const;
+  std::optional<EndpointLoad> engineLoad() const;
   void noteState();
 
   std::string version;
@@ -96,6 +95,7 @@ private:
   bool endsOnFailedLoad;
   EngineQueue& queue;
   ModelSource& source;
+  int64_t pageTokens = 0;          // of the engine's cache
   std::unique_ptr<TlsContext> tls; // null without TLS
   std::unique_ptr<Gate> gate;
   // These and the APIs belong to the front's thread.

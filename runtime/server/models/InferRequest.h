@@ -6,6 +6,7 @@
 #include "runtime/base/Status.h"
 #include "runtime/server/models/Tensor.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -39,6 +40,13 @@ struct InferRequest {
   std::vector<Tensor> inputs;
   std::vector<RequestedOutput> outputs; // empty: all
 };
+
+/// The input with a name; null without it.
+inline const Tensor* findInput(const InferRequest& request,
+                               const std::string& name) {
+  const auto found = std::ranges::find(request.inputs, name, &Tensor::name);
+  return found == request.inputs.end() ? nullptr : &*found;
+}
 
 /// One response. A model without decoupled transactions sends exactly one.
 struct InferResponse {

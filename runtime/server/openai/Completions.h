@@ -10,9 +10,9 @@
 #include "runtime/grammar/MaskTable.h"
 #include "runtime/grammar/Vocabulary.h"
 #include "runtime/serve/sampling/AnswerText.h"
+#include "runtime/server/front/ApiModel.h"
 #include "runtime/server/front/EngineClient.h"
 #include "runtime/server/http/HttpReply.h"
-#include "runtime/server/openai/ApiModel.h"
 #include "runtime/server/openai/CompletionJson.h"
 #include "runtime/server/openai/CompletionRequest.h"
 

@@ -5,9 +5,9 @@
 #ifndef RECIPERUN_SERVER_OPENAI_EMBEDDINGS_H
 #define RECIPERUN_SERVER_OPENAI_EMBEDDINGS_H
 
+#include "runtime/server/front/ApiModel.h"
 #include "runtime/server/front/EngineClient.h"
 #include "runtime/server/http/HttpReply.h"
-#include "runtime/server/openai/ApiModel.h"
 #include "runtime/server/openai/EmbeddingRequest.h"
 
 #include <cstdint>

@@ -3,11 +3,11 @@
 #ifndef RECIPERUN_SERVER_OPENAI_OPENAIAPI_H
 #define RECIPERUN_SERVER_OPENAI_OPENAIAPI_H
 
+#include "runtime/server/front/ApiModel.h"
 #include "runtime/server/front/EngineClient.h"
 #include "runtime/server/front/StatusPage.h"
 #include "runtime/server/http/HttpServer.h"
 #include "runtime/server/metrics/ServerMetrics.h"
-#include "runtime/server/openai/ApiModel.h"
 #include "runtime/server/openai/Completions.h"
 #include "runtime/server/openai/Embeddings.h"
 

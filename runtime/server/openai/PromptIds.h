@@ -5,7 +5,7 @@
 
 #include "runtime/base/Status.h"
 #include "runtime/serve/prompts/PromptFile.h"
-#include "runtime/server/openai/ApiModel.h"
+#include "runtime/server/front/ApiModel.h"
 #include "runtime/server/openai/BodyFields.h"
 
 #include <cstdint>

@@ -168,6 +168,10 @@ Expected<LoadedModel> FolderSource::load(const std::string& name,
   LoadedModel loaded;
   loaded.config = read->config;
   loaded.warnings = read->warnings;
+  if (!config.model_warmup().empty())
+    loaded.warnings.push_back("model `" + name +
+                              "`: `model_warmup` has no effect: models are "
+                              "ready as soon as they are loaded");
   auto labels = labelsOf(*folder, config);
   RECIPERUN_TRY(labels);
   loaded.labels = *std::move(labels);

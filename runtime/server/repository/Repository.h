@@ -104,7 +104,6 @@ private:
                double seconds);
   void installSteps(const std::string& ensemble);
   void installEnsemble(const std::string& name);
-  bool isCircular(const std::string& from, const std::string& to) const;
   void endLoad(const std::string& name, const Status& outcome);
   void put(Entry& entry, Versions versions);
   void retire(const std::string& name, Entry& entry, Versions versions);

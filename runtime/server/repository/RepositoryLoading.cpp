@@ -163,6 +163,14 @@ void Repository::install(const std::string& name, Expected<LoadedModel> loaded,
 void Repository::installSteps(const std::string& ensemble) {
   Entry& entry = entries[ensemble];
   entry.waitsFor.clear();
+  const auto ensembleOf = [this](const std::string& model, int64_t) {
+    const auto found = entries.find(model);
+    return found == entries.end() ? nullptr : found->second.ensemble;
+  };
+  if (const Status checked =
+          checkCircularEnsembles(*entry.ensemble, ensembleOf);
+      !checked.isOk())
+    return endLoad(ensemble, checked);
   const std::vector<std::string> names = source.names();
   for (const std::string& model : stepsOf(*entry.ensemble)) {
     const auto found = entries.find(model);
@@ -170,12 +178,6 @@ void Repository::installSteps(const std::string& ensemble) {
                           !found->second.ready.empty();
     if (isServed || !std::ranges::binary_search(names, model))
       continue;
-    if (isCircular(model, ensemble))
-      return endLoad(
-          ensemble,
-          Status::error("circular dependency between ensembles: " + ensemble +
-                            " -> " + model + " -> " + ensemble,
-                        StatusCode::invalidArgument));
     entry.waitsFor.insert(model);
   }
   if (entry.waitsFor.empty())
@@ -186,18 +188,6 @@ void Repository::installSteps(const std::string& ensemble) {
       if (waiting.waitsFor.erase(model) && waiting.waitsFor.empty())
         installEnsemble(ensemble);
     });
-}
-
-/// Whether `from` waits, directly or through others, for `to`.
-bool Repository::isCircular(const std::string& from,
-                            const std::string& to) const {
-  if (from == to)
-    return true;
-  const auto entry = entries.find(from);
-  return entry != entries.end() &&
-         std::ranges::any_of(
-             entry->second.waitsFor,
-             [&](const std::string& next) { return isCircular(next, to); });
 }
 
 void Repository::installEnsemble(const std::string& name) {

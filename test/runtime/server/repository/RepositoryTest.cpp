@@ -322,6 +322,30 @@ ensemble_scheduling { step [
             "Request for unknown model: 'twice' has no available versions");
 }
 
+TEST(Repository, EnsemblesThatContainEachOtherAreRefused) {
+  checkpoint::TestFolder folder;
+  const auto ensembleOf = [](const std::string& model) {
+    return "platform: \"ensemble\" max_batch_size: 8 "
+           "input [ { name: \"A\" data_type: TYPE_INT32 dims: [ 16 ] } ] "
+           "output [ { name: \"B\" data_type: TYPE_INT32 dims: [ 16 ] } ] "
+           "ensemble_scheduling { step [ { model_name: \"" +
+           model +
+           "\" model_version: -1 input_map { key: \"A\" value: \"A\" } "
+           "output_map { key: \"B\" value: \"B\" } } ] }";
+  };
+  addModel(folder, "one", ensembleOf("two"));
+  addModel(folder, "two", ensembleOf("one"));
+  Server server(folder);
+  EXPECT_FALSE(server.started.isOk());
+  const auto index =
+      server.loop.call([&] { return server.repository->index(false); });
+  ASSERT_EQ(index.size(), 2u);
+  const bool isNamed = std::ranges::any_of(index, [](const IndexEntry& each) {
+    return each.reason.starts_with("circular dependency between ensembles");
+  });
+  EXPECT_TRUE(isNamed) << index[0].reason << "\n" << index[1].reason;
+}
+
 TEST(Repository, LoadsAndUnloadsOnRequest) {
   checkpoint::TestFolder folder;
   addModel(folder, "simple", simple);

@@ -1,7 +1,7 @@
 // What a server serves, as the API's handlers see it.
 
-#ifndef RECIPERUN_SERVER_OPENAI_APIMODEL_H
-#define RECIPERUN_SERVER_OPENAI_APIMODEL_H
+#ifndef RECIPERUN_SERVER_FRONT_APIMODEL_H
+#define RECIPERUN_SERVER_FRONT_APIMODEL_H
 
 #include "runtime/plan/Plan.h"
 #include "runtime/serve/engine/ModelFolder.h"
@@ -42,4 +42,4 @@ struct ApiModel {
 
 } // namespace reciperun::server
 
-#endif // RECIPERUN_SERVER_OPENAI_APIMODEL_H
+#endif // RECIPERUN_SERVER_FRONT_APIMODEL_H
