@@ -14,7 +14,6 @@
 
 #include "compiler/driver/HostFile.h"
 #include "compiler/driver/Inputs.h"
-#include "compiler/driver/Launch.h"
 #include "compiler/driver/MemoryReport.h"
 #include "compiler/driver/OutputFile.h"
 #include "compiler/driver/Pipeline.h"
@@ -23,6 +22,8 @@
 #include "compiler/driver/Trial.h"
 #include "compiler/recipe/Task.h"
 #include "runtime/cli/Options.h"
+#include "runtime/launch/Launch.h"
+#include "runtime/launch/Mpirun.h"
 #include "runtime/plan/Paths.h"
 #include "runtime/plan/PlanJson.h"
 
@@ -85,12 +86,10 @@ launcherCommand(const Job& job, const Invocation& invocation, bool isQuiet) {
   auto isGiven = [&](const char* option) {
     return std::find(others.begin(), others.end(), option) != others.end();
   };
-  std::vector<std::string> command = {"mpirun", "-np", std::to_string(ranks)};
-  if (geteuid() == 0) // Open MPI refuses root without it
-    command.push_back("--allow-run-as-root");
-  const bool isHere = invocation.hostfile.empty() && others.empty();
-  if (isHere && unsigned(ranks) > std::thread::hardware_concurrency())
-    command.push_back("--oversubscribe");
+  std::vector<std::string> command = reciperun::launch::mpirun(ranks);
+  if (invocation.hostfile.empty() && others.empty())
+    for (const std::string& each : reciperun::launch::optionsHere(ranks))
+      command.push_back(each);
   if (!invocation.hostfile.empty())
     command.insert(command.end(), {"--hostfile", invocation.hostfile});
   // reciperun divides the cores between the ranks itself.
@@ -102,10 +101,20 @@ launcherCommand(const Job& job, const Invocation& invocation, bool isQuiet) {
   return command;
 }
 
+/// Whether the job is a server that starts its ranks, and starts them again.
+bool startsItsRanks(const Job& job, const Invocation& invocation) {
+  return job.serves() &&
+         std::ranges::any_of(invocation.passedOn, [](const std::string& each) {
+           return each == "--restart" || each.starts_with("--restart=");
+         });
+}
+
 std::vector<std::string> launchCommand(const fs::path& runtime, const Job& job,
                                        const fs::path& plan,
                                        const Invocation& invocation) {
-  std::vector<std::string> command = launcherCommand(job, invocation, true);
+  std::vector<std::string> command;
+  if (!startsItsRanks(job, invocation))
+    command = launcherCommand(job, invocation, true);
   command.push_back(runtime.string());
   if (!job.serves()) {
     command.insert(command.end(), {"train", plan.string(),
@@ -285,7 +294,7 @@ bool tellLauncher(const Job& job, Session& session,
     return true;
   std::vector<std::string> probe = launcherCommand(job, invocation, false);
   probe.emplace_back("true");
-  if (launch(probe, invocation.err).exitCode == 0)
+  if (reciperun::launch::run(probe, invocation.err).exitCode == 0)
     return false;
   fail(invocation,
        "`mpirun` starts no rank of `" + job.name + "`; its message is above",
@@ -295,7 +304,7 @@ bool tellLauncher(const Job& job, Session& session,
 
 /// Reports why a job ended unasked, if its ranks did not.
 void tellEnd(const Job& job, std::vector<std::string> command,
-             const LaunchResult& result, Session& session,
+             const reciperun::launch::LaunchResult& result, Session& session,
              const Invocation& invocation) {
   if (result.wasAsked || result.exitCode == 0)
     return;
@@ -330,6 +339,11 @@ int launchJob(Job& job, Session& session, const fs::path& runtime,
                 "cannot make the folder `" + folder.string() +
                     "` of the run (`train.dir`): " + error.message(),
                 "name one that you may write to: `--set 'train.dir=\"DIR\"'`");
+  if (startsItsRanks(job, invocation) && !invocation.hostfile.empty())
+    return fail(invocation,
+                "`--restart` starts the ranks of a server on this machine, and "
+                "`--hostfile` names others",
+                "leave out one of them");
   fs::path path = folder / "plan.json";
   job.plan.folder = reciperun::plan::wayTo(start, folder);
   if (!writeOutput(path.string(), reciperun::plan::toJson(job.plan),
@@ -343,11 +357,12 @@ int launchJob(Job& job, Session& session, const fs::path& runtime,
                  << std::flush;
   const std::vector<std::string> command =
       launchCommand(runtime, job, path, invocation);
-  LaunchResult result = launch(command, invocation.err);
+  const reciperun::launch::LaunchResult result =
+      reciperun::launch::run(command, invocation.err);
   if (result.error != 0)
     return fail(invocation,
-                std::string("cannot start `mpirun`: ") +
-                    std::strerror(result.error),
+                "cannot start `" + command.front() +
+                    "`: " + std::strerror(result.error),
                 "install Open MPI (`openmpi-bin`)");
   tellEnd(job, command, result, session, invocation);
   return result.exitCode;

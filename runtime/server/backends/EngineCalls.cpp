@@ -32,7 +32,7 @@ Ticket submitFor(const std::shared_ptr<Inference>& inference,
 }
 
 Status healthOf(const ServedEngine& engine) {
-  return engine.client.failure();
+  return engine.client.health();
 }
 
 Tensor idsTensor(const std::string& name, std::vector<int64_t> shape,

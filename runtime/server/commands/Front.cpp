@@ -64,7 +64,7 @@ Status Front::setUp(FrontSettings settings) {
                                             std::move(settings.repository));
   metrics.setModels([this] { return *repository->statistics("", -1); });
   metrics.setReady(
-      [this] { return repository->isReady() && engine.failure().isOk(); });
+      [this] { return repository->isReady() && engine.health().isOk(); });
   kserve.emplace(
       KServeApi::Settings{
           .version = settings.openAi.version,
@@ -74,8 +74,15 @@ Status Front::setUp(FrontSettings settings) {
               [](const LogSettings& log) { setLogLevel(logLevelOf(log)); },
           .loadOf = [this](const std::string&) { return engineLoad(); }},
       *repository);
+  ending.emplace(
+      settings.shutdown, *loop, queue,
+      Shutdown::Actions{
+          .drain = [this] { drain(); },
+          .isIdle = [this] { return isIdle(); },
+          .failEngine = [this](const Status& why) { engine.fail(why); }});
   if (tls || gate->canReload())
-    loop->whenSignalled(SIGHUP, [this] { reload(); });
+    for (const int signal : {SIGHUP, SIGUSR2})
+      loop->whenSignalled(signal, [this] { reload(); });
   return Status::ok();
 }
 
@@ -105,7 +112,6 @@ Expected<int> Front::listen(const HttpAddress& address) {
   return listen(address, [this](const HttpRequest& request,
                                 const std::shared_ptr<HttpReply>& reply) {
     answer(request, reply);
-    noteState();
   });
 }
 
@@ -158,12 +164,8 @@ void Front::answer(const HttpRequest& request,
 }
 
 void Front::start() {
-  queue.setWake([this] {
-    loop->post([this] {
-      engine.takeReport();
-      noteState();
-    });
-  });
+  queue.setWake([this] { loop->post([this] { engine.takeReport(); }); });
+  ending->begin();
   thread = comm::threadWithoutSignals([this] { loop->run(); });
 }
 
@@ -190,15 +192,9 @@ bool Front::takeStart(const Status& outcome) {
   logLine(LogLevel::error, outcome.message());
   if (!endsOnFailedLoad)
     return true;
-  const std::lock_guard lock(mutex);
-  failed = Status::error("not all models could be loaded; "
-                         "`--exit-on-error=false` serves the others");
+  ending->fail(Status::error("not all models could be loaded; "
+                             "`--exit-on-error=false` serves the others"));
   return false;
-}
-
-Status Front::failure() const {
-  const std::lock_guard lock(mutex);
-  return failed;
 }
 
 /// What a gateway is told of the engine's load.
@@ -211,26 +207,18 @@ std::optional<EndpointLoad> Front::engineLoad() const {
                       .maxTokens = uint64_t(counts.pages * pageTokens)};
 }
 
+/// Refuses new requests from now on.
 void Front::drain() {
-  loop->post([this] {
-    openAi.drain();
-    repository->stop();
-    if (grpc)
-      grpc->drain();
-    noteState();
-    isDraining = true;
-  });
+  openAi.drain();
+  repository->stop();
+  if (grpc)
+    grpc->drain();
 }
 
-bool Front::isDrained() {
-  // Models answer without a report of the engine: the front looks again.
-  loop->post([this] { noteState(); });
-  return isDraining && isIdleNow;
-}
-
-void Front::noteState() {
-  isIdleNow = engine.openRequests() == 0 && repository->openRequests() == 0 &&
-              (!grpc || grpc->openRequests() == 0);
+/// Whether all answers are complete.
+bool Front::isIdle() const {
+  return engine.openRequests() == 0 && repository->openRequests() == 0 &&
+         (!grpc || grpc->openRequests() == 0);
 }
 
 } // namespace reciperun::server

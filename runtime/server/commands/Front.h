@@ -5,6 +5,7 @@
 #define RECIPERUN_SERVER_COMMANDS_FRONT_H
 
 #include "runtime/server/access/Gate.h"
+#include "runtime/server/commands/Shutdown.h"
 #include "runtime/server/front/EngineClient.h"
 #include "runtime/server/front/EngineQueue.h"
 #include "runtime/server/grpc/GrpcServer.h"
@@ -16,11 +17,10 @@
 #include "runtime/server/repository/ModelSource.h"
 #include "runtime/server/repository/Repository.h"
 
-#include <atomic>
+#include <chrono>
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <thread>
 #include <vector>
@@ -32,6 +32,8 @@ struct FrontSettings {
   MetricsConfig metrics;
   Repository::Settings repository;
   bool endsOnFailedLoad = true; // of a model at the start
+  ShutdownSettings shutdown;
+  std::chrono::seconds stall{3}; // of a step, until the server is not ready
   GateSettings gate;
   HttpLimits limits;           // of each HTTP port
   std::optional<TlsFiles> tls; // of all ports
@@ -41,9 +43,9 @@ struct FrontSettings {
 
 class Front {
 public:
-  /// `queue` and `source` must outlive the object. SIGHUP reads the files of
-  /// keys and certificates again. Fails when one of them is invalid or the
-  /// process has no descriptor left.
+  /// `queue` and `source` must outlive the object. SIGHUP and SIGUSR2
+  /// read the files of keys and certificates again. Fails when one of them is
+  /// invalid or the process has no descriptor left.
   static Expected<std::unique_ptr<Front>>
   open(FrontSettings settings, EngineQueue& queue, ModelSource& source);
   Front(const Front&) = delete;
@@ -63,14 +65,8 @@ public:
   /// outlive the object; null: there is no engine. `whenReady` runs on the
   /// front's thread once the models are served.
   void open(const ApiModel* served, std::function<void()> whenReady);
-  /// Why the models of the start could not be loaded; ok before and otherwise.
-  Status failure() const;
-  /// Refuses new requests from now on.
-  void drain();
-  /// Whether new requests are refused.
-  bool drains() const { return isDraining; }
-  /// Whether new requests are refused and all answers are complete.
-  bool isDrained();
+  /// When the server is to stop, and why.
+  const Shutdown& shutdown() const { return *ending; }
 
 private:
   Front(const FrontSettings& settings, EngineQueue& queue, ModelSource& source)
@@ -78,7 +74,9 @@ private:
         tlsFiles(settings.tls), grpcRestricted(settings.grpcRestricted),
         endsOnFailedLoad(settings.endsOnFailedLoad), queue(queue),
         source(source), metrics(settings.metrics), engine(queue),
-        openAi(settings.openAi, engine, metrics) {}
+        openAi(settings.openAi, engine, metrics) {
+    engine.setStallTime(settings.stall);
+  }
   Status setUp(FrontSettings settings);
   void reload();
   Expected<int> listen(const HttpAddress& address, HttpServer::Handler handler);
@@ -86,7 +84,8 @@ private:
               const std::shared_ptr<HttpReply>& reply);
   bool takeStart(const Status& outcome);
   std::optional<EndpointLoad> engineLoad() const;
-  void noteState();
+  void drain();
+  bool isIdle() const;
 
   std::string version;
   HttpLimits limits;
@@ -107,10 +106,8 @@ private:
   std::optional<KServeApi> kserve;
   std::vector<std::unique_ptr<HttpServer>> servers; // one a port
   std::unique_ptr<GrpcServer> grpc;                 // null without a port
+  std::optional<Shutdown> ending;
   std::thread thread;
-  std::atomic<bool> isIdleNow = true, isDraining = false;
-  mutable std::mutex mutex; // of `failed`
-  Status failed;
 };
 
 } // namespace reciperun::server

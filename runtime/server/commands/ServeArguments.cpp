@@ -203,6 +203,18 @@ cli::Command describeServe(ServeArguments& arguments) {
       cli::number("--drain-timeout", "SECONDS",
                   "time for open answers after SIGTERM or SIGINT (30)", 0,
                   arguments.drainSeconds),
+      cli::number("--stall-timeout", "SECONDS",
+                  "a step of the engine that takes longer makes the server "
+                  "not ready until it ends (3)",
+                  1, arguments.stallSeconds),
+      cli::number("--step-timeout", "SECONDS",
+                  "a step of the engine that takes longer ends the server, as "
+                  "when a rank hangs (600)",
+                  1, arguments.stepSeconds),
+      cli::number("--restart", "N",
+                  "start the server again after a failure, at most N times "
+                  "(0); it also starts the ranks of the plan with mpirun",
+                  0, arguments.restarts),
       metricsOption(arguments.metrics),
       cli::number("--threads", "N",
                   "of the CPU (`OMP_NUM_THREADS`, or all cores)", 1,

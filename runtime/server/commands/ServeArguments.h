@@ -36,6 +36,9 @@ struct ServeArguments {
   std::vector<serve::NamedAdapter> adapters;
   int mostAnswers = 4096; // in progress and waiting
   int drainSeconds = 30;  // for open answers after a stop signal
+  int stallSeconds = 3;   // of a step, until the server is not ready
+  int stepSeconds = 600;  // that a step may take
+  int restarts = 0;       // after failures
   MetricsConfig metrics;
   int threads = 0; // of the CPU; 0: OMP_NUM_THREADS or all cores
   LogLevel logLevel = LogLevel::info;

@@ -8,9 +8,11 @@
 
 #include "runtime/base/Log.h"
 #include "runtime/base/StopSignal.h"
+#include "runtime/comm/MpiSession.h"
 #include "runtime/serve/engine/ServingRanks.h"
 #include "runtime/serve/prompts/PromptTokens.h"
 #include "runtime/server/commands/Front.h"
+#include "runtime/server/commands/Restarts.h"
 #include "runtime/server/commands/ServeArguments.h"
 #include "runtime/server/commands/ServedPlaces.h"
 #include "runtime/server/front/EngineQueue.h"
@@ -43,46 +45,6 @@ std::string nameOf(const ServeArguments& arguments,
       .string();
 }
 
-/// Decides when the server stops: when a drain is complete or takes too long,
-/// or when a model cannot be loaded.
-class Shutdown {
-public:
-  Shutdown(Front& front, int drainSeconds)
-      : front(front), limit(std::chrono::seconds(drainSeconds)) {}
-
-  bool isDue() {
-    if (!front.failure().isOk())
-      return true;
-    if (stopSignal() == 0)
-      return false;
-    if (!begin) {
-      begin = std::chrono::steady_clock::now();
-      logLine(LogLevel::info, "stopping; open answers are completed, new "
-                              "requests refused");
-      front.drain();
-    }
-    return front.isDrained() || (front.drains() && isLate());
-  }
-  /// How the server has ended.
-  Status outcome() {
-    RECIPERUN_TRY(front.failure());
-    return front.isDrained()
-               ? Status::ok()
-               : Status::error("open answers took longer than the " +
-                               std::to_string(limit.count()) +
-                               " s of `--drain-timeout` and were cut off");
-  }
-
-private:
-  bool isLate() const {
-    return std::chrono::steady_clock::now() - *begin >= limit;
-  }
-
-  Front& front;
-  std::chrono::seconds limit;
-  std::optional<std::chrono::steady_clock::time_point> begin;
-};
-
 /// The defaults of requests. Fails when the file is there and invalid.
 Expected<std::optional<serve::GenerationConfig>>
 readDefaults(const std::filesystem::path& folder) {
@@ -110,6 +72,10 @@ FrontSettings frontSettings(const ServeArguments& arguments) {
   made.metrics = arguments.metrics;
   made.repository = arguments.repository;
   made.endsOnFailedLoad = arguments.endsOnFailedLoad;
+  made.shutdown = {.drain = std::chrono::seconds(arguments.drainSeconds),
+                   .step = std::chrono::seconds(arguments.stepSeconds),
+                   .isPartOfJob = comm::MpiSession::isOneOfSeveral()};
+  made.stall = std::chrono::seconds(arguments.stallSeconds);
   made.gate = arguments.access.gate;
   made.grpcRestricted = arguments.grpcRestricted;
   made.limits = arguments.access.limits;
@@ -176,8 +142,17 @@ void tellPlaces(const ServeArguments& arguments, const std::string& what,
   logLine(LogLevel::info, line);
 }
 
+/// How a server has ended. A status alone says that it was not ready before.
+struct Ending {
+  Ending(Status status, bool wasReady = false)
+      : status(std::move(status)), wasReady(wasReady) {}
+
+  Status status;
+  bool wasReady;
+};
+
 /// The part of rank 0.
-Status serveEngine(const ServeArguments& arguments, const ServedPlaces& places,
+Ending serveEngine(const ServeArguments& arguments, const ServedPlaces& places,
                    const ModelFolder& folder, ServingRanks& ranks) {
   if (!folder.tokenizer)
     return noTokenizer(folder);
@@ -210,13 +185,13 @@ Status serveEngine(const ServeArguments& arguments, const ServedPlaces& places,
   (*front)->open(&served, [&] {
     tellPlaces(arguments, "`" + served.name + "` is", ports);
   });
-  Shutdown shutdown(**front, arguments.drainSeconds);
-  RECIPERUN_TRY(queue.run(**engine, [&] { return shutdown.isDue(); }));
-  return shutdown.outcome();
+  const Shutdown& shutdown = (*front)->shutdown();
+  const Status ran = queue.run(**engine, [&] { return shutdown.isDue(); });
+  return {ran.isOk() ? shutdown.outcome() : ran, /*wasReady=*/true};
 }
 
 /// Serves a repository without a language model.
-Status serveModels(const ServeArguments& arguments,
+Ending serveModels(const ServeArguments& arguments,
                    const ServedPlaces& places) {
   constexpr auto interval = std::chrono::milliseconds(20);
   EngineQueue queue; // that nobody fills
@@ -229,7 +204,7 @@ Status serveModels(const ServeArguments& arguments,
   (*front)->open(nullptr, [&] {
     tellPlaces(arguments, "the repository's models are", ports);
   });
-  Shutdown shutdown(**front, arguments.drainSeconds);
+  const Shutdown& shutdown = (*front)->shutdown();
   while (!shutdown.isDue())
     std::this_thread::sleep_for(interval);
   return shutdown.outcome();
@@ -257,18 +232,23 @@ void allowManyConnections(size_t& connections) {
   connections = most;
 }
 
-int exitCodeOf(const Status& ended) {
-  if (ended.isOk())
+/// 1: the server could not start, or open answers were cut off.
+int exitCodeOf(const Ending& ended) {
+  if (ended.status.isOk())
     return 0;
-  logLine(LogLevel::error, ended.message());
-  return 1;
+  logLine(LogLevel::error, ended.status.message());
+  return ended.wasReady && stopSignal() == 0 ? Shutdown::failedCode : 1;
 }
 
 int runServe(ServeArguments& arguments) {
   setLogLevel(arguments.logLevel);
+  if (arguments.restarts > 0)
+    return serveAgain(arguments);
   // Writing to a connection that the client has closed must not end the
   // process.
   std::signal(SIGPIPE, SIG_IGN);
+  // It reaches all ranks; the front of the first one watches it.
+  std::signal(SIGUSR2, SIG_IGN);
   allowManyConnections(arguments.access.limits.connections);
   const auto places =
       findPlaces(arguments.directories, arguments.engine, arguments.configName);
@@ -283,7 +263,7 @@ int runServe(ServeArguments& arguments) {
     return ranks->follow(folder);
   return exitCodeOf(ranks->status().isOk()
                         ? serveEngine(arguments, *places, *folder, *ranks)
-                        : ranks->status());
+                        : Ending(ranks->status()));
 }
 
 } // namespace

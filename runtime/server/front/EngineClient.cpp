@@ -35,10 +35,23 @@ void EngineClient::takeReport() {
   counts = report.statistics;
   for (EngineUpdate& update : report.updates)
     tellSafely(std::move(update));
-  if (report.failure.isOk())
+  if (!report.failure.isOk())
+    fail(report.failure);
+}
+
+void EngineClient::fail(const Status& failure) {
+  if (!broken.isOk())
     return;
-  broken = report.failure;
+  broken = failure;
   failAll();
+}
+
+Status EngineClient::health() const {
+  RECIPERUN_TRY(broken);
+  return queue.stepTime() > stallTime
+             ? Status::error("a step of the engine does not end",
+                             StatusCode::unavailable)
+             : Status::ok();
 }
 
 /// A listener that throws hears no more; the others are told.

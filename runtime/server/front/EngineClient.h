@@ -8,6 +8,7 @@
 #include "runtime/server/front/EngineQueue.h"
 #include "runtime/server/metrics/AnswerMeter.h"
 
+#include <chrono>
 #include <cstddef>
 #include <functional>
 #include <map>
@@ -28,6 +29,10 @@ public:
 
   /// Measures the requests from now on. `given` must outlive the object.
   void setMetrics(EngineMetrics& given) { metrics = &given; }
+  /// The engine is not healthy while a step takes longer than this.
+  void setStallTime(std::chrono::steady_clock::duration given) {
+    stallTime = given;
+  }
 
   Ticket submit(serve::Request request, Listener listener,
                 RequestOrigin origin = {});
@@ -38,10 +43,16 @@ public:
   /// Passes what the engine has done to the listeners.
   void takeReport();
 
+  /// Gives the engine up: ends all requests as a failure of the engine does,
+  /// and refuses later ones. Does nothing after a failure.
+  void fail(const Status& failure);
+
   /// Of the last report.
   const serve::EngineStatistics& statistics() const { return counts; }
   /// Why the engine has stopped; ok while it runs.
   const Status& failure() const { return broken; }
+  /// The failure, or that a step takes too long, as it does when a rank hangs.
+  Status health() const;
   /// Requests that have not ended.
   size_t openRequests() const { return open.size(); }
 
@@ -57,6 +68,8 @@ private:
 
   EngineQueue& queue;
   EngineMetrics* metrics = nullptr;
+  std::chrono::steady_clock::duration stallTime =
+      std::chrono::steady_clock::duration::max();
   std::map<Ticket, Open> open;
   serve::EngineStatistics counts;
   Status broken;

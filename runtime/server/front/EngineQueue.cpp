@@ -75,7 +75,7 @@ Status EngineQueue::run(Engine& engine,
     refused.clear();
     Status failure;
     if (!engine.isIdle()) {
-      Expected<std::vector<Progress>> all = stepSafely(engine);
+      Expected<std::vector<Progress>> all = step(engine);
       failure = all.status();
       const auto now = std::chrono::steady_clock::now();
       for (size_t i = 0; all && i < all->size(); ++i) {
@@ -96,6 +96,23 @@ Status EngineQueue::run(Engine& engine,
     RECIPERUN_TRY(failure);
   }
   return Status::ok();
+}
+
+std::chrono::steady_clock::duration EngineQueue::stepTime() {
+  const std::lock_guard lock(mutex);
+  return stepBegin ? std::chrono::steady_clock::now() - *stepBegin
+                   : std::chrono::steady_clock::duration::zero();
+}
+
+Expected<std::vector<Progress>> EngineQueue::step(Engine& engine) {
+  {
+    const std::lock_guard lock(mutex);
+    stepBegin = std::chrono::steady_clock::now();
+  }
+  Expected<std::vector<Progress>> made = stepSafely(engine);
+  const std::lock_guard lock(mutex);
+  stepBegin.reset();
+  return made;
 }
 
 /// Waits for commands while the engine is idle. Returns whether there are any.

@@ -17,6 +17,7 @@
 #include <functional>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -51,6 +52,9 @@ public:
   Ticket submit(serve::Request request);
   void cancel(Ticket ticket, serve::FinishReason reason);
   EngineReport takeReport();
+  /// How long the present step has taken so far; zero between steps. A step
+  /// waits for all ranks of the model, so that it may never end.
+  std::chrono::steady_clock::duration stepTime();
 
   // ---- of the engine
 
@@ -66,6 +70,7 @@ private:
     serve::FinishReason reason = serve::FinishReason::cancelled;
   };
 
+  Expected<std::vector<serve::Progress>> step(serve::Engine& engine);
   bool takeCommands(std::vector<Command>& commands, bool isIdle);
   void apply(std::vector<Command> commands, serve::Engine& engine);
   void publish(std::vector<EngineUpdate> updates, const serve::Engine& engine,
@@ -80,6 +85,7 @@ private:
   std::condition_variable changed;
   std::vector<Command> commands;
   Ticket next = 1;
+  std::optional<std::chrono::steady_clock::time_point> stepBegin;
   EngineReport report;
   std::function<void()> wake;
 };

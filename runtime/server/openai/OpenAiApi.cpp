@@ -154,7 +154,7 @@ const char* OpenAiApi::stateName() const {
   case ServerState::loading:
     return "loading";
   case ServerState::ready:
-    return "ready";
+    return engine.health().isOk() ? "ready" : "stalled";
   case ServerState::draining:
     return "draining";
   }

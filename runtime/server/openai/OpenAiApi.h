@@ -77,9 +77,9 @@ private:
   /// the engine has failed. Returns whether the request can be answered.
   bool admits(const HttpRequest& request, const Reply& reply) const;
   bool isReady() const {
-    return state == ServerState::ready && engine.failure().isOk();
+    return state == ServerState::ready && engine.health().isOk();
   }
-  /// `loading`, `ready`, `draining`, `failed`.
+  /// `loading`, `ready`, `draining`, `stalled`, `failed`.
   const char* stateName() const;
   static void refuse(int status, const std::string& message,
                      const Reply& reply);

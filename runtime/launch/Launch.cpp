@@ -8,7 +8,7 @@
 // 4. The parent waits. sigwaitinfo receives signals as well as the child's end,
 //    so there are no handlers and no globals.
 
-#include "compiler/driver/Launch.h"
+#include "runtime/launch/Launch.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -23,14 +23,16 @@
 #include <thread>
 #include <unistd.h>
 
-namespace recipec::driver {
+namespace reciperun::launch {
 namespace {
 
-sigset_t watchedSignals() {
+sigset_t watchedSignals(bool passesHangup) {
   sigset_t set;
   sigemptyset(&set);
-  for (int number : {SIGTERM, SIGINT, SIGCHLD})
+  for (int number : {SIGTERM, SIGINT, SIGUSR1, SIGCHLD})
     sigaddset(&set, number);
+  if (passesHangup)
+    sigaddset(&set, SIGHUP);
   return set;
 }
 
@@ -91,7 +93,9 @@ int waitPassingSignals(pid_t child, const sigset_t& watched, int& status) {
     int number = sigwaitinfo(&watched, nullptr);
     if (number == SIGCHLD && waitpid(child, &status, WNOHANG) == child)
       return received;
-    if (number == SIGTERM || number == SIGINT) {
+    if (number == SIGHUP)
+      kill(child, SIGUSR2);
+    if (number == SIGTERM || number == SIGINT || number == SIGUSR1) {
       kill(child, received ? SIGTERM : SIGUSR1);
       received = number;
     }
@@ -100,8 +104,8 @@ int waitPassingSignals(pid_t child, const sigset_t& watched, int& status) {
 
 } // namespace
 
-LaunchResult launch(const std::vector<std::string>& command,
-                    std::ostream& err) {
+LaunchResult run(const std::vector<std::string>& command, std::ostream& err,
+                 bool passesHangup) {
   std::vector<char*> arguments;
   for (const std::string& argument : command)
     arguments.push_back(const_cast<char*>(argument.c_str()));
@@ -112,7 +116,7 @@ LaunchResult launch(const std::vector<std::string>& command,
     return {1, errno};
   signal(SIGCHLD, SIG_DFL); // an inherited SIG_IGN would hide the child's end
   signal(SIGPIPE, SIG_IGN); // a failed write reports it
-  sigset_t watched = watchedSignals(), before;
+  sigset_t watched = watchedSignals(passesHangup), before;
   sigprocmask(SIG_BLOCK, &watched, &before);
   pid_t child = fork();
   if (child < 0)
@@ -140,4 +144,4 @@ LaunchResult launch(const std::vector<std::string>& command,
           hasOutput};
 }
 
-} // namespace recipec::driver
+} // namespace reciperun::launch

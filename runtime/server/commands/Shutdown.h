@@ -1,0 +1,85 @@
+// Decides when a server stops, and ends one whose engine is lost.
+//
+// A step of the engine waits for all ranks of the model. When one of them hangs
+// or has died, the engine's thread waits forever; so the front's thread looks
+// at the stop signals and at the time of the step.
+
+#ifndef RECIPERUN_SERVER_COMMANDS_SHUTDOWN_H
+#define RECIPERUN_SERVER_COMMANDS_SHUTDOWN_H
+
+#include "runtime/base/Status.h"
+#include "runtime/server/front/EngineQueue.h"
+#include "runtime/server/http/EventLoop.h"
+
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <mutex>
+#include <optional>
+
+namespace reciperun::server {
+
+struct ShutdownSettings {
+  std::chrono::seconds drain{30}; // for open answers after a stop signal
+  std::chrono::seconds step{600}; // that a step may take
+  /// mpirun kills its ranks a second after a SIGTERM, which it sends when it is
+  /// stopped and when a rank has ended. SIGUSR1 leaves the time of `drain`.
+  bool isPartOfJob = false;
+};
+
+class Shutdown {
+public:
+  /// What the front does, on its thread.
+  struct Actions {
+    std::function<void()> drain;                   // refuses new requests
+    std::function<bool()> isIdle;                  // whether no answer is open
+    std::function<void(const Status&)> failEngine; // ends the open answers
+  };
+
+  /// Exit code of a server that failed after it had been ready.
+  static constexpr int failedCode = 3;
+
+  /// `loop` and `queue` must outlive the object.
+  Shutdown(const ShutdownSettings& settings, EventLoop& loop,
+           EngineQueue& queue, Actions actions);
+
+  /// Looks at the signals and the engine from now on. Of the front's thread, or
+  /// before it starts.
+  void begin();
+  /// Stops the server, which cannot go on.
+  void fail(const Status& why);
+
+  // Of any thread.
+
+  /// Whether the server stops now.
+  bool isDue() const { return isOver; }
+  /// How it has ended: ok when all answers are complete.
+  Status outcome() const;
+
+private:
+  using Clock = std::chrono::steady_clock;
+
+  void look();
+  void noteSignal(Clock::time_point now);
+  void checkDrain(Clock::time_point now);
+  void checkEngine(Clock::time_point now);
+  Clock::duration timeToDrain() const;
+  void end(const Status& how);
+  void abandon(const Status& why);
+
+  ShutdownSettings settings;
+  EventLoop& loop;
+  EngineQueue& queue;
+  Actions actions;
+  // Of the front's thread.
+  int signal = 0; // the first that asked for a stop
+  std::optional<Clock::time_point> signalTime, endTime;
+
+  std::atomic<bool> isOver = false;
+  mutable std::mutex mutex; // of `ended`
+  Status ended;
+};
+
+} // namespace reciperun::server
+
+#endif // RECIPERUN_SERVER_COMMANDS_SHUTDOWN_H
