@@ -9,7 +9,6 @@ import json
 import os
 import pathlib
 import re
-import socket
 import subprocess
 import sys
 import time
@@ -43,9 +42,6 @@ def check_text(server):
 
 class Prometheus:
     def __init__(self, target):
-        with socket.socket() as each:
-            each.bind(("127.0.0.1", 0))
-            self.port = each.getsockname()[1]
         config = {"global": {"scrape_interval": "200ms",
                              "evaluation_interval": "200ms"},
                   "rule_files": [f"{monitoring}/alerts.yml"],
@@ -56,9 +52,17 @@ class Prometheus:
         self.process = subprocess.Popen(
             ["prometheus", "--config.file=prometheus.json",
              "--storage.tsdb.path=tsdb",
-             f"--web.listen-address=127.0.0.1:{self.port}"],
+             "--web.listen-address=127.0.0.1:0"],
             stderr=open("prometheus.log", "w"))
         atexit.register(self.process.kill)
+        self.port = None
+        self.wait_for("a start", self.find_port)
+
+    def find_port(self):
+        found = re.search(r'"Listening on" address=127.0.0.1:(\d+)',
+                          open("prometheus.log").read())
+        self.port = found and int(found.group(1))
+        return found
 
     def get(self, path, **parameters):
         url = (f"http://127.0.0.1:{self.port}/api/v1/{path}?" +
