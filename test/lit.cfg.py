@@ -19,6 +19,8 @@ config.environment["PATH"] = os.pathsep.join(path)
 for name in ("HOME", "ASAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS"):
     if name in os.environ:
         config.environment[name] = os.environ[name]
+config.environment.update((name, value) for name, value in os.environ.items()
+                          if name.lower().startswith("npm_config_"))
 # Ranks that wait let those of other tests have the core: Open MPI's ranks do so
 # of themselves only where there are more of them in one run than cores.
 config.environment["OMPI_MCA_mpi_yield_when_idle"] = "1"
@@ -41,6 +43,14 @@ if shutil.which("promtool") and shutil.which("prometheus"):
     config.available_features.add("prometheus")
 if shutil.which("chromium"):
     config.available_features.add("chromium")
+if shutil.which("node") and shutil.which("npm"):
+    script = os.path.join(config.test_source_root, "runtime", "server",
+                          "clients", "Inputs", "npm_packages.py")
+    folder = os.path.join(config.build_root, "test", "npm")
+    if subprocess.run(["python3", script, "--check", folder],
+                      env=config.environment,
+                      capture_output=True).returncode == 0:
+        config.available_features.add("npm")
 if config.sanitized:
     config.available_features.add("sanitized")
 

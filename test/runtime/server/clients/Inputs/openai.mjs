@@ -1,11 +1,13 @@
 // Calls a running server with OpenAI's JavaScript client and eventsource-parser,
-// both as published on npm. See the script `run` beside this file.
+// both as published on npm.
+//
+//   node openai.mjs MODEL URL
 
 import assert from "node:assert/strict";
 import OpenAI from "openai";
 import { createParser } from "eventsource-parser";
 
-const [url, model] = process.argv.slice(2);
+const [model, url] = process.argv.slice(2);
 const client = new OpenAI({ baseURL: `${url}/v1`, apiKey: "none",
                             maxRetries: 0 });
 const messages = [{ role: "user", content: "Order 7185 is late" }];
@@ -78,4 +80,4 @@ for await (const chunk of await client.chat.completions.create(
   assert.equal(chunk.object, "chat.completion.chunk");
   abort.abort();
 }
-console.log("all calls as expected");
+console.log("HTTP: all calls as expected");

@@ -1,6 +1,5 @@
 // Calls a running gRPC server with gRPC's JavaScript client, in the order of
-// Triton's own JavaScript client, and then by a stream. See the script `run`
-// beside this file.
+// Triton's own JavaScript client, and then by a stream.
 //
 //   node grpc.mjs FOLDER-OF-PROTOS HOST:PORT
 
