@@ -59,6 +59,15 @@ Status Front::setUp(FrontSettings settings) {
   auto opened = EventLoop::open();
   RECIPERUN_TRY(opened);
   loop = *std::move(opened);
+  readers.emplace(/*count=*/1);
+  openAi.setElsewhere(
+      [this](std::function<void()> work, std::function<void()> after) {
+        readers->run(
+            [this, work = std::move(work), after = std::move(after)]() mutable {
+              work();
+              loop->post(std::move(after));
+            });
+      });
   settings.repository.observer = &metrics.observer();
   repository = std::make_unique<Repository>(*loop, source,
                                             std::move(settings.repository));
@@ -103,6 +112,7 @@ Front::~Front() {
     loop->stop();
     thread.join();
   }
+  readers.reset();
   // Before the APIs that their replies refer to.
   servers.clear();
   grpc.reset();
@@ -112,6 +122,13 @@ Expected<int> Front::listen(const HttpAddress& address) {
   return listen(address, [this](const HttpRequest& request,
                                 const std::shared_ptr<HttpReply>& reply) {
     answer(request, reply);
+  });
+}
+
+Expected<int> Front::listenForOpenAi(const HttpAddress& address) {
+  return listen(address, [this](const HttpRequest& request,
+                                const std::shared_ptr<HttpReply>& reply) {
+    openAi.answer(request, reply);
   });
 }
 
@@ -217,7 +234,8 @@ void Front::drain() {
 
 /// Whether all answers are complete.
 bool Front::isIdle() const {
-  return engine.openRequests() == 0 && repository->openRequests() == 0 &&
+  return engine.openRequests() == 0 && openAi.openReads() == 0 &&
+         repository->openRequests() == 0 &&
          (!grpc || grpc->openRequests() == 0);
 }
 

@@ -8,6 +8,7 @@
 #include "runtime/server/commands/Shutdown.h"
 #include "runtime/server/front/EngineClient.h"
 #include "runtime/server/front/EngineQueue.h"
+#include "runtime/server/front/WorkerThreads.h"
 #include "runtime/server/grpc/GrpcServer.h"
 #include "runtime/server/http/EventLoop.h"
 #include "runtime/server/http/HttpServer.h"
@@ -54,6 +55,8 @@ public:
 
   /// Opens a port for all APIs. Must precede start(). Returns its number.
   Expected<int> listen(const HttpAddress& address);
+  /// Opens a port for OpenAI's API alone.
+  Expected<int> listenForOpenAi(const HttpAddress& address);
   /// Opens a port for the metrics alone.
   Expected<int> listenForMetrics(const HttpAddress& address);
   /// Opens a port for KServe's protocol over gRPC.
@@ -102,6 +105,7 @@ private:
   EngineClient engine;
   OpenAiApi openAi;
   std::unique_ptr<EventLoop> loop;
+  std::optional<WorkerThreads> readers; // of bodies that take long
   std::unique_ptr<Repository> repository;
   std::optional<KServeApi> kserve;
   std::vector<std::unique_ptr<HttpServer>> servers; // one a port

@@ -175,6 +175,9 @@ cli::Command describeServe(ServeArguments& arguments) {
                  "a port for KServe's protocol over gRPC (8001 with a "
                  "repository, otherwise none)",
                  arguments.grpcPort),
+      portOption("--openai-port",
+                 "a port for OpenAI's API alone (none); --port has it too",
+                 arguments.openAiPort),
       portOption("--metrics-port",
                  "a port for /metrics alone (8002 with a repository, otherwise "
                  "none); --port has it too",

@@ -30,6 +30,7 @@ struct ServeArguments {
   HttpAddress address;
   /// Without a value: with a repository, Triton's; otherwise none.
   std::optional<int> grpcPort, metricsPort;
+  std::optional<int> openAiPort; // beside `address`, which has that API too
   std::map<std::string, GrpcRestriction> grpcRestricted; // by API
   std::string name; // of the model; empty: the folder's
   std::string plan; // a file; empty: the model's

@@ -19,6 +19,7 @@
 #include "runtime/server/repository/EngineSource.h"
 #include "runtime/server/repository/FolderSource.h"
 
+#include <atomic>
 #include <chrono>
 #include <csignal>
 #include <ctime>
@@ -95,7 +96,7 @@ std::unique_ptr<ModelSource> sourceOf(const ServeArguments& arguments,
 
 /// The ports of a server; -1: none.
 struct Ports {
-  int http = -1, grpc = -1, metrics = -1;
+  int http = -1, openAi = -1, grpc = -1, metrics = -1;
 };
 
 /// A front that listens.
@@ -103,18 +104,24 @@ Expected<std::unique_ptr<Front>> openFront(const ServeArguments& arguments,
                                            EngineQueue& queue,
                                            ModelSource& source,
                                            bool hasRepository, Ports& ports) {
-  constexpr int tritonsGrpc = 8001, tritonsMetrics = 8002;
+  constexpr int none = -1, tritonsGrpc = 8001, tritonsMetrics = 8002;
   auto opened = Front::open(frontSettings(arguments), queue, source);
   RECIPERUN_TRY(opened);
   Front& front = **opened;
   const auto addressOf = [&](std::optional<int> given, int otherwise) {
     HttpAddress address = arguments.address;
-    address.port = given.value_or(hasRepository ? otherwise : -1);
+    address.port = given.value_or(hasRepository ? otherwise : none);
     return address;
   };
   const auto http = front.listen(arguments.address);
   RECIPERUN_TRY(http);
   ports.http = *http;
+  if (const HttpAddress address = addressOf(arguments.openAiPort, none);
+      address.port >= 0) {
+    const auto openAi = front.listenForOpenAi(address);
+    RECIPERUN_TRY(openAi);
+    ports.openAi = *openAi;
+  }
   if (const HttpAddress address = addressOf(arguments.grpcPort, tritonsGrpc);
       address.port >= 0) {
     const auto grpc = front.listenForGrpc(address);
@@ -135,6 +142,8 @@ Expected<std::unique_ptr<Front>> openFront(const ServeArguments& arguments,
 void tellPlaces(const ServeArguments& arguments, const std::string& what,
                 const Ports& ports) {
   std::string line = what + " served at " + urlOf(arguments, ports.http);
+  if (ports.openAi >= 0)
+    line += ", OpenAI's API also at port " + std::to_string(ports.openAi);
   if (ports.grpc >= 0)
     line += ", gRPC at port " + std::to_string(ports.grpc);
   if (ports.metrics >= 0)
@@ -172,6 +181,7 @@ Ending serveEngine(const ServeArguments& arguments, const ServedPlaces& places,
   EngineQueue queue;
   const std::unique_ptr<ModelSource> source = sourceOf(arguments, places);
   Ports ports;
+  std::atomic<bool> isReady = false;
   const auto front =
       openFront(arguments, queue, *source, !places.repositories.empty(), ports);
   RECIPERUN_TRY(front);
@@ -183,11 +193,12 @@ Ending serveEngine(const ServeArguments& arguments, const ServedPlaces& places,
   served.vocab = (*engine)->vocab();
   watchStopSignals();
   (*front)->open(&served, [&] {
+    isReady = true;
     tellPlaces(arguments, "`" + served.name + "` is", ports);
   });
   const Shutdown& shutdown = (*front)->shutdown();
   const Status ran = queue.run(**engine, [&] { return shutdown.isDue(); });
-  return {ran.isOk() ? shutdown.outcome() : ran, /*wasReady=*/true};
+  return {ran.isOk() ? shutdown.outcome() : ran, isReady};
 }
 
 /// Serves a repository without a language model.

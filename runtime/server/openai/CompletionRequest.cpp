@@ -287,4 +287,13 @@ Expected<CompletionRequest> readCompletionRequest(Endpoint endpoint,
   return request;
 }
 
+bool mayHaveGrammar(std::string_view body) {
+  // An escape may spell a field's name.
+  constexpr std::string_view signs[] = {"response_format", "structured_outputs",
+                                        "tools", "\\u"};
+  return std::ranges::any_of(signs, [&](std::string_view sign) {
+    return body.find(sign) != std::string_view::npos;
+  });
+}
+
 } // namespace reciperun::server

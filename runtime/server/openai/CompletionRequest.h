@@ -47,6 +47,10 @@ struct CompletionRequest {
 Expected<CompletionRequest> readCompletionRequest(Endpoint endpoint,
                                                   std::string_view body);
 
+/// Whether a body may have a grammar, which can take a second to compile. False
+/// only if it has none.
+bool mayHaveGrammar(std::string_view body);
+
 } // namespace reciperun::server
 
 #endif // RECIPERUN_SERVER_OPENAI_COMPLETIONREQUEST_H

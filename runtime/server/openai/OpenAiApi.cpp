@@ -201,10 +201,38 @@ void OpenAiApi::completion(Endpoint endpoint, const HttpRequest& request,
                            const Reply& reply) {
   if (!admits(request, reply))
     return;
-  auto read = readCompletionRequest(endpoint, request.body);
+  if (elsewhere && mayHaveGrammar(request.body))
+    return readElsewhere(endpoint, request, reply);
+  takeRead(readCompletionRequest(endpoint, request.body),
+           request.header("x-request-id"), reply);
+}
+
+void OpenAiApi::readElsewhere(Endpoint endpoint, const HttpRequest& request,
+                              const Reply& reply) {
+  using Read = Expected<CompletionRequest>;
+  const auto read = std::make_shared<Read>(Status::error("it was not read"));
+  ++reads;
+  elsewhere(
+      [read, endpoint, body = std::string(request.body)] {
+        try {
+          *read = readCompletionRequest(endpoint, body);
+        } catch (const std::exception& failure) { // memory is short
+          *read = Status::error("the request cannot be read: " +
+                                std::string(failure.what()));
+        }
+      },
+      [this, read, id = std::string(request.header("x-request-id")), reply] {
+        --reads;
+        if (reply->isOpen())
+          takeRead(std::move(*read), id, reply);
+      });
+}
+
+void OpenAiApi::takeRead(Expected<CompletionRequest> read,
+                         const std::string& id, const Reply& reply) {
   if (!read)
     return refuse(400, read.message(), reply);
-  completions->answer(*std::move(read), request.header("x-request-id"), reply);
+  completions->answer(*std::move(read), id, reply);
 }
 
 void OpenAiApi::embed(const HttpRequest& request, const Reply& reply) {

@@ -11,6 +11,7 @@
 #include "runtime/server/openai/Completions.h"
 #include "runtime/server/openai/Embeddings.h"
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -35,12 +36,21 @@ public:
     metrics.setReady([this] { return isReady(); });
   }
 
+  /// Runs `work`, which must not throw, on another thread, and then `after` on
+  /// the server's.
+  using Elsewhere = std::function<void(std::function<void()> work,
+                                       std::function<void()> after)>;
+  /// Bodies that take long to read are read by `given` from now on.
+  void setElsewhere(Elsewhere given) { elsewhere = std::move(given); }
+
   /// The model is loaded. `served` must outlive the object.
   void open(const ApiModel& served);
   /// The server has no language model: what needs one is not found.
   void openWithoutModel() { state = ServerState::ready; }
   /// Refuses new requests from now on.
   void drain() { state = ServerState::draining; }
+  /// Requests of which another thread reads the bodies.
+  size_t openReads() const { return reads; }
 
   /// Answers a request of any path, which has a header `x-request-id`.
   void answer(const HttpRequest& request,
@@ -73,6 +83,10 @@ private:
   void detokenize(const HttpRequest& request, const Reply& reply);
   void completion(Endpoint endpoint, const HttpRequest& request,
                   const Reply& reply);
+  void readElsewhere(Endpoint endpoint, const HttpRequest& request,
+                     const Reply& reply);
+  void takeRead(Expected<CompletionRequest> read, const std::string& id,
+                const Reply& reply);
   /// Refuses what is not JSON, and everything while the server stops or after
   /// the engine has failed. Returns whether the request can be answered.
   bool admits(const HttpRequest& request, const Reply& reply) const;
@@ -87,6 +101,8 @@ private:
   Settings settings;
   EngineClient& engine;
   ServerState state = ServerState::loading;
+  Elsewhere elsewhere;
+  size_t reads = 0;
   const ApiModel* served = nullptr; // once it is loaded
   ServerMetrics& metrics;
   StatusPage page;

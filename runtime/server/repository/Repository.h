@@ -8,9 +8,9 @@
 #ifndef RECIPERUN_SERVER_REPOSITORY_REPOSITORY_H
 #define RECIPERUN_SERVER_REPOSITORY_REPOSITORY_H
 
+#include "runtime/server/front/WorkerThreads.h"
 #include "runtime/server/http/EventLoop.h"
 #include "runtime/server/models/ModelServer.h"
-#include "runtime/server/repository/LoaderThreads.h"
 #include "runtime/server/repository/ModelSource.h"
 #include "runtime/server/repository/ResponseCache.h"
 #include "runtime/server/repository/ServedVersion.h"
@@ -131,7 +131,7 @@ private:
   bool hasStarted = false, isStopping = false;
   /// False once the object is destroyed, for work that is posted.
   std::shared_ptr<bool> isAlive = std::make_shared<bool>(true);
-  LoaderThreads loaders;
+  WorkerThreads loaders;
 };
 
 } // namespace reciperun::server

@@ -1,7 +1,9 @@
 """Calls the OpenAI API of `reciperun serve` as clients do."""
 
 import base64
+import http.client
 import json
+import re
 import struct
 import subprocess
 import sys
@@ -283,6 +285,33 @@ def check_structure(server):
     expect(made["choices"][0]["text"] in ("red", "green"), True, "choice")
 
 
+def check_slow_grammar(server):
+    """A grammar that takes long to compile holds up no other request."""
+    answers = []
+    thread = threading.Thread(target=lambda: answers.append(server.post(
+        TEXT, {"prompt": "x", "max_tokens": 1, "structured_outputs": {
+            "regex": "(a|b)*a(a|b){15}"}})))
+    thread.start()
+    asked = 0
+    while thread.is_alive():
+        expect(server.request("GET", "/version")[0], 200, "version")
+        asked += 1
+    expect(asked > 3, True, f"{asked} requests beside a grammar")
+    expect(answers[0][0], 200, answers[0])
+
+
+def check_openai_port(server):
+    """A port that has OpenAI's API and no other."""
+    port = int(re.search(r"OpenAI's API also at port (\d+)",
+                         open(server.errors.name).read()).group(1))
+    def status(path):
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+        return server.request("GET", path, connection=connection)[0]
+    expect(status("/v1/models"), 200, "models")
+    expect(status("/v2/health/ready"), 404, "KServe's API")
+    expect(server.request("GET", "/v2/health/ready")[0], 200, "on both")
+
+
 def check_tools(server):
     """Calls that the model has to make, whole and streamed."""
     tools = [{"type": "function", "function": {
@@ -482,7 +511,8 @@ def main():
     with open(f"{model}/chat_template.jinja", "w") as file:
         file.write(TEMPLATE)
     server = Server([reciperun, "serve", model, "--port", "0",
-                     "--served-model-name", "triage"], "openai.log")
+                     "--served-model-name", "triage", "--openai-port", "0"],
+                    "openai.log")
     check_chat(server)
     check_completions(server)
     check_usage(server)
@@ -492,6 +522,8 @@ def main():
     check_roles(server)
     check_embeddings(server)
     check_structure(server)
+    check_slow_grammar(server)
+    check_openai_port(server)
     check_tools(server)
     check_models(server)
     check_refusals(server)

@@ -1,6 +1,6 @@
-// See LoaderThreads.h.
+// See WorkerThreads.h.
 
-#include "runtime/server/repository/LoaderThreads.h"
+#include "runtime/server/front/WorkerThreads.h"
 
 #include "runtime/comm/ThreadWithoutSignals.h"
 
@@ -8,12 +8,12 @@
 
 namespace reciperun::server {
 
-LoaderThreads::LoaderThreads(size_t count) {
+WorkerThreads::WorkerThreads(size_t count) {
   for (size_t i = 0; i < count; ++i)
     threads.push_back(comm::threadWithoutSignals([this] { work(); }));
 }
 
-LoaderThreads::~LoaderThreads() {
+WorkerThreads::~WorkerThreads() {
   {
     const std::lock_guard lock(mutex);
     isStopping = true;
@@ -23,7 +23,7 @@ LoaderThreads::~LoaderThreads() {
     thread.join();
 }
 
-void LoaderThreads::run(std::function<void()> work) {
+void WorkerThreads::run(std::function<void()> work) {
   {
     const std::lock_guard lock(mutex);
     waiting.push_back(std::move(work));
@@ -31,7 +31,7 @@ void LoaderThreads::run(std::function<void()> work) {
   changed.notify_one();
 }
 
-void LoaderThreads::work() {
+void WorkerThreads::work() {
   std::unique_lock lock(mutex);
   while (true) {
     changed.wait(lock, [this] { return isStopping || !waiting.empty(); });

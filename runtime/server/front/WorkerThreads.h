@@ -1,7 +1,8 @@
-// Threads that load models in the background.
+// Threads for work that would hold the server's thread up: loading models,
+// compiling grammars.
 
-#ifndef RECIPERUN_SERVER_REPOSITORY_LOADERTHREADS_H
-#define RECIPERUN_SERVER_REPOSITORY_LOADERTHREADS_H
+#ifndef RECIPERUN_SERVER_FRONT_WORKERTHREADS_H
+#define RECIPERUN_SERVER_FRONT_WORKERTHREADS_H
 
 #include <condition_variable>
 #include <cstddef>
@@ -13,13 +14,13 @@
 
 namespace reciperun::server {
 
-class LoaderThreads {
+class WorkerThreads {
 public:
-  explicit LoaderThreads(size_t count);
-  LoaderThreads(const LoaderThreads&) = delete;
-  LoaderThreads& operator=(const LoaderThreads&) = delete;
+  explicit WorkerThreads(size_t count);
+  WorkerThreads(const WorkerThreads&) = delete;
+  WorkerThreads& operator=(const WorkerThreads&) = delete;
   /// Waits for the work that has begun and drops the rest.
-  ~LoaderThreads();
+  ~WorkerThreads();
 
   /// Runs `work`, which must not throw, on one of the threads.
   void run(std::function<void()> work);
@@ -36,4 +37,4 @@ private:
 
 } // namespace reciperun::server
 
-#endif // RECIPERUN_SERVER_REPOSITORY_LOADERTHREADS_H
+#endif // RECIPERUN_SERVER_FRONT_WORKERTHREADS_H
