@@ -10,10 +10,9 @@
 #include "runtime/server/kserve/Compression.h"
 #include "runtime/server/kserve/GenerateBody.h"
 #include "runtime/server/kserve/InferAnswer.h"
-#include "runtime/server/kserve/LogSettings.h"
 #include "runtime/server/kserve/RepositoryJson.h"
+#include "runtime/server/kserve/SettingsJson.h"
 #include "runtime/server/kserve/TensorJson.h"
-#include "runtime/server/kserve/TraceSettings.h"
 #include "test/fuzz/Require.h"
 
 using namespace reciperun;
@@ -125,10 +124,13 @@ void others(std::string_view body) {
   requireReason(readIndexBody(body, mostBytes).status());
   requireReason(readLoadBody(body, mostBytes).status());
   requireReason(readUnloadBody(body, mostBytes).status());
-  requireReason(readLogSettings({}, body, mostBytes).status());
+  requireReason(readLogBody({}, body, mostBytes).status());
   TraceSettings traces;
-  requireReason(traces.update("m", body, mostBytes));
-  require(bool(parseRequestJson(traces.json("m"), mostBytes)),
+  const auto changes = readTraceBody(body, mostBytes);
+  requireReason(changes.status());
+  if (changes)
+    requireReason(traces.change("m", *changes));
+  require(bool(parseRequestJson(traceJson(traces.of("m")), mostBytes)),
           "settings are JSON");
   (void)acceptedCodingOf(body);
   const auto inflated = decompress(body, mostBytes);

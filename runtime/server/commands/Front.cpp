@@ -78,11 +78,8 @@ Status Front::setUp(FrontSettings settings) {
       KServeApi::Settings{
           .version = settings.openAi.version,
           .maxInputBytes = settings.limits.bodyBytes,
-          .log = logSettingsNow(),
-          .applyLog =
-              [](const LogSettings& log) { setLogLevel(logLevelOf(log)); },
           .loadOf = [this](const std::string&) { return engineLoad(); }},
-      *repository);
+      *repository, store);
   ending.emplace(
       settings.shutdown, *loop, queue,
       Shutdown::Actions{
@@ -157,7 +154,8 @@ Expected<int> Front::listenForGrpc(const HttpAddress& address) {
     RECIPERUN_TRY(read);
     settings.tls = *std::move(read);
   }
-  auto server = GrpcServer::start(std::move(settings), *loop, *repository);
+  auto server =
+      GrpcServer::start(std::move(settings), *loop, *repository, store);
   RECIPERUN_TRY(server);
   grpc = *std::move(server);
   return grpc->port();

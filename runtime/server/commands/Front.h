@@ -17,6 +17,7 @@
 #include "runtime/server/openai/OpenAiApi.h"
 #include "runtime/server/repository/ModelSource.h"
 #include "runtime/server/repository/Repository.h"
+#include "runtime/server/settings/SettingStore.h"
 
 #include <chrono>
 #include <functional>
@@ -107,6 +108,7 @@ private:
   std::unique_ptr<EventLoop> loop;
   std::optional<WorkerThreads> readers; // of bodies that take long
   std::unique_ptr<Repository> repository;
+  SettingStore store;
   std::optional<KServeApi> kserve;
   std::vector<std::unique_ptr<HttpServer>> servers; // one a port
   std::unique_ptr<GrpcServer> grpc;                 // null without a port

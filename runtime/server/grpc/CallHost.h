@@ -6,7 +6,6 @@
 
 #include "runtime/base/Status.h"
 #include "runtime/server/grpc/GrpcSettings.h"
-#include "runtime/server/grpc/SettingStore.h"
 
 #include <grpcpp/server_context.h>
 #include <grpcpp/support/status.h>
@@ -21,6 +20,7 @@ namespace reciperun::server {
 
 class EventLoop;
 class ModelServer;
+struct SettingStore;
 
 /// What a client needs for a call.
 struct CallRule {
@@ -38,16 +38,17 @@ public:
 
 class CallHost {
 public:
-  CallHost(GrpcSettings settings, EventLoop& loop, ModelServer& models)
-      : settings(std::move(settings)), loop(loop), models(models) {}
+  CallHost(GrpcSettings settings, EventLoop& loop, ModelServer& models,
+           SettingStore& store)
+      : settings(std::move(settings)), loop(loop), models(models),
+        store(store) {}
 
   const GrpcSettings settings;
   EventLoop& loop;
 
   // ---- of the server's thread
   ModelServer& models;
-  TraceStore traces;
-  LogStore log;
+  SettingStore& store;
 
   /// Whether the client may make a call. Of the server's thread.
   grpc::Status admit(const grpc::CallbackServerContext& context,

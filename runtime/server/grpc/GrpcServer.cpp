@@ -98,8 +98,10 @@ void applyKeepAlive(const GrpcKeepAlive& keep, grpc::ServerBuilder& builder) {
 } // namespace
 
 struct GrpcServer::Parts {
-  Parts(GrpcSettings settings, EventLoop& loop, ModelServer& models)
-      : host(std::make_shared<CallHost>(std::move(settings), loop, models)),
+  Parts(GrpcSettings settings, EventLoop& loop, ModelServer& models,
+        SettingStore& store)
+      : host(std::make_shared<CallHost>(std::move(settings), loop, models,
+                                        store)),
         inference(host), health(host) {}
 
   Status listen();
@@ -137,10 +139,13 @@ GrpcServer::~GrpcServer() {
   stop();
 }
 
-Expected<std::unique_ptr<GrpcServer>>
-GrpcServer::start(GrpcSettings settings, EventLoop& loop, ModelServer& models) {
+Expected<std::unique_ptr<GrpcServer>> GrpcServer::start(GrpcSettings settings,
+                                                        EventLoop& loop,
+                                                        ModelServer& models,
+                                                        SettingStore& store) {
   RECIPERUN_TRY(checkRestricted(settings));
-  auto parts = std::make_unique<Parts>(std::move(settings), loop, models);
+  auto parts =
+      std::make_unique<Parts>(std::move(settings), loop, models, store);
   RECIPERUN_TRY(parts->listen());
   return std::unique_ptr<GrpcServer>(new GrpcServer(std::move(parts)));
 }

@@ -18,14 +18,17 @@ namespace reciperun::server {
 
 class EventLoop;
 class ModelServer;
+struct SettingStore;
 
 class GrpcServer {
 public:
-  /// Listens and answers. `loop` and `models` must outlive the server. Fails
-  /// for a restriction of an unknown API, for a certificate or key that is no
-  /// PEM text, and when the port is taken.
-  static Expected<std::unique_ptr<GrpcServer>>
-  start(GrpcSettings settings, EventLoop& loop, ModelServer& models);
+  /// Listens and answers. `loop`, `models` and `store` must outlive the server.
+  /// Fails for a restriction of an unknown API, for a certificate or key that
+  /// is no PEM text, and when the port is taken.
+  static Expected<std::unique_ptr<GrpcServer>> start(GrpcSettings settings,
+                                                     EventLoop& loop,
+                                                     ModelServer& models,
+                                                     SettingStore& store);
   GrpcServer(const GrpcServer&) = delete;
   GrpcServer& operator=(const GrpcServer&) = delete;
   /// Stops the server.

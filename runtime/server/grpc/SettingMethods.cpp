@@ -2,8 +2,11 @@
 
 #include "runtime/server/grpc/UnaryMethods.h"
 #include "runtime/server/models/ModelServer.h"
+#include "runtime/server/settings/SettingStore.h"
 
+#include <cstdint>
 #include <string>
+#include <utility>
 
 namespace reciperun::server {
 namespace {
@@ -18,25 +21,67 @@ Status checkTracedModel(CallHost& host, const std::string& model) {
                                   StatusCode::invalidArgument);
 }
 
-LogStore::Value
-logValueOf(const inference::LogSettingsRequest::SettingValue& value) {
-  if (value.has_bool_param())
-    return value.bool_param();
-  if (value.has_uint32_param())
-    return value.uint32_param();
-  if (value.has_string_param())
-    return value.string_param();
-  return {};
+using LogRequest = inference::LogSettingsRequest;
+using LogValue = LogRequest::SettingValue;
+
+/// Null where a request does not have a setting.
+const LogValue* findLogValue(const LogRequest& request, const char* name) {
+  const auto found = request.settings().find(name);
+  return found == request.settings().end() ? nullptr : &found->second;
 }
 
-void writeLogValue(const LogStore::Value& value,
-                   inference::LogSettingsResponse::SettingValue& target) {
-  if (const auto* flag = std::get_if<bool>(&value))
-    target.set_bool_param(*flag);
-  else if (const auto* number = std::get_if<uint32_t>(&value))
-    target.set_uint32_param(*number);
-  else if (const auto* text = std::get_if<std::string>(&value))
-    target.set_string_param(*text);
+Status wrongLogType(const char* name, const char* wanted) {
+  return Status::error(std::string("expect ") + wanted + " for '" + name + "'",
+                       StatusCode::invalidArgument);
+}
+
+Status takeLogFlag(const LogRequest& request, const char* name, bool& target) {
+  const LogValue* const value = findLogValue(request, name);
+  if (!value)
+    return Status::ok();
+  if (!value->has_bool_param())
+    return wrongLogType(name, "boolean");
+  target = value->bool_param();
+  return Status::ok();
+}
+
+Status takeVerboseLevel(const LogRequest& request, uint32_t& target) {
+  constexpr const char* name = "log_verbose_level";
+  const LogValue* const value = findLogValue(request, name);
+  if (!value)
+    return Status::ok();
+  if (!value->has_uint32_param())
+    return wrongLogType(name, "int32");
+  target = value->uint32_param();
+  return Status::ok();
+}
+
+Status takeLogFormat(const LogRequest& request, std::string& target) {
+  constexpr const char* name = "log_format";
+  const LogValue* const value = findLogValue(request, name);
+  if (!value)
+    return Status::ok();
+  if (!value->has_string_param())
+    return wrongLogType(name, "string");
+  if (!isLogFormat(value->string_param()))
+    return Status::error("invalid argument for log_format, got: " +
+                             value->string_param(),
+                         StatusCode::invalidArgument);
+  target = value->string_param();
+  return Status::ok();
+}
+
+/// `settings` with what a request changes.
+Expected<LogSettings> readLogRequest(LogSettings settings,
+                                     const LogRequest& request) {
+  if (findLogValue(request, "log_file"))
+    return logFileIsFixed();
+  RECIPERUN_TRY(takeLogFlag(request, "log_info", settings.hasInfo));
+  RECIPERUN_TRY(takeLogFlag(request, "log_warning", settings.hasWarnings));
+  RECIPERUN_TRY(takeLogFlag(request, "log_error", settings.hasErrors));
+  RECIPERUN_TRY(takeVerboseLevel(request, settings.verboseLevel));
+  RECIPERUN_TRY(takeLogFormat(request, settings.format));
+  return settings;
 }
 
 } // namespace
@@ -45,11 +90,12 @@ Status traceSetting(CallHost& host,
                     const inference::TraceSettingRequest& request,
                     inference::TraceSettingResponse& answer) {
   RECIPERUN_TRY(checkTracedModel(host, request.model_name()));
-  TraceStore::Values changes;
+  TraceSettings::Values changes;
   for (const auto& [name, setting] : request.settings())
     changes[name] = {setting.value().begin(), setting.value().end()};
-  RECIPERUN_TRY(host.traces.change(request.model_name(), changes));
-  for (const auto& [name, values] : host.traces.of(request.model_name())) {
+  TraceSettings& traces = host.store.traces;
+  RECIPERUN_TRY(traces.change(request.model_name(), changes));
+  for (const auto& [name, values] : traces.of(request.model_name())) {
     auto& target = (*answer.mutable_settings())[name];
     target.mutable_value()->Add(values.begin(), values.end());
   }
@@ -58,12 +104,18 @@ Status traceSetting(CallHost& host,
 
 Status logSettings(CallHost& host, const inference::LogSettingsRequest& request,
                    inference::LogSettingsResponse& answer) {
-  LogStore::Values changes;
-  for (const auto& [name, value] : request.settings())
-    changes[name] = logValueOf(value);
-  RECIPERUN_TRY(host.log.change(changes));
-  for (const auto& [name, value] : host.log.all())
-    writeLogValue(value, (*answer.mutable_settings())[name]);
+  LogStore& log = host.store.log;
+  auto changed = readLogRequest(log.settings(), request);
+  RECIPERUN_TRY(changed);
+  log.change(*std::move(changed));
+  const LogSettings& now = log.settings();
+  auto& settings = *answer.mutable_settings();
+  settings["log_file"].set_string_param(now.file);
+  settings["log_info"].set_bool_param(now.hasInfo);
+  settings["log_warning"].set_bool_param(now.hasWarnings);
+  settings["log_error"].set_bool_param(now.hasErrors);
+  settings["log_verbose_level"].set_uint32_param(now.verboseLevel);
+  settings["log_format"].set_string_param(now.format);
   return Status::ok();
 }
 

@@ -12,6 +12,7 @@
 #include "runtime/server/kserve/InferExchange.h"
 #include "runtime/server/kserve/ModelJson.h"
 #include "runtime/server/kserve/RepositoryJson.h"
+#include "runtime/server/kserve/SettingsJson.h"
 
 #include <charconv>
 #include <limits>
@@ -239,22 +240,23 @@ Expected<std::string> KServeApi::traceSetting(const Call& call) {
       return Status::error("Request for unknown model : " + model,
                            StatusCode::invalidArgument);
   }
-  if (call.request.method == "POST")
-    RECIPERUN_TRY(
-        traces.update(model, call.request.body, settings.maxInputBytes));
-  return traces.json(model);
+  if (call.request.method == "POST") {
+    const auto changes =
+        readTraceBody(call.request.body, settings.maxInputBytes);
+    RECIPERUN_TRY(changes);
+    RECIPERUN_TRY(store.traces.change(model, *changes));
+  }
+  return traceJson(store.traces.of(model));
 }
 
 Expected<std::string> KServeApi::logging(const Call& call) {
   if (call.request.method == "POST") {
-    auto changed = readLogSettings(settings.log, call.request.body,
-                                   settings.maxInputBytes);
+    auto changed = readLogBody(store.log.settings(), call.request.body,
+                               settings.maxInputBytes);
     RECIPERUN_TRY(changed);
-    settings.log = *std::move(changed);
-    if (settings.applyLog)
-      settings.applyLog(settings.log);
+    store.log.change(*std::move(changed));
   }
-  return logSettingsJson(settings.log);
+  return logJson(store.log.settings());
 }
 
 Expected<std::string> KServeApi::repositoryIndex(const Call& call) const {

@@ -6,10 +6,9 @@
 
 #include "runtime/server/http/HttpServer.h"
 #include "runtime/server/kserve/EndpointLoad.h"
-#include "runtime/server/kserve/LogSettings.h"
 #include "runtime/server/kserve/Routes.h"
-#include "runtime/server/kserve/TraceSettings.h"
 #include "runtime/server/models/ModelServer.h"
+#include "runtime/server/settings/SettingStore.h"
 
 #include <cstddef>
 #include <functional>
@@ -29,24 +28,19 @@ public:
     /// Of the JSON of a request, and of each tensor in JSON. HttpLimits must
     /// let larger bodies pass, so that clients see this API's refusal.
     size_t maxInputBytes = size_t(64) << 20;
-    LogSettings log;
-    /// Called when a client changes the log's settings; may be empty.
-    std::function<void(const LogSettings&)> applyLog;
     /// The load of a model's engine, if it has one; may be empty.
     std::function<std::optional<EndpointLoad>(const std::string& model)> loadOf;
   };
 
-  /// `models` must outlive the object.
-  KServeApi(Settings settings, ModelServer& models)
-      : settings(std::move(settings)), models(models) {}
+  /// `models` and `store` must outlive the object.
+  KServeApi(Settings settings, ModelServer& models, SettingStore& store)
+      : settings(std::move(settings)), models(models), store(store) {}
 
   /// Whether a path belongs to this API, with or without a route.
   static bool takes(std::string_view path);
 
   /// Answers a request of any path.
   void answer(HttpRequest request, const std::shared_ptr<HttpReply>& reply);
-
-  const TraceSettings& traceSettings() const { return traces; }
 
 private:
   using Reply = std::shared_ptr<HttpReply>;
@@ -76,7 +70,7 @@ private:
 
   Settings settings;
   ModelServer& models;
-  TraceSettings traces;
+  SettingStore& store;
 };
 
 } // namespace reciperun::server

@@ -114,10 +114,10 @@ TEST_F(Access, unknownApisCannotBeRestricted) {
   ASSERT_TRUE(loop);
   GrpcSettings settings;
   settings.restricted["inferrence"] = {"k", "v"};
-  EXPECT_EQ(GrpcServer::start(settings, **loop, models).message(),
+  EXPECT_EQ(GrpcServer::start(settings, **loop, models, store).message(),
             "there is no API `inferrence` to restrict");
   settings.restricted = {{"inference", {"", "v"}}};
-  EXPECT_EQ(GrpcServer::start(settings, **loop, models).message(),
+  EXPECT_EQ(GrpcServer::start(settings, **loop, models, store).message(),
             "the restriction of `inference` has no key");
 }
 
@@ -213,7 +213,7 @@ TEST_F(Tls, refusesTextsThatAreNoCertificates) {
     GrpcSettings settings;
     settings.port = 0;
     settings.tls = {certificate, key, ""};
-    const auto server = GrpcServer::start(settings, **loop, models);
+    const auto server = GrpcServer::start(settings, **loop, models, store);
     EXPECT_FALSE(server);
   }
 }

@@ -24,7 +24,7 @@ void GrpcFixture::start(GrpcSettings settings) {
   auto opened = EventLoop::open();
   ASSERT_TRUE(opened) << opened.message();
   loop = *std::move(opened);
-  auto started = GrpcServer::start(std::move(settings), *loop, models);
+  auto started = GrpcServer::start(std::move(settings), *loop, models, store);
   ASSERT_TRUE(started) << started.message();
   server = *std::move(started);
   thread = std::thread([this] { loop->run(); });

@@ -7,6 +7,7 @@
 #include "runtime/server/grpc/grpc_service.grpc.pb.h"
 #include "runtime/server/grpc/health.grpc.pb.h"
 #include "runtime/server/http/EventLoop.h"
+#include "runtime/server/settings/SettingStore.h"
 #include "test/runtime/server/grpc/FakeModels.h"
 
 #include <grpcpp/create_channel.h>
@@ -60,6 +61,7 @@ protected:
   }
 
   FakeModels models;
+  SettingStore store;
   std::unique_ptr<EventLoop> loop;
   std::unique_ptr<GrpcServer> server;
   std::unique_ptr<Stub> stub;

@@ -7,6 +7,7 @@
 
 #include "runtime/server/grpc/GrpcServer.h"
 #include "runtime/server/http/EventLoop.h"
+#include "runtime/server/settings/SettingStore.h"
 #include "test/runtime/server/grpc/FakeModels.h"
 
 #include <csignal>
@@ -38,6 +39,7 @@ int main() {
   const sigset_t signals = stopSignals();
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   FakeModels models;
+  SettingStore store;
   const auto loop = EventLoop::open();
   if (!loop)
     return fail(loop.message());
@@ -46,7 +48,8 @@ int main() {
   settings.port = 0;
   settings.serverName = "fake";
   settings.serverVersion = "1";
-  const auto server = GrpcServer::start(std::move(settings), **loop, models);
+  const auto server =
+      GrpcServer::start(std::move(settings), **loop, models, store);
   if (!server)
     return fail(server.message());
   std::printf("port %d\n", int((*server)->port()));

@@ -242,15 +242,16 @@ TEST_F(InferCall, answersManyClientsAtOnce) {
 
 TEST(GrpcServer, refusesAPortThatIsTaken) {
   FakeModels models;
+  SettingStore store;
   const auto loop = EventLoop::open();
   ASSERT_TRUE(loop);
   GrpcSettings settings;
   settings.address = "127.0.0.1";
   settings.port = 0;
-  const auto first = GrpcServer::start(settings, **loop, models);
+  const auto first = GrpcServer::start(settings, **loop, models, store);
   ASSERT_TRUE(first) << first.message();
   settings.port = (*first)->port();
-  const auto second = GrpcServer::start(settings, **loop, models);
+  const auto second = GrpcServer::start(settings, **loop, models, store);
   EXPECT_EQ(second.message(), "cannot listen for gRPC on `127.0.0.1:" +
                                   std::to_string(settings.port) + "`");
 }

@@ -261,6 +261,7 @@ TEST_F(UnaryMethods, traceSettings) {
   (*request.mutable_settings())["trace_rate"].add_value("5");
   ASSERT_TRUE(call(&Stub::TraceSetting, request, response).ok());
   EXPECT_EQ(response.settings().at("trace_rate").value(0), "5");
+  EXPECT_EQ(store.traces.of("").at("trace_rate").front(), "5");
   EXPECT_EQ(response.settings().at("trace_level").value(0), "OFF");
   request.clear_settings();
   request.set_model_name("simple");
@@ -284,9 +285,34 @@ TEST_F(UnaryMethods, logSettings) {
   EXPECT_EQ(response.settings().at("log_verbose_level").uint32_param(), 2u);
   EXPECT_TRUE(response.settings().at("log_info").bool_param());
   EXPECT_EQ(response.settings().at("log_format").string_param(), "default");
-  (*request.mutable_settings())["log_info"].set_uint32_param(1);
-  expectFailure(call(&Stub::LogSettings, request, response),
-                StatusCode::INVALID_ARGUMENT, "expect boolean for 'log_info'");
+  EXPECT_TRUE(logs(LogLevel::debug));
+  setLogLevel(LogLevel::info);
+}
+
+TEST_F(UnaryMethods, refusesLogSettingsWithoutAChange) {
+  start();
+  const auto refuse = [&](const char* name, auto set, StatusCode code,
+                          const char* message) {
+    inference::LogSettingsRequest request;
+    inference::LogSettingsResponse response;
+    (*request.mutable_settings())["log_error"].set_bool_param(false);
+    set((*request.mutable_settings())[name]);
+    expectFailure(call(&Stub::LogSettings, request, response), code, message);
+  };
+  const auto setNumber = [](auto& value) { value.set_uint32_param(1); };
+  const auto setText = [](auto& value) { value.set_string_param("loud"); };
+  const auto setNothing = [](auto&) {};
+  refuse("log_file", setText, StatusCode::UNIMPLEMENTED,
+         "log file location can not be updated through network protocol");
+  refuse("log_info", setNumber, StatusCode::INVALID_ARGUMENT,
+         "expect boolean for 'log_info'");
+  refuse("log_verbose_level", setText, StatusCode::INVALID_ARGUMENT,
+         "expect int32 for 'log_verbose_level'");
+  refuse("log_format", setNothing, StatusCode::INVALID_ARGUMENT,
+         "expect string for 'log_format'");
+  refuse("log_format", setText, StatusCode::INVALID_ARGUMENT,
+         "invalid argument for log_format, got: loud");
+  EXPECT_TRUE(store.log.settings().hasErrors);
 }
 
 } // namespace

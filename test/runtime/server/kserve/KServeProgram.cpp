@@ -23,7 +23,8 @@ int main(int count, char** arguments) {
     settings.maxInputBytes = size_t(std::atoll(arguments[1]));
   HttpLimits limits;
   limits.bodyBytes = 2 * settings.maxInputBytes + (1 << 20);
-  KServeApi api(settings, models);
+  SettingStore store;
+  KServeApi api(settings, models, store);
   auto server = HttpServer::listen(
       **loop, {.host = "127.0.0.1", .port = 0}, limits,
       [&api](HttpRequest request, std::shared_ptr<HttpReply> reply) {

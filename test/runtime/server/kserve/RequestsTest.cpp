@@ -3,10 +3,9 @@
 
 #include "runtime/server/kserve/AnswerJson.h"
 #include "runtime/server/kserve/Compression.h"
-#include "runtime/server/kserve/LogSettings.h"
 #include "runtime/server/kserve/RepositoryJson.h"
 #include "runtime/server/kserve/Routes.h"
-#include "runtime/server/kserve/TraceSettings.h"
+#include "runtime/server/kserve/SettingsJson.h"
 
 #include <gtest/gtest.h>
 
@@ -211,29 +210,26 @@ TEST(RepositoryBodies, Unload) {
 
 // ---- settings
 
-TEST(TraceSettings, AModelFallsBackToTheServer) {
+TEST(TraceSettings, AreReadAndWritten) {
   TraceSettings traces;
-  EXPECT_EQ(traces.json(""),
+  EXPECT_EQ(traceJson(traces.of("")),
             R"({"trace_level":["OFF"],"trace_rate":"1000","trace_count":"-1",)"
             R"("log_frequency":"0","trace_file":"","trace_mode":"triton"})");
-  ASSERT_TRUE(traces.update("m", R"({"trace_rate":"5"})", mostBytes).isOk());
-  ASSERT_TRUE(
-      traces.update("", R"({"trace_rate":"7","trace_count":"9"})", mostBytes)
-          .isOk());
-  EXPECT_EQ(traces.of("m").rate, 5u);
-  EXPECT_EQ(traces.of("m").count, 9);
-  EXPECT_EQ(traces.of("other").rate, 7u);
-  ASSERT_TRUE(traces.update("m", R"({"trace_rate":null})", mostBytes).isOk());
-  EXPECT_EQ(traces.of("m").rate, 7u);
-  ASSERT_TRUE(traces.update("", R"({"trace_rate":null})", mostBytes).isOk());
-  EXPECT_EQ(traces.of("m").rate, 1000u);
+  const auto changes = readTraceBody(
+      R"({"trace_level":["OFF"],"trace_rate":"5","trace_count":null,"x":1})",
+      mostBytes);
+  ASSERT_TRUE(changes) << changes.message();
+  const TraceSettings::Values wanted = {
+      {"trace_level", {"OFF"}}, {"trace_rate", {"5"}}, {"trace_count", {}}};
+  EXPECT_EQ(*changes, wanted);
 }
 
 TEST(TraceSettings, RefusalsHaveTritonsTextAndChangeNothing) {
   TraceSettings traces;
-  const std::string before = traces.json("");
+  const TraceSettings::Values before = traces.of("");
   const auto refusal = [&](const std::string& body) {
-    return textOf(traces.update("", body, mostBytes));
+    const auto changes = readTraceBody(body, mostBytes);
+    return textOf(changes ? traces.change("", *changes) : changes.status());
   };
   EXPECT_EQ(refusal(R"({"trace_file":"a"})"),
             "501 trace file location can not be updated through network "
@@ -255,41 +251,23 @@ TEST(TraceSettings, RefusalsHaveTritonsTextAndChangeNothing) {
   EXPECT_EQ(refusal(R"({"trace_level":["TIMESTAMPS"]})"),
             "400 Attempting to set invalid trace setting :trace file name is "
             "not given");
-  EXPECT_EQ(traces.json(""), before);
+  EXPECT_EQ(traces.of(""), before);
   EXPECT_EQ(refusal(R"({"trace_level":["OFF"]})"), "ok");
-}
-
-TEST(LogSettings, HaveTheNearestLevel) {
-  LogSettings settings;
-  EXPECT_EQ(logLevelOf(settings), LogLevel::info);
-  settings.verboseLevel = 1;
-  EXPECT_EQ(logLevelOf(settings), LogLevel::debug);
-  settings.verboseLevel = 0;
-  settings.hasInfo = false;
-  EXPECT_EQ(logLevelOf(settings), LogLevel::warning);
-  settings.hasWarnings = false;
-  EXPECT_EQ(logLevelOf(settings), LogLevel::error);
-  for (const LogLevel level :
-       {LogLevel::debug, LogLevel::info, LogLevel::warning, LogLevel::error}) {
-    setLogLevel(level);
-    EXPECT_EQ(logLevelOf(logSettingsNow()), level);
-  }
-  setLogLevel(LogLevel::info);
 }
 
 TEST(LogSettings, ChangeAndRefuse) {
   const auto changed =
-      readLogSettings({},
-                      R"({"log_file":null,"log_info":false,"log_warning":false,
+      readLogBody({},
+                  R"({"log_file":null,"log_info":false,"log_warning":false,
           "log_error":false,"log_verbose_level":3,"log_format":"ISO8601"})",
-                      mostBytes);
+                  mostBytes);
   ASSERT_TRUE(changed) << changed.message();
-  EXPECT_EQ(logSettingsJson(*changed),
+  EXPECT_EQ(logJson(*changed),
             R"({"log_file":"","log_info":false,"log_warning":false,)"
             R"("log_error":false,"log_verbose_level":3,)"
             R"("log_format":"ISO8601"})");
   const auto refusal = [](const char* body) {
-    return textOf(readLogSettings({}, body, mostBytes).status());
+    return textOf(readLogBody({}, body, mostBytes).status());
   };
   EXPECT_EQ(refusal(R"({"log_file":"x"})"),
             "501 log file location can not be updated through network "
