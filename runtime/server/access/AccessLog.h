@@ -17,9 +17,10 @@ struct AccessRecord {
   std::string id;     // of the request
   std::string client; // its address
   std::string method, path;
-  int status = 0;                   // 499: the client was gone before an answer
-  bool isComplete = true;           // the client was there until the end
-  size_t bytesIn = 0, bytesOut = 0; // of the bodies
+  int status = 0; // 499: the client was gone before an answer
+  std::optional<int> grpcStatus = {}; // of gRPC's calls, in place of `status`
+  bool isComplete = true;             // the client was there until the end
+  size_t bytesIn = 0, bytesOut = 0;   // of the bodies
   double milliseconds = 0;
   std::optional<double> firstByte = {}; // milliseconds until then
   std::string model = {};               // empty: none

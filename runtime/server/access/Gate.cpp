@@ -51,26 +51,25 @@ std::string_view keyOf(const HttpRequest& request) {
   return given;
 }
 
-double millisecondsBetween(Clock::time_point from, Clock::time_point to) {
-  return std::chrono::duration<double, std::milli>(to - from).count();
+/// What an answer was, for the log.
+void noteAnswer(HttpReply& reply, bool isComplete, GateVisit& visit) {
+  AccessRecord& record = visit.record;
+  record.status = reply.status() > 0 ? reply.status() : clientHasGone;
+  record.isComplete = isComplete;
+  record.bytesOut = reply.bodyBytes();
+  if (reply.firstByte() != Clock::time_point())
+    record.firstByte = visit.millisecondsUntil(reply.firstByte());
+  const AnswerNotes& notes = reply.notes();
+  record.model = notes.model;
+  record.promptTokens = notes.promptTokens;
+  record.answerTokens = notes.answerTokens;
 }
 
 } // namespace
 
-/// A request on its way.
-struct Gate::Visit {
-  AccessRecord record;
-  Clock::time_point arrival = Clock::now();
-  std::shared_ptr<ApiClient> client; // whose limits count it
-  bool isCounted = false;            // in `openRequests`
-};
-
-/// An answer that refuses a request.
-struct Gate::Denial {
-  int status = 0;
-  std::string message;
-  int64_t retryAfter = 0; // seconds; 0: no header
-};
+double GateVisit::millisecondsUntil(Time then) const {
+  return std::chrono::duration<double, std::milli>(then - arrival).count();
+}
 
 Expected<std::unique_ptr<Gate>> Gate::open(GateSettings settings) {
   std::unique_ptr<Gate> made(new Gate(std::move(settings)));
@@ -102,7 +101,14 @@ HttpServer::Handler Gate::guard(HttpServer::Handler api) {
 
 void Gate::answer(const HttpServer::Handler& api, HttpRequest request,
                   const Reply& reply) {
-  const auto visit = begin(request, reply);
+  const auto visit = std::make_shared<GateVisit>(begin(request, Clock::now()));
+  request.headers["x-request-id"] = visit->record.id;
+  for (const auto& [name, value] : visit->answerHeaders)
+    reply->addHeader(name, value);
+  reply->whenEnded([this, visit, answered = reply.get()](bool isComplete) {
+    noteAnswer(*answered, isComplete, *visit);
+    end(*visit);
+  });
   if (settings.origins.answer(request, *reply))
     return;
   if (const auto denial = deny(request, *visit))
@@ -110,27 +116,24 @@ void Gate::answer(const HttpServer::Handler& api, HttpRequest request,
   api(std::move(request), reply);
 }
 
-std::shared_ptr<Gate::Visit> Gate::begin(HttpRequest& request,
-                                         const Reply& reply) {
-  auto visit = std::make_shared<Visit>();
-  AccessRecord& record = visit->record;
-  record.id = request.headers["x-request-id"] = idOf(request);
-  reply->addHeader("X-Request-Id", record.id);
+GateVisit Gate::begin(const HttpRequest& request, GateVisit::Time arrival) {
+  GateVisit visit;
+  visit.arrival = arrival;
+  AccessRecord& record = visit.record;
+  record.id = idOf(request);
+  visit.answerHeaders = {{"X-Request-Id", record.id}};
   if (const auto trace = traceOf(request.header("traceparent"),
                                  request.header("tracestate"))) {
     record.trace = trace->trace;
     record.parent = trace->parent;
-    reply->addHeader("traceparent", trace->header);
+    visit.answerHeaders.emplace_back("traceparent", trace->header);
     if (!trace->state.empty())
-      reply->addHeader("tracestate", trace->state);
+      visit.answerHeaders.emplace_back("tracestate", trace->state);
   }
   record.client = request.client;
   record.method = request.method;
   record.path = request.path;
   record.bytesIn = request.body.size();
-  reply->whenEnded([this, visit, answered = reply.get()](bool isComplete) {
-    end(*visit, *answered, isComplete);
-  });
   return visit;
 }
 
@@ -142,60 +145,53 @@ bool Gate::isOpen(const std::string& path) const {
          path == "/v2/health/live" || path == "/v2/health/ready";
 }
 
-/// Why a request is refused; null when it is not.
-std::unique_ptr<Gate::Denial> Gate::deny(const HttpRequest& request,
-                                         Visit& visit) {
-  const auto denial = [](int status, std::string message) {
-    return std::make_unique<Denial>(Denial{status, std::move(message)});
-  };
-  std::shared_ptr<ApiClient> client;
-  if (keys.areNeeded() && !isOpen(request.path)) {
-    const std::string_view key = keyOf(request);
-    if (key.empty())
-      return denial(401, "the request has no API key; send it as "
-                         "`Authorization: Bearer KEY`");
-    client = keys.find(key);
-    if (!client)
-      return denial(401, "the API key is not valid");
-    visit.record.key = client->name();
-  }
+std::optional<GateDenial> Gate::authenticate(const HttpRequest& request,
+                                             GateVisit& visit) const {
+  if (!keys.areNeeded())
+    return std::nullopt;
+  const std::string_view key = keyOf(request);
+  if (key.empty())
+    return GateDenial{401, "the request has no API key; send it as "
+                           "`authorization: Bearer KEY`"};
+  visit.client = keys.find(key);
+  if (!visit.client)
+    return GateDenial{401, "the API key is not valid"};
+  visit.record.key = visit.client->name();
+  return std::nullopt;
+}
+
+/// Why a request is refused.
+std::optional<GateDenial> Gate::deny(const HttpRequest& request,
+                                     GateVisit& visit) {
+  if (!isOpen(request.path))
+    if (auto denial = authenticate(request, visit))
+      return denial;
   const auto missing = settings.restricted.missingHeader(
       request.path, [&](const std::string& name) -> const std::string& {
         return request.header(name);
       });
   if (missing)
-    return denial(403, "This API is restricted, expecting header '" + *missing +
-                           "'");
-  if (apiOf(request.path) != Api::inference)
-    return nullptr;
-  visit.client = std::move(client);
-  return limit(visit);
+    return GateDenial{403, "This API is restricted, expecting header '" +
+                               *missing + "'"};
+  return apiOf(request.path) == Api::inference ? limit(visit) : std::nullopt;
 }
 
-/// Counts a request of inference, unless there are too many.
-std::unique_ptr<Gate::Denial> Gate::limit(Visit& visit) {
-  if (settings.mostRequests > 0 && openRequests >= settings.mostRequests) {
-    visit.client.reset();
-    return std::make_unique<Denial>(
-        Denial{503,
-               "the server has " + std::to_string(openRequests) +
-                   " requests in progress, of at most " +
-                   std::to_string(settings.mostRequests),
-               1});
-  }
-  if (visit.client) {
-    if (auto refusal = visit.client->begin(visit.arrival)) {
-      visit.client.reset();
-      return std::make_unique<Denial>(
-          Denial{429, std::move(refusal->message), refusal->retryAfter});
-    }
-  }
+std::optional<GateDenial> Gate::limit(GateVisit& visit) {
+  if (settings.mostRequests > 0 && openRequests >= settings.mostRequests)
+    return GateDenial{503,
+                      "the server has " + std::to_string(openRequests) +
+                          " requests in progress, of at most " +
+                          std::to_string(settings.mostRequests),
+                      1};
+  if (visit.client)
+    if (auto refusal = visit.client->begin(visit.arrival))
+      return GateDenial{429, std::move(refusal->message), refusal->retryAfter};
   ++openRequests;
   visit.isCounted = true;
-  return nullptr;
+  return std::nullopt;
 }
 
-void Gate::refuse(const Denial& denial, const std::string& path,
+void Gate::refuse(const GateDenial& denial, const std::string& path,
                   const Reply& reply) {
   if (denial.status == 401)
     reply->addHeader("WWW-Authenticate", "Bearer");
@@ -205,25 +201,15 @@ void Gate::refuse(const Denial& denial, const std::string& path,
               errorBodyFor(path, denial.status, denial.message));
 }
 
-void Gate::end(Visit& visit, HttpReply& reply, bool isComplete) {
+void Gate::end(GateVisit& visit) {
   const auto now = Clock::now();
-  const AnswerNotes& notes = reply.notes();
-  if (visit.client)
-    visit.client->end(notes.promptTokens + notes.answerTokens, now);
-  if (visit.isCounted)
-    --openRequests;
-  if (!log.isOn())
-    return;
   AccessRecord& record = visit.record;
-  record.status = reply.status() > 0 ? reply.status() : clientHasGone;
-  record.isComplete = isComplete;
-  record.bytesOut = reply.bodyBytes();
-  record.milliseconds = millisecondsBetween(visit.arrival, now);
-  if (reply.firstByte() != Clock::time_point())
-    record.firstByte = millisecondsBetween(visit.arrival, reply.firstByte());
-  record.model = notes.model;
-  record.promptTokens = notes.promptTokens;
-  record.answerTokens = notes.answerTokens;
+  if (visit.isCounted) {
+    --openRequests;
+    if (visit.client)
+      visit.client->end(record.promptTokens + record.answerTokens, now);
+  }
+  record.milliseconds = visit.millisecondsUntil(now);
   log.write(record);
 }
 

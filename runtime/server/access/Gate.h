@@ -4,6 +4,9 @@
 //   page may call the server; 3. authenticate: API keys; 4. restricted APIs;
 //   5. limits of clients and of the server; 6. the API answers; 7. count its
 //   tokens and write the access log.
+//
+// guard() takes HTTP's requests through these steps. The server of gRPC, whose
+// calls are requests of HTTP/2, calls 1, 3, 5 and 7 by itself.
 
 #ifndef RECIPERUN_SERVER_ACCESS_GATE_H
 #define RECIPERUN_SERVER_ACCESS_GATE_H
@@ -13,24 +16,45 @@
 #include "runtime/server/access/Origins.h"
 #include "runtime/server/access/RestrictedApis.h"
 #include "runtime/server/http/HttpServer.h"
+#include "runtime/server/http/RequestRules.h"
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace reciperun::server {
 
 struct GateSettings {
-  std::vector<std::string> apiKeys; // plain
-  std::string apiKeyFile;           // empty: none
-  bool guardsMetrics = false;       // /metrics and the page at / need a key too
-  RestrictedApis restricted;
-  Origins origins;         // of pages in browsers; none
-  size_t mostRequests = 0; // of inference, answered at once; 0: any number
-  std::string accessLog;   // a path, `-` for stdout; empty: none
+  std::vector<std::string> apiKeys = {}; // plain
+  std::string apiKeyFile = {};           // empty: none
+  bool guardsMetrics = false; // /metrics and the page at / need a key too
+  RestrictedApis restricted = {};
+  Origins origins = {};       // of pages in browsers; none
+  size_t mostRequests = 0;    // of inference, answered at once; 0: any number
+  std::string accessLog = {}; // a path, `-` for stdout; empty: none
+};
+
+/// A request on its way.
+struct GateVisit {
+  using Time = ApiClient::Time;
+
+  AccessRecord record; // its protocol adds the outcome
+  HttpHeaders answerHeaders;
+  Time arrival;
+  std::shared_ptr<ApiClient> client; // whose limits count it
+  bool isCounted = false;            // among the open requests of inference
+
+  double millisecondsUntil(Time then) const;
+};
+
+/// An answer that refuses a request.
+struct GateDenial {
+  int status = 0; // of HTTP: 401, 403, 429 or 503
+  std::string message;
+  int64_t retryAfter = 0; // seconds; 0: no header
 };
 
 /// Belongs to the server's thread.
@@ -46,9 +70,17 @@ public:
   /// always there and printable.
   HttpServer::Handler guard(HttpServer::Handler api);
 
-  /// Whether requests need an API key, and whether a key is one.
-  bool needsKeys() const { return keys.areNeeded(); }
-  bool knows(std::string_view key) const { return keys.find(key) != nullptr; }
+  /// Begins a visit, with the request's id and trace. end() must follow.
+  static GateVisit begin(const HttpRequest& request, GateVisit::Time arrival);
+  /// Finds the client of a request by its key. Refuses a wrong one, and where
+  /// the server takes keys, none.
+  std::optional<GateDenial> authenticate(const HttpRequest& request,
+                                         GateVisit& visit) const;
+  /// Counts a request of inference until end(), unless the server or the client
+  /// has too many, or the client has used up its tokens.
+  std::optional<GateDenial> limit(GateVisit& visit);
+  /// Takes the tokens of the record from the client's, and writes the record.
+  void end(GateVisit& visit);
 
   /// Whether there are files to read again.
   bool canReload() const;
@@ -58,19 +90,14 @@ public:
 
 private:
   using Reply = std::shared_ptr<HttpReply>;
-  struct Visit;
-  struct Denial;
 
   explicit Gate(GateSettings settings) : settings(std::move(settings)) {}
   void answer(const HttpServer::Handler& api, HttpRequest request,
               const Reply& reply);
-  std::shared_ptr<Visit> begin(HttpRequest& request, const Reply& reply);
   bool isOpen(const std::string& path) const;
-  std::unique_ptr<Denial> deny(const HttpRequest& request, Visit& visit);
-  std::unique_ptr<Denial> limit(Visit& visit);
-  static void refuse(const Denial& denial, const std::string& path,
+  std::optional<GateDenial> deny(const HttpRequest& request, GateVisit& visit);
+  static void refuse(const GateDenial& denial, const std::string& path,
                      const Reply& reply);
-  void end(Visit& visit, HttpReply& reply, bool isComplete);
 
   GateSettings settings;
   ApiKeys keys;

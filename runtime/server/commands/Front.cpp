@@ -145,17 +145,13 @@ Expected<int> Front::listenForGrpc(const HttpAddress& address) {
   settings.port = uint16_t(address.port);
   settings.serverVersion = version;
   settings.restricted = grpcRestricted;
-  if (gate->needsKeys())
-    settings.isValidKey = [this](std::string_view key) {
-      return gate->knows(key);
-    };
   if (tlsFiles) {
     auto read = readGrpcTls(*tlsFiles);
     RECIPERUN_TRY(read);
     settings.tls = *std::move(read);
   }
   auto server =
-      GrpcServer::start(std::move(settings), *loop, *repository, store);
+      GrpcServer::start(std::move(settings), *loop, *repository, store, *gate);
   RECIPERUN_TRY(server);
   grpc = *std::move(server);
   return grpc->port();

@@ -1,5 +1,5 @@
-// What all calls of a gRPC server share: its settings, the models, who may
-// call, and the calls that are open.
+// What all calls of a gRPC server share: its settings, the models, the gate and
+// the calls that are open.
 
 #ifndef RECIPERUN_SERVER_GRPC_CALLHOST_H
 #define RECIPERUN_SERVER_GRPC_CALLHOST_H
@@ -7,7 +7,6 @@
 #include "runtime/base/Status.h"
 #include "runtime/server/grpc/GrpcSettings.h"
 
-#include <grpcpp/server_context.h>
 #include <grpcpp/support/status.h>
 
 #include <atomic>
@@ -19,14 +18,9 @@
 namespace reciperun::server {
 
 class EventLoop;
+class Gate;
 class ModelServer;
 struct SettingStore;
-
-/// What a client needs for a call.
-struct CallRule {
-  const char* api; // Triton's name: its header, where the API is restricted
-  bool needsKey = true; // an API key, where the server takes some
-};
 
 /// A call that gRPC has begun and not yet forgotten.
 class OpenCall {
@@ -39,9 +33,9 @@ public:
 class CallHost {
 public:
   CallHost(GrpcSettings settings, EventLoop& loop, ModelServer& models,
-           SettingStore& store)
-      : settings(std::move(settings)), loop(loop), models(models),
-        store(store) {}
+           SettingStore& store, Gate& gate)
+      : settings(std::move(settings)), loop(loop), models(models), store(store),
+        gate(gate) {}
 
   const GrpcSettings settings;
   EventLoop& loop;
@@ -49,10 +43,7 @@ public:
   // ---- of the server's thread
   ModelServer& models;
   SettingStore& store;
-
-  /// Whether the client may make a call. Of the server's thread.
-  grpc::Status admit(const grpc::CallbackServerContext& context,
-                     const CallRule& rule) const;
+  Gate& gate;
 
   /// From now on acceptsRequests() fails.
   void drain() { drains = true; }
@@ -70,10 +61,6 @@ public:
   size_t openRequests() const { return *requests; }
 
 private:
-  grpc::Status checkKey(const grpc::CallbackServerContext& context) const;
-  grpc::Status checkRestriction(const grpc::CallbackServerContext& context,
-                                const char* api) const;
-
   std::atomic<bool> drains = false;
   const std::shared_ptr<std::atomic<size_t>> requests =
       std::make_shared<std::atomic<size_t>>(0);

@@ -99,9 +99,9 @@ void applyKeepAlive(const GrpcKeepAlive& keep, grpc::ServerBuilder& builder) {
 
 struct GrpcServer::Parts {
   Parts(GrpcSettings settings, EventLoop& loop, ModelServer& models,
-        SettingStore& store)
+        SettingStore& store, Gate& gate)
       : host(std::make_shared<CallHost>(std::move(settings), loop, models,
-                                        store)),
+                                        store, gate)),
         inference(host), health(host) {}
 
   Status listen();
@@ -139,13 +139,12 @@ GrpcServer::~GrpcServer() {
   stop();
 }
 
-Expected<std::unique_ptr<GrpcServer>> GrpcServer::start(GrpcSettings settings,
-                                                        EventLoop& loop,
-                                                        ModelServer& models,
-                                                        SettingStore& store) {
+Expected<std::unique_ptr<GrpcServer>>
+GrpcServer::start(GrpcSettings settings, EventLoop& loop, ModelServer& models,
+                  SettingStore& store, Gate& gate) {
   RECIPERUN_TRY(checkRestricted(settings));
   auto parts =
-      std::make_unique<Parts>(std::move(settings), loop, models, store);
+      std::make_unique<Parts>(std::move(settings), loop, models, store, gate);
   RECIPERUN_TRY(parts->listen());
   return std::unique_ptr<GrpcServer>(new GrpcServer(std::move(parts)));
 }

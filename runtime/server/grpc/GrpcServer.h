@@ -17,18 +17,19 @@
 namespace reciperun::server {
 
 class EventLoop;
+class Gate;
 class ModelServer;
 struct SettingStore;
 
 class GrpcServer {
 public:
-  /// Listens and answers. `loop`, `models` and `store` must outlive the server.
-  /// Fails for a restriction of an unknown API, for a certificate or key that
-  /// is no PEM text, and when the port is taken.
-  static Expected<std::unique_ptr<GrpcServer>> start(GrpcSettings settings,
-                                                     EventLoop& loop,
-                                                     ModelServer& models,
-                                                     SettingStore& store);
+  /// Listens and answers calls that pass the gate. Calls that ask whether the
+  /// server is live or ready need no API key. What is given by reference must
+  /// outlive the server. Fails for a restriction of an unknown API, for a
+  /// certificate or key that is no PEM text, and when the port is taken.
+  static Expected<std::unique_ptr<GrpcServer>>
+  start(GrpcSettings settings, EventLoop& loop, ModelServer& models,
+        SettingStore& store, Gate& gate);
   GrpcServer(const GrpcServer&) = delete;
   GrpcServer& operator=(const GrpcServer&) = delete;
   /// Stops the server.

@@ -7,11 +7,9 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <optional>
 #include <string>
-#include <string_view>
 
 namespace reciperun::server {
 
@@ -68,10 +66,6 @@ struct GrpcSettings {
   /// `shared-memory`, `model-config`, `model-repository`, `statistics`, `trace`
   /// and `logging`.
   std::map<std::string, GrpcRestriction> restricted;
-  /// Whether an API key is valid; called on the server's thread. Empty: calls
-  /// need no key. A key is in the header `authorization: Bearer KEY` or
-  /// `x-api-key`. Calls that ask whether the server is live or ready need none.
-  std::function<bool(std::string_view key)> isValidKey;
 
   GrpcLimits limits;
   GrpcKeepAlive keepAlive;

@@ -117,14 +117,14 @@ startModelInfer(const std::shared_ptr<CallHost>& host,
   setCompression(host->settings, *context);
   const auto read =
       std::make_shared<Expected<ReadRequest>>(readRequest(*request));
-  return UnaryCall::start(host, context, inferenceRule,
-                          [host, request, response, read](const Call& call) {
-                            const Status checked =
-                                checkModel(*host, *request, *read);
-                            if (!checked.isOk())
-                              return call->end(checked);
-                            inferNow(*host, call, *std::move(*read), response);
-                          });
+  return UnaryCall::start(
+      host, context, {"ModelInfer", "inference"}, {*request, *response},
+      [host, request, response, read](const Call& call) {
+        const Status checked = checkModel(*host, *request, *read);
+        if (!checked.isOk())
+          return call->end(checked);
+        inferNow(*host, call, *std::move(*read), response);
+      });
 }
 
 } // namespace reciperun::server

@@ -14,8 +14,6 @@
 
 namespace reciperun::server {
 
-constexpr CallRule inferenceRule = {"inference"};
-
 /// Begins the call. The messages are gRPC's.
 grpc::ServerUnaryReactor*
 startModelInfer(const std::shared_ptr<CallHost>& host,

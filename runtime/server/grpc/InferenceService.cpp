@@ -16,16 +16,6 @@ using OpenUnary = std::shared_ptr<UnaryCall>;
 using Context = InferenceService::Context;
 using Reactor = InferenceService::Reactor;
 
-constexpr CallRule openHealth = {"health", /*needsKey=*/false};
-constexpr CallRule modelHealth = {"health"};
-constexpr CallRule metadataRule = {"metadata"};
-constexpr CallRule configRule = {"model-config"};
-constexpr CallRule statisticsRule = {"statistics"};
-constexpr CallRule repositoryRule = {"model-repository"};
-constexpr CallRule memoryRule = {"shared-memory"};
-constexpr CallRule traceRule = {"trace"};
-constexpr CallRule logRule = {"logging"};
-
 template <class Request, class Response>
 using Method = Status (*)(CallHost&, const Request&, Response&);
 
@@ -34,29 +24,31 @@ template <class Request, class Response>
 Reactor* answer(const Host& host, Context* context, const CallRule& rule,
                 const Request* request, Response* response,
                 Method<Request, Response> method) {
-  return UnaryCall::start(host, context, rule,
+  return UnaryCall::start(host, context, rule, {*request, *response},
                           [=, &host = *host](const OpenUnary& call) {
                             call->end(method(host, *request, *response));
                           });
 }
 
 /// Begins a call whose method answers later.
-template <class Request>
+template <class Request, class Response>
 Reactor* answerLater(const Host& host, Context* context, const CallRule& rule,
-                     const Request* request,
+                     const Request* request, const Response* response,
                      void (*method)(CallHost&, const Request&,
                                     std::function<void(Status)>)) {
   return UnaryCall::start(
-      host, context, rule, [=, &host = *host](const OpenUnary& call) {
+      host, context, rule, {*request, *response},
+      [=, &host = *host](const OpenUnary& call) {
         method(host, *request, [call](Status status) { call->end(status); });
       });
 }
 
 /// Begins a call that changes the shared memory of clients.
-Reactor* refuseMemory(const Host& host, Context* context) {
-  return UnaryCall::start(host, context, memoryRule, [](const OpenUnary& call) {
-    call->end(sharedMemoryDisabled());
-  });
+Reactor* refuseMemory(const Host& host, Context* context, const char* method,
+                      const UnaryMessages& messages) {
+  return UnaryCall::start(
+      host, context, {method, "shared-memory"}, messages,
+      [](const OpenUnary& call) { call->end(sharedMemoryDisabled()); });
 }
 
 using HealthResponse = grpc::health::v1::HealthCheckResponse;
@@ -74,48 +66,54 @@ Reactor*
 InferenceService::ServerLive(Context* context,
                              const inference::ServerLiveRequest* request,
                              inference::ServerLiveResponse* response) {
-  return answer(host, context, openHealth, request, response, serverLive);
+  return answer(host, context, {"ServerLive", "health", /*needsKey=*/false},
+                request, response, serverLive);
 }
 
 Reactor*
 InferenceService::ServerReady(Context* context,
                               const inference::ServerReadyRequest* request,
                               inference::ServerReadyResponse* response) {
-  return answer(host, context, openHealth, request, response, serverReady);
+  return answer(host, context, {"ServerReady", "health", /*needsKey=*/false},
+                request, response, serverReady);
 }
 
 Reactor*
 InferenceService::ModelReady(Context* context,
                              const inference::ModelReadyRequest* request,
                              inference::ModelReadyResponse* response) {
-  return answer(host, context, modelHealth, request, response, modelReady);
+  return answer(host, context, {"ModelReady", "health"}, request, response,
+                modelReady);
 }
 
 Reactor* InferenceService::ServerMetadata(
     Context* context, const inference::ServerMetadataRequest* request,
     inference::ServerMetadataResponse* response) {
-  return answer(host, context, metadataRule, request, response, serverMetadata);
+  return answer(host, context, {"ServerMetadata", "metadata"}, request,
+                response, serverMetadata);
 }
 
 Reactor*
 InferenceService::ModelMetadata(Context* context,
                                 const inference::ModelMetadataRequest* request,
                                 inference::ModelMetadataResponse* response) {
-  return answer(host, context, metadataRule, request, response, modelMetadata);
+  return answer(host, context, {"ModelMetadata", "metadata"}, request, response,
+                modelMetadata);
 }
 
 Reactor*
 InferenceService::ModelConfig(Context* context,
                               const inference::ModelConfigRequest* request,
                               inference::ModelConfigResponse* response) {
-  return answer(host, context, configRule, request, response, modelConfig);
+  return answer(host, context, {"ModelConfig", "model-config"}, request,
+                response, modelConfig);
 }
 
 Reactor* InferenceService::ModelStatistics(
     Context* context, const inference::ModelStatisticsRequest* request,
     inference::ModelStatisticsResponse* response) {
-  return answer(host, context, statisticsRule, request, response,
-                modelStatistics);
+  return answer(host, context, {"ModelStatistics", "statistics"}, request,
+                response, modelStatistics);
 }
 
 Reactor*
@@ -128,71 +126,84 @@ InferenceService::ModelInfer(Context* context,
 Reactor* InferenceService::RepositoryIndex(
     Context* context, const inference::RepositoryIndexRequest* request,
     inference::RepositoryIndexResponse* response) {
-  return answer(host, context, repositoryRule, request, response,
-                repositoryIndex);
+  return answer(host, context, {"RepositoryIndex", "model-repository"}, request,
+                response, repositoryIndex);
 }
 
 Reactor* InferenceService::RepositoryModelLoad(
     Context* context, const inference::RepositoryModelLoadRequest* request,
-    inference::RepositoryModelLoadResponse*) {
-  return answerLater(host, context, repositoryRule, request, loadModel);
+    inference::RepositoryModelLoadResponse* response) {
+  return answerLater(host, context, {"RepositoryModelLoad", "model-repository"},
+                     request, response, loadModel);
 }
 
 Reactor* InferenceService::RepositoryModelUnload(
     Context* context, const inference::RepositoryModelUnloadRequest* request,
-    inference::RepositoryModelUnloadResponse*) {
-  return answerLater(host, context, repositoryRule, request, unloadModel);
+    inference::RepositoryModelUnloadResponse* response) {
+  return answerLater(host, context,
+                     {"RepositoryModelUnload", "model-repository"}, request,
+                     response, unloadModel);
 }
 
 Reactor* InferenceService::SystemSharedMemoryStatus(
     Context* context, const inference::SystemSharedMemoryStatusRequest* request,
     inference::SystemSharedMemoryStatusResponse* response) {
-  return answer(host, context, memoryRule, request, response,
-                systemMemoryStatus);
+  return answer(host, context, {"SystemSharedMemoryStatus", "shared-memory"},
+                request, response, systemMemoryStatus);
 }
 
 Reactor* InferenceService::SystemSharedMemoryRegister(
-    Context* context, const inference::SystemSharedMemoryRegisterRequest*,
-    inference::SystemSharedMemoryRegisterResponse*) {
-  return refuseMemory(host, context);
+    Context* context,
+    const inference::SystemSharedMemoryRegisterRequest* request,
+    inference::SystemSharedMemoryRegisterResponse* response) {
+  return refuseMemory(host, context, "SystemSharedMemoryRegister",
+                      {*request, *response});
 }
 
 Reactor* InferenceService::SystemSharedMemoryUnregister(
-    Context* context, const inference::SystemSharedMemoryUnregisterRequest*,
-    inference::SystemSharedMemoryUnregisterResponse*) {
-  return refuseMemory(host, context);
+    Context* context,
+    const inference::SystemSharedMemoryUnregisterRequest* request,
+    inference::SystemSharedMemoryUnregisterResponse* response) {
+  return refuseMemory(host, context, "SystemSharedMemoryUnregister",
+                      {*request, *response});
 }
 
 Reactor* InferenceService::CudaSharedMemoryStatus(
     Context* context, const inference::CudaSharedMemoryStatusRequest* request,
     inference::CudaSharedMemoryStatusResponse* response) {
-  return answer(host, context, memoryRule, request, response, cudaMemoryStatus);
+  return answer(host, context, {"CudaSharedMemoryStatus", "shared-memory"},
+                request, response, cudaMemoryStatus);
 }
 
 Reactor* InferenceService::CudaSharedMemoryRegister(
-    Context* context, const inference::CudaSharedMemoryRegisterRequest*,
-    inference::CudaSharedMemoryRegisterResponse*) {
-  return refuseMemory(host, context);
+    Context* context, const inference::CudaSharedMemoryRegisterRequest* request,
+    inference::CudaSharedMemoryRegisterResponse* response) {
+  return refuseMemory(host, context, "CudaSharedMemoryRegister",
+                      {*request, *response});
 }
 
 Reactor* InferenceService::CudaSharedMemoryUnregister(
-    Context* context, const inference::CudaSharedMemoryUnregisterRequest*,
-    inference::CudaSharedMemoryUnregisterResponse*) {
-  return refuseMemory(host, context);
+    Context* context,
+    const inference::CudaSharedMemoryUnregisterRequest* request,
+    inference::CudaSharedMemoryUnregisterResponse* response) {
+  return refuseMemory(host, context, "CudaSharedMemoryUnregister",
+                      {*request, *response});
 }
 
 Reactor*
 InferenceService::TraceSetting(Context* context,
                                const inference::TraceSettingRequest* request,
                                inference::TraceSettingResponse* response) {
-  return answer(host, context, traceRule, request, response, traceSetting);
+  return answer(host, context, {"TraceSetting", "trace"}, request, response,
+                traceSetting);
 }
 
 Reactor*
 InferenceService::LogSettings(Context* context,
                               const inference::LogSettingsRequest* request,
                               inference::LogSettingsResponse* response) {
-  return answer(host, context, logRule, request, response, logSettings);
+  return answer(host, context, {"LogSettings", "logging"}, request, response,
+                logSettings);
 }
 
 InferenceService::Stream* InferenceService::ModelStreamInfer(Context* context) {
@@ -203,7 +214,10 @@ grpc::ServerUnaryReactor*
 HealthService::Check(grpc::CallbackServerContext* context,
                      const grpc::health::v1::HealthCheckRequest* request,
                      HealthResponse* response) {
-  return answer(host, context, openHealth, request, response, checkHealth);
+  return answer(
+      host, context,
+      {"Check", "health", /*needsKey=*/false, "grpc.health.v1.Health"}, request,
+      response, checkHealth);
 }
 
 } // namespace reciperun::server

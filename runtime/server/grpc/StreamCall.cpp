@@ -37,7 +37,10 @@ StreamCall::Reactor* StreamCall::start(std::shared_ptr<CallHost> host,
 // ---- gRPC's threads
 
 void StreamCall::OnReadDone(bool isOk) {
-  host->loop.post([call = shared_from_this(), isOk] { call->received(isOk); });
+  const size_t bytes = isOk ? incoming.ByteSizeLong() : 0;
+  host->loop.post([call = shared_from_this(), isOk, bytes] {
+    call->received(isOk, bytes);
+  });
 }
 
 void StreamCall::OnWriteDone(bool isOk) {
@@ -46,6 +49,7 @@ void StreamCall::OnWriteDone(bool isOk) {
 
 void StreamCall::OnCancel() {
   host->loop.post([call = shared_from_this()] {
+    call->visit.noteCancel();
     call->end(grpc::Status::CANCELLED, /*sendsQueue=*/false);
   });
 }
@@ -60,7 +64,7 @@ void StreamCall::OnDone() {
 void StreamCall::begin() {
   if (final)
     return;
-  const grpc::Status admitted = host->admit(*context, inferenceRule);
+  const grpc::Status admitted = visit.begin();
   if (!admitted.ok())
     return end(admitted, /*sendsQueue=*/false);
   endsOnError = wantsErrorStatus(*context);
@@ -78,11 +82,12 @@ void StreamCall::read() {
   StartRead(&incoming);
 }
 
-void StreamCall::received(bool isOk) {
+void StreamCall::received(bool isOk, size_t bytes) {
   isReading = false;
   if (final)
     return;
   hasAllRequests = !isOk;
+  visit.noteRequest(bytes);
   if (isOk) {
     inference::ModelInferRequest message;
     message.Swap(&incoming);
@@ -221,20 +226,22 @@ void StreamCall::writeNext() {
     StartWrite(queue.front().get());
     return;
   }
-  if (final) {
-    isFinished = true;
-    Finish(*final);
-  }
+  if (final)
+    finish();
 }
 
 void StreamCall::written(bool isOk) {
   isWriting = false;
   if (!queue.empty()) {
-    waitingBytes -= std::min(waitingBytes, queue.front()->ByteSizeLong());
+    const size_t bytes = queue.front()->ByteSizeLong();
+    waitingBytes -= std::min(waitingBytes, bytes);
     queue.pop_front();
+    visit.noteResponse(isOk ? bytes : 0);
   }
-  if (!isOk)
+  if (!isOk) {
+    visit.noteCancel();
     end(grpc::Status::CANCELLED, /*sendsQueue=*/false);
+  }
   writeNext();
   read();
 }
@@ -276,7 +283,12 @@ void StreamCall::abandon(const grpc::Status& status) {
     return;
   // It does not wait for a response that is being written: the client may never
   // take it.
+  finish();
+}
+
+void StreamCall::finish() {
   isFinished = true;
+  visit.end(*final);
   Finish(*final);
 }
 

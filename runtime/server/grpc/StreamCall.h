@@ -13,6 +13,7 @@
 #define RECIPERUN_SERVER_GRPC_STREAMCALL_H
 
 #include "runtime/server/grpc/CallHost.h"
+#include "runtime/server/grpc/CallVisit.h"
 #include "runtime/server/grpc/InferMessages.h"
 #include "runtime/server/models/Inference.h"
 
@@ -33,9 +34,10 @@ class StreamCall final
       public OpenCall,
       public std::enable_shared_from_this<StreamCall> {
 public:
-  StreamCall(std::shared_ptr<CallHost> host,
+  StreamCall(std::shared_ptr<CallHost> ofServer,
              grpc::CallbackServerContext* context)
-      : host(std::move(host)), context(context) {}
+      : host(std::move(ofServer)), context(context),
+        visit(*host, *context, {"ModelStreamInfer", "inference"}) {}
 
   using Reactor = grpc::ServerBidiReactor<inference::ModelInferRequest,
                                           inference::ModelStreamInferResponse>;
@@ -66,7 +68,7 @@ private:
 
   void begin();
   void read();
-  void received(bool isOk);
+  void received(bool isOk, size_t bytes);
   void take(inference::ModelInferRequest message);
   Status infer(const RequestPtr& request,
                inference::ModelInferRequest&& message);
@@ -80,10 +82,12 @@ private:
   void written(bool isOk);
   void endWhenIdle();
   void end(const grpc::Status& status, bool sendsQueue);
+  void finish();
   void cancelRequests();
 
   const std::shared_ptr<CallHost> host;
   grpc::CallbackServerContext* const context;
+  CallVisit visit;
   inference::ModelInferRequest incoming;
   std::list<RequestPtr> requests;    // without a last response
   std::deque<RequestPtr> ordered;    // of models that are not decoupled

@@ -11,24 +11,26 @@ namespace reciperun::server {
 
 grpc::ServerUnaryReactor* UnaryCall::start(std::shared_ptr<CallHost> host,
                                            grpc::CallbackServerContext* context,
-                                           const CallRule& rule, Work work) {
+                                           const CallRule& rule,
+                                           const UnaryMessages& messages,
+                                           Work work) {
   EventLoop& loop = host->loop;
-  const auto call =
-      std::make_shared<UnaryCall>(std::move(host), context, std::move(work));
+  const auto call = std::make_shared<UnaryCall>(std::move(host), *context, rule,
+                                                messages, std::move(work));
   if (call->host->add(call))
-    loop.post([call, rule] { call->begin(rule); });
+    loop.post([call] { call->begin(); });
   else
     call->finish(shuttingDown());
   return call.get();
 }
 
-void UnaryCall::begin(const CallRule& rule) {
+void UnaryCall::begin() {
   if (ended)
     return;
-  if (const grpc::Status status = host->admit(*context, rule); !status.ok()) {
-    finish(status);
-    return;
-  }
+  const grpc::Status admitted = visit.begin();
+  visit.noteRequest(requestBytes);
+  if (!admitted.ok())
+    return finish(admitted);
   std::exchange(work, {})(shared_from_this());
 }
 
@@ -44,13 +46,19 @@ void UnaryCall::abandon(const grpc::Status& status) {
 }
 
 void UnaryCall::finish(const grpc::Status& status) {
-  if (!ended.exchange(true))
-    Finish(status);
+  if (ended.exchange(true))
+    return;
+  if (status.ok())
+    visit.noteResponse(answer.ByteSizeLong());
+  visit.end(status);
+  Finish(status);
 }
 
 void UnaryCall::OnCancel() {
-  host->loop.post(
-      [call = shared_from_this()] { call->abandon(grpc::Status::CANCELLED); });
+  host->loop.post([call = shared_from_this()] {
+    call->visit.noteCancel();
+    call->abandon(grpc::Status::CANCELLED);
+  });
 }
 
 void UnaryCall::OnDone() {

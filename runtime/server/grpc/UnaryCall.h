@@ -9,14 +9,23 @@
 
 #include "runtime/base/Status.h"
 #include "runtime/server/grpc/CallHost.h"
+#include "runtime/server/grpc/CallVisit.h"
 
+#include <google/protobuf/message_lite.h>
 #include <grpcpp/support/server_callback.h>
 
 #include <atomic>
+#include <cstddef>
 #include <functional>
 #include <memory>
 
 namespace reciperun::server {
+
+/// The messages of a call; they are gRPC's.
+struct UnaryMessages {
+  const google::protobuf::MessageLite& request;
+  const google::protobuf::MessageLite& answer;
+};
 
 class UnaryCall final : public grpc::ServerUnaryReactor,
                         public OpenCall,
@@ -24,15 +33,18 @@ class UnaryCall final : public grpc::ServerUnaryReactor,
 public:
   using Work = std::function<void(const std::shared_ptr<UnaryCall>& call)>;
 
-  UnaryCall(std::shared_ptr<CallHost> host,
-            grpc::CallbackServerContext* context, Work work)
-      : host(std::move(host)), context(context), work(std::move(work)) {}
+  UnaryCall(std::shared_ptr<CallHost> ofServer,
+            grpc::CallbackServerContext& context, const CallRule& rule,
+            const UnaryMessages& messages, Work work)
+      : host(std::move(ofServer)), visit(*host, context, rule),
+        requestBytes(messages.request.ByteSizeLong()), answer(messages.answer),
+        work(std::move(work)) {}
 
   /// Begins a call: `work` runs on the server's thread, unless the call is
   /// refused, and ends the call then or later.
-  static grpc::ServerUnaryReactor* start(std::shared_ptr<CallHost> host,
-                                         grpc::CallbackServerContext* context,
-                                         const CallRule& rule, Work work);
+  static grpc::ServerUnaryReactor*
+  start(std::shared_ptr<CallHost> host, grpc::CallbackServerContext* context,
+        const CallRule& rule, const UnaryMessages& messages, Work work);
 
   // ---- of the server's thread
 
@@ -51,12 +63,13 @@ public:
   void OnCancel() override;
 
 private:
-  void begin(const CallRule& rule);
+  void begin();
   void finish(const grpc::Status& status);
-  void cancel();
 
   const std::shared_ptr<CallHost> host;
-  grpc::CallbackServerContext* const context;
+  CallVisit visit;
+  const size_t requestBytes;
+  const google::protobuf::MessageLite& answer; // until the call has ended
   Work work;
   std::function<void()> onCancel;
   std::atomic<bool> ended = false;

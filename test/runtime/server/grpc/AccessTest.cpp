@@ -111,22 +111,23 @@ TEST_F(Access, eachApiIsRestrictedByItself) {
 
 TEST_F(Access, unknownApisCannotBeRestricted) {
   const auto loop = EventLoop::open();
-  ASSERT_TRUE(loop);
+  const auto open = Gate::open({});
+  ASSERT_TRUE(loop && open);
   GrpcSettings settings;
   settings.restricted["inferrence"] = {"k", "v"};
-  EXPECT_EQ(GrpcServer::start(settings, **loop, models, store).message(),
-            "there is no API `inferrence` to restrict");
+  EXPECT_EQ(
+      GrpcServer::start(settings, **loop, models, store, **open).message(),
+      "there is no API `inferrence` to restrict");
   settings.restricted = {{"inference", {"", "v"}}};
-  EXPECT_EQ(GrpcServer::start(settings, **loop, models, store).message(),
-            "the restriction of `inference` has no key");
+  EXPECT_EQ(
+      GrpcServer::start(settings, **loop, models, store, **open).message(),
+      "the restriction of `inference` has no key");
 }
 
 TEST_F(Access, callsNeedAnApiKey) {
-  GrpcSettings settings;
-  settings.isValidKey = [](std::string_view key) { return key == "k1"; };
-  start(settings);
+  start({}, {.apiKeys = {"k1"}});
   EXPECT_EQ(inferCode(), StatusCode::UNAUTHENTICATED);
-  EXPECT_EQ(last.error_message(), "the call has no API key; send it as "
+  EXPECT_EQ(last.error_message(), "the request has no API key; send it as "
                                   "`authorization: Bearer KEY`");
   EXPECT_EQ(inferCode({{"authorization", "Bearer k2"}}),
             StatusCode::UNAUTHENTICATED);
@@ -206,14 +207,16 @@ TEST_F(Tls, asksClientsForTheirCertificates) {
 
 TEST_F(Tls, refusesTextsThatAreNoCertificates) {
   const auto loop = EventLoop::open();
-  ASSERT_TRUE(loop);
+  const auto open = Gate::open({});
+  ASSERT_TRUE(loop && open);
   for (const auto& [certificate, key] :
        {SelfSigned{"", own.key}, SelfSigned{own.certificate, "x"},
         SelfSigned{own.certificate, other.key}}) {
     GrpcSettings settings;
     settings.port = 0;
     settings.tls = {certificate, key, ""};
-    const auto server = GrpcServer::start(settings, **loop, models, store);
+    const auto server =
+        GrpcServer::start(settings, **loop, models, store, **open);
     EXPECT_FALSE(server);
   }
 }

@@ -18,13 +18,17 @@ void GrpcFixture::endLoop() {
   thread.join();
 }
 
-void GrpcFixture::start(GrpcSettings settings) {
+void GrpcFixture::start(GrpcSettings settings, GateSettings access) {
   settings.address = "127.0.0.1";
   settings.port = 0;
   auto opened = EventLoop::open();
   ASSERT_TRUE(opened) << opened.message();
   loop = *std::move(opened);
-  auto started = GrpcServer::start(std::move(settings), *loop, models, store);
+  auto guard = Gate::open(std::move(access));
+  ASSERT_TRUE(guard) << guard.message();
+  gate = *std::move(guard);
+  auto started =
+      GrpcServer::start(std::move(settings), *loop, models, store, *gate);
   ASSERT_TRUE(started) << started.message();
   server = *std::move(started);
   thread = std::thread([this] { loop->run(); });

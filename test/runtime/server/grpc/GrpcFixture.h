@@ -3,6 +3,7 @@
 #ifndef RECIPERUN_TEST_SERVER_GRPC_GRPCFIXTURE_H
 #define RECIPERUN_TEST_SERVER_GRPC_GRPCFIXTURE_H
 
+#include "runtime/server/access/Gate.h"
 #include "runtime/server/grpc/GrpcServer.h"
 #include "runtime/server/grpc/grpc_service.grpc.pb.h"
 #include "runtime/server/grpc/health.grpc.pb.h"
@@ -32,7 +33,7 @@ protected:
   ~GrpcFixture() override;
 
   /// Listens to a free port of this machine.
-  void start(GrpcSettings settings = {});
+  void start(GrpcSettings settings = {}, GateSettings access = {});
   /// Runs `work` on the server's thread and waits for it.
   void onLoop(const std::function<void()>& work);
   /// Ends the server's thread before the server.
@@ -62,6 +63,7 @@ protected:
 
   FakeModels models;
   SettingStore store;
+  std::unique_ptr<Gate> gate;
   std::unique_ptr<EventLoop> loop;
   std::unique_ptr<GrpcServer> server;
   std::unique_ptr<Stub> stub;

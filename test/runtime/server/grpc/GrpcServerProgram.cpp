@@ -5,6 +5,7 @@
 // It listens to a free port of this machine, prints `port N`, and ends at
 // SIGTERM or SIGINT.
 
+#include "runtime/server/access/Gate.h"
 #include "runtime/server/grpc/GrpcServer.h"
 #include "runtime/server/http/EventLoop.h"
 #include "runtime/server/settings/SettingStore.h"
@@ -43,13 +44,16 @@ int main() {
   const auto loop = EventLoop::open();
   if (!loop)
     return fail(loop.message());
+  const auto gate = Gate::open({});
+  if (!gate)
+    return fail(gate.message());
   GrpcSettings settings;
   settings.address = "127.0.0.1";
   settings.port = 0;
   settings.serverName = "fake";
   settings.serverVersion = "1";
   const auto server =
-      GrpcServer::start(std::move(settings), **loop, models, store);
+      GrpcServer::start(std::move(settings), **loop, models, store, **gate);
   if (!server)
     return fail(server.message());
   std::printf("port %d\n", int((*server)->port()));

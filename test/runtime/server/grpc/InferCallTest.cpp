@@ -244,14 +244,16 @@ TEST(GrpcServer, refusesAPortThatIsTaken) {
   FakeModels models;
   SettingStore store;
   const auto loop = EventLoop::open();
-  ASSERT_TRUE(loop);
+  const auto open = Gate::open({});
+  ASSERT_TRUE(loop && open);
   GrpcSettings settings;
   settings.address = "127.0.0.1";
   settings.port = 0;
-  const auto first = GrpcServer::start(settings, **loop, models, store);
+  const auto first = GrpcServer::start(settings, **loop, models, store, **open);
   ASSERT_TRUE(first) << first.message();
   settings.port = (*first)->port();
-  const auto second = GrpcServer::start(settings, **loop, models, store);
+  const auto second =
+      GrpcServer::start(settings, **loop, models, store, **open);
   EXPECT_EQ(second.message(), "cannot listen for gRPC on `127.0.0.1:" +
                                   std::to_string(settings.port) + "`");
 }
