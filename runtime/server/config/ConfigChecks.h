@@ -36,6 +36,10 @@ void checkSequenceBatching(const inference::ModelConfig& config,
                            ConfigMistakes& found);
 void checkInstanceGroups(const inference::ModelConfig& config,
                          const ServerGpus& gpus, ConfigMistakes& found);
+/// `model_warmup`: its inputs are the model's, with those that sequence
+/// batching adds. Settings with a batch size of 0 are not used, and not
+/// checked.
+void checkWarmup(const inference::ModelConfig& config, ConfigMistakes& found);
 /// The steps of an ensemble and the tensors between them.
 void checkEnsembleSteps(const inference::ModelConfig& config,
                         ConfigMistakes& found);

@@ -17,7 +17,6 @@ using inference::ModelConfig;
 
 /// Batches are held in memory.
 constexpr int mostBatch = 1 << 20;
-constexpr int mostWarmups = 1024;
 constexpr const char* ensemblePlatform = "ensemble";
 
 /// Triton's backends that have platforms. They are known, so that a wrong pair
@@ -156,24 +155,6 @@ void checkMetrics(const ModelConfig& config, ConfigMistakes& found) {
   }
 }
 
-void checkWarmup(const ModelConfig& config, ConfigMistakes& found) {
-  if (config.model_warmup_size() > mostWarmups)
-    found.push_back({"at most " + std::to_string(mostWarmups) +
-                         " `model_warmup`s are allowed for " + config.name(),
-                     "model_warmup"});
-  for (int i = 0; i < config.model_warmup_size(); ++i) {
-    const auto& warmup = config.model_warmup(i);
-    const int64_t most = std::max(1, config.max_batch_size());
-    if (warmup.batch_size() > most || warmup.count() > mostWarmups)
-      found.push_back({"model warmup '" + warmup.name() +
-                           "' must have a batch size of at most " +
-                           std::to_string(most) + " and a count of at most " +
-                           std::to_string(mostWarmups) + " for " +
-                           config.name(),
-                       FieldPath("model_warmup")[i]});
-  }
-}
-
 } // namespace
 
 ConfigMistakes mistakesOf(const ModelConfig& config, const ServerGpus& gpus) {
@@ -185,9 +166,9 @@ ConfigMistakes mistakesOf(const ModelConfig& config, const ServerGpus& gpus) {
   checkEnsembleFields(config, found);
   checkCache(config, found);
   checkMetrics(config, found);
-  checkWarmup(config, found);
   checkTensors(config, found);
   checkBatchTensors(config, found);
+  checkWarmup(config, found);
   checkInstanceGroups(config, gpus, found);
   return found;
 }

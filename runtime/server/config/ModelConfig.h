@@ -101,11 +101,13 @@ std::vector<int64_t> versionsOf(const std::filesystem::path& folder,
                                 const inference::ModelConfig& config);
 
 /// Reads a file of a model, such as the labels of an output. `file` is relative
-/// to the model's folder. Fails where it is no regular file below the folder,
-/// also after symbolic links, or is larger than `mostBytes`.
+/// to the model's folder, or to the folder `below` in it. Fails where it is no
+/// regular file below that folder, also after symbolic links, or is larger than
+/// `mostBytes`.
 Expected<std::string> readModelFile(const std::filesystem::path& folder,
                                     const std::filesystem::path& file,
-                                    int64_t mostBytes = int64_t(4) << 20);
+                                    int64_t mostBytes = int64_t(4) << 20,
+                                    const std::string& below = "");
 
 } // namespace reciperun::server
 

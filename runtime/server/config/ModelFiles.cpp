@@ -38,18 +38,24 @@ int64_t versionNumber(const std::string& name) {
 } // namespace
 
 Expected<std::string> readModelFile(const fs::path& folder,
-                                    const fs::path& file, int64_t mostBytes) {
+                                    const fs::path& file, int64_t mostBytes,
+                                    const std::string& below) {
   std::error_code code;
-  const fs::path root = fs::canonical(folder, code);
+  fs::path root = fs::canonical(folder, code);
+  std::string place = "the model's folder";
   if (code)
-    return badFile(file, "cannot be read: the model's folder is not there");
+    return badFile(file, "cannot be read: " + place + " is not there");
+  if (!below.empty()) { // a link here leads out of the root
+    root /= below;
+    place += " `" + below + "`";
+  }
   if (file.empty() || file.is_absolute())
-    return badFile(file, "must be a path in the model's folder");
+    return badFile(file, "must be a path in " + place);
   const fs::path real = fs::canonical(root / file, code);
   if (code)
     return badFile(file, "cannot be read: " + code.message());
   if (!isBelow(real, root))
-    return badFile(file, "is outside of the model's folder");
+    return badFile(file, "is outside of " + place);
   // The messages of the reader have the whole path.
   if (!fs::is_regular_file(real, code))
     return badFile(file, "is not a regular file");

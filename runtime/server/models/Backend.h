@@ -13,7 +13,8 @@
 namespace reciperun::server {
 
 /// Answers batches. Each instance of a model has an object and a thread of its
-/// own, and all calls come from that thread.
+/// own. One call comes at a time: those of the warm-up from threads that load
+/// models, all others from the instance's thread.
 class BatchBackend {
 public:
   using Answer = Expected<std::vector<Tensor>>;

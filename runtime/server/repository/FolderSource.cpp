@@ -168,13 +168,17 @@ Expected<LoadedModel> FolderSource::load(const std::string& name,
   LoadedModel loaded;
   loaded.config = read->config;
   loaded.warnings = read->warnings;
-  if (!config.model_warmup().empty())
-    loaded.warnings.push_back("model `" + name +
-                              "`: `model_warmup` has no effect: models are "
-                              "ready as soon as they are loaded");
+  for (const auto& warmup : config.model_warmup())
+    if (warmup.batch_size() == 0)
+      loaded.warnings.push_back("model `" + name + "`: the warm-up `" +
+                                warmup.name() +
+                                "` does not run: its `batch_size` is 0");
   auto labels = labelsOf(*folder, config);
   RECIPERUN_TRY(labels);
   loaded.labels = *std::move(labels);
+  auto warmup = warmupSamplesOf(config, *folder);
+  RECIPERUN_TRY(warmup);
+  loaded.warmup = *std::move(warmup);
   const std::vector<int64_t> versions = versionsOf(*folder, config);
   if (versions.empty())
     return Status::error("at least one version must be available under the "

@@ -8,6 +8,7 @@
 #include "runtime/server/models/Backend.h"
 #include "runtime/server/models/Classification.h"
 #include "runtime/server/models/ModelServer.h"
+#include "runtime/server/repository/WarmupSamples.h"
 #include "runtime/server/schedule/EnsembleGraph.h"
 
 #include <cstdint>
@@ -31,6 +32,7 @@ struct LoadedModel {
   };
   std::vector<Version> versions; // at least one
   ClassLabels labels;
+  std::vector<WarmupSample> warmup;  // each version answers them first
   std::vector<std::string> warnings; // about the configuration
 };
 

@@ -1,9 +1,10 @@
 // The models of a source in service.
 //
-// A model is read by a loader thread and then put into service by the server's
-// thread, which also replaces and retires its versions; retired ones answer the
-// requests that they have begun. An ensemble loads the models of its steps, and
-// comes into service after them; when one of them changes it is verified again.
+// A model is read by a loader thread and answers the requests of its warm-up;
+// the server's thread then puts it into service, and replaces and retires
+// versions; retired ones answer the requests that they have begun. An ensemble
+// loads the models of its steps, and comes into service after them; when one of
+// them changes it is verified again.
 
 #ifndef RECIPERUN_SERVER_REPOSITORY_REPOSITORY_H
 #define RECIPERUN_SERVER_REPOSITORY_REPOSITORY_H
@@ -99,6 +100,7 @@ private:
   };
 
   // ---- loading
+  void inBackground(std::function<void()> work, std::function<void()> then);
   void beginLoad(const std::string& name, LoadOverrides overrides, Then then);
   void install(const std::string& name, Expected<LoadedModel> loaded,
                double seconds);

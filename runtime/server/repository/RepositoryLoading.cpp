@@ -5,6 +5,7 @@
 #include "runtime/server/config/ModelConfig.h"
 #include "runtime/server/config/model_config.pb.h"
 #include "runtime/server/repository/ModelSchedulers.h"
+#include "runtime/server/repository/Warmup.h"
 #include "runtime/server/schedule/EnsembleScheduler.h"
 
 #include <algorithm>
@@ -31,6 +32,13 @@ std::set<std::string> stepsOf(const inference::ModelConfig& ensemble) {
     models.insert(step.model_name());
   return models;
 }
+
+/// What a loader thread has read.
+struct ReadModel {
+  std::chrono::steady_clock::time_point begin;
+  std::string stamp = {};
+  Expected<LoadedModel> loaded = LoadedModel();
+};
 
 double secondsSince(std::chrono::steady_clock::time_point begin) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin)
@@ -110,17 +118,38 @@ void Repository::beginLoad(const std::string& name, LoadOverrides overrides,
   entry.waiting.push_back(std::move(then));
   if (std::exchange(entry.isLoading, true))
     return; // those that ask meanwhile get the same answer
-  loaders.run([this, name, overrides = std::move(overrides)] {
-    const auto begin = std::chrono::steady_clock::now();
-    std::string stamp = source.stampOf(name);
-    auto loaded =
-        std::make_shared<Expected<LoadedModel>>(source.load(name, overrides));
-    loop.post([this, alive = isAlive, name, loaded, stamp = std::move(stamp),
-               seconds = secondsSince(begin)] {
-      if (!*alive)
-        return;
-      entries[name].stamp = stamp;
-      install(name, std::move(*loaded), seconds);
+  const auto read = std::make_shared<ReadModel>();
+  inBackground(
+      [this, read, name, overrides = std::move(overrides)] {
+        read->begin = std::chrono::steady_clock::now();
+        read->stamp = source.stampOf(name);
+        read->loaded = source.load(name, overrides);
+      },
+      [this, read, name] {
+        entries[name].stamp = read->stamp;
+        const auto background = [this, alive = isAlive](auto work, auto then) {
+          if (*alive)
+            inBackground(std::move(work), std::move(then));
+        };
+        warmUp(
+            std::move(read->loaded), background, [this] { return isStopping; },
+            [this, name, begin = read->begin](Expected<LoadedModel> loaded) {
+              install(name, std::move(loaded), secondsSince(begin));
+            });
+      });
+}
+
+/// Runs `work` on a loader thread, then `then` on the server's thread, unless
+/// the repository is destroyed before.
+void Repository::inBackground(std::function<void()> work,
+                              std::function<void()> then) {
+  loaders.run([this, alive = isAlive, work = std::move(work),
+               then = std::move(then)]() mutable {
+    std::exchange(work, {})();
+    // What both hold is destroyed by the server's thread.
+    loop.post([alive, then = std::move(then)] {
+      if (*alive)
+        then();
     });
   });
 }
@@ -311,17 +340,16 @@ void Repository::pollLater() {
   loop.runAfter(settings.pollInterval, [this, alive = isAlive] {
     if (!*alive)
       return;
-    loaders.run([this, alive] {
-      std::map<std::string, std::string> stamps;
-      for (const std::string& name : source.names())
-        stamps.emplace(name, source.stampOf(name));
-      loop.post([this, alive, stamps = std::move(stamps)] {
-        if (!*alive)
-          return;
-        poll(stamps);
-        pollLater();
-      });
-    });
+    const auto stamps = std::make_shared<std::map<std::string, std::string>>();
+    inBackground(
+        [this, stamps] {
+          for (const std::string& name : source.names())
+            stamps->emplace(name, source.stampOf(name));
+        },
+        [this, stamps] {
+          poll(*stamps);
+          pollLater();
+        });
   });
 }
 

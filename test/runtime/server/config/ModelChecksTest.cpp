@@ -387,7 +387,7 @@ TEST(ModelChecks, InstanceGroups) {
             "GPUs");
 }
 
-TEST(ModelChecks, CacheMetricsAndWarmup) {
+TEST(ModelChecks, CacheAndMetrics) {
   const auto metric = [](const std::string& body) {
     return "model_metrics { metric_control {\n" + body + " } }";
   };
@@ -413,9 +413,6 @@ TEST(ModelChecks, CacheMetricsAndWarmup) {
        "(config.pbtxt:4: "
        "`model_metrics.metric_control[0].histogram_options.buckets`)"},
       {metric(family + "histogram_options { buckets: [1, 2] }"), ""},
-      {"model_warmup { name: \"w\" batch_size: 9 }",
-       "model warmup 'w' must have a batch size of at most 8 and a count of at "
-       "most 1024 for m (config.pbtxt:3: `model_warmup[0]`)"},
   });
 }
 

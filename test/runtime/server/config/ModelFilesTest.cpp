@@ -97,6 +97,30 @@ TEST_F(ModelFiles, OtherFilesStayInTheFolderToo) {
             "`../other/labels` is outside of the model's folder");
 }
 
+TEST_F(ModelFiles, AFileMayHaveToBeInAFolderOfTheModel) {
+  write(folder / "labels.txt", "secret");
+  const auto read = [&](const std::string& file) {
+    const auto text = readModelFile(folder, file, 8, "warmup");
+    return text ? *text : checked(text.message());
+  };
+  EXPECT_EQ(read("ids"), "`ids` cannot be read: No such file or directory");
+  write(root / "other/ids", "3");
+  fs::create_directory_symlink("../other", folder / "warmup");
+  EXPECT_EQ(read("ids"), "`ids` is outside of the model's folder `warmup`");
+  fs::remove(folder / "warmup");
+  fs::create_directory(folder / "warmup");
+  write(folder / "warmup/ids", "1 2");
+  fs::create_symlink("ids", folder / "warmup/same");
+  fs::create_symlink("../labels.txt", folder / "warmup/labels");
+  EXPECT_EQ(read("ids"), "1 2");
+  EXPECT_EQ(read("same"), "1 2");
+  for (const char* file : {"labels", "../labels.txt", "../../other/ids"})
+    EXPECT_EQ(read(file), "`" + std::string(file) +
+                              "` is outside of the model's folder `warmup`");
+  EXPECT_EQ(read("/etc/passwd"),
+            "`/etc/passwd` must be a path in the model's folder `warmup`");
+}
+
 TEST_F(ModelFiles, VersionFoldersAreIntegersWithoutLeadingZeros) {
   for (const char* name : {"1", "3", "20", "0", "007", "-1", "+2", "2a", "a2",
                            "1.5", "99999999999999999999"})

@@ -9,10 +9,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <future>
 #include <memory>
 #include <numeric>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace reciperun::server {
@@ -368,6 +370,97 @@ TEST(Repository, LoadsAndUnloadsOnRequest) {
   ASSERT_EQ(index.size(), 1u);
   EXPECT_EQ(index[0].state, "UNAVAILABLE");
   EXPECT_EQ(index[0].reason, "unloaded");
+}
+
+/// `identity` with a warm-up of three batches that take 100 ms each.
+std::string warmIdentity() {
+  return identity("model_warmup { name: \"w\" batch_size: 4 count: 3 inputs { "
+                  "key: \"IN\" value { data_type: TYPE_INT32 dims: [ 1 ] "
+                  "zero_data: true } } } parameters { key: "
+                  "\"execute_delay_ms\" value { string_value: \"100\" } } "
+                  "response_cache { enable: true }");
+}
+
+TEST(Repository, AVersionIsReadyAfterItsWarmup) {
+  checkpoint::TestFolder folder;
+  addModel(folder, "warm", warmIdentity());
+  Server server(folder,
+                {.control = ModelControl::explicitly, .cacheBytes = 1 << 20});
+  const auto begin = std::chrono::steady_clock::now();
+  auto loaded = std::async([&] { return server.load("warm"); });
+  while (loaded.wait_for(std::chrono::milliseconds(10)) !=
+         std::future_status::ready) {
+    const bool isReady = server.loop.call([&] {
+      const auto ready = server.repository->isModelReady("warm", -1);
+      return ready && *ready;
+    });
+    EXPECT_TRUE(!isReady || std::chrono::steady_clock::now() - begin >=
+                                std::chrono::milliseconds(300));
+  }
+  ASSERT_TRUE(loaded.get().isOk());
+  EXPECT_GE(std::chrono::steady_clock::now() - begin,
+            std::chrono::milliseconds(300));
+  ModelStatistics counts = server.statistics("warm");
+  EXPECT_EQ(counts.success.count, 0u);
+  EXPECT_EQ(counts.executionCount, 0u);
+  EXPECT_EQ(counts.cacheMiss.count, 0u);
+  EXPECT_GE(counts.loadSeconds, 0.3);
+  EXPECT_TRUE(server.ask(oneNumber("warm", 0)).status.isOk());
+  counts = server.statistics("warm");
+  EXPECT_EQ(counts.executionCount, 1u);
+  EXPECT_EQ(counts.cacheHit.count, 0u)
+      << "the cache has no response to a request of the warm-up";
+}
+
+TEST(Repository, TheOldVersionAnswersDuringTheWarmup) {
+  checkpoint::TestFolder folder;
+  addModel(folder, "warm", identity(""));
+  Server server(folder,
+                {.control = ModelControl::explicitly, .startWith = {"warm"}});
+  addModel(folder, "warm", warmIdentity(), "2");
+  auto loaded = std::async([&] { return server.load("warm"); });
+  EXPECT_EQ(loaded.wait_for(std::chrono::milliseconds(100)),
+            std::future_status::timeout);
+  EXPECT_EQ(server.ask(oneNumber("warm", 1)).version, "1");
+  ASSERT_TRUE(loaded.get().isOk());
+  EXPECT_EQ(server.ask(oneNumber("warm", 1)).version, "2");
+}
+
+TEST(Repository, AFailedWarmupFailsTheLoad) {
+  checkpoint::TestFolder folder;
+  addModel(folder, "sum", R"(backend: "add_sub"
+input [ { name: "A" data_type: TYPE_INT32 dims: [ -1 ] },
+        { name: "B" data_type: TYPE_INT32 dims: [ -1 ] } ]
+output [ { name: "C" data_type: TYPE_INT32 dims: [ -1 ] } ]
+model_warmup { name: "w" batch_size: 1
+  inputs { key: "A" value { data_type: TYPE_INT32 dims: 2 zero_data: true } }
+  inputs { key: "B" value { data_type: TYPE_INT32 dims: 3 zero_data: true } } }
+)");
+  Server server(folder);
+  EXPECT_EQ(server.started.message(),
+            "load failed for model 'sum': failed to run warmup sample 'w': the "
+            "two inputs must have the same shape\n");
+  const auto index =
+      server.loop.call([&] { return server.repository->index(false); });
+  ASSERT_EQ(index.size(), 1u);
+  EXPECT_EQ(index[0].state, "UNAVAILABLE");
+}
+
+TEST(Repository, AServerMayEndDuringAWarmup) {
+  checkpoint::TestFolder folder;
+  addModel(folder, "warm", warmIdentity());
+  LoopThread loop;
+  FolderSource source({.folders = {folder.path()}, .configName = {}});
+  auto repository =
+      std::make_unique<Repository>(loop.get(), source, Repository::Settings());
+  bool hasStarted = false; // of the loop's thread
+  loop.call(
+      [&] { repository->start([&](const Status&) { hasStarted = true; }); });
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  loop.call([&] { repository->stop(); });
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  loop.call([&] { repository.reset(); });
+  EXPECT_FALSE(loop.call([&] { return hasStarted; }));
 }
 
 TEST(Repository, WithoutExplicitControlNothingIsLoaded) {
