@@ -95,8 +95,9 @@ std::vector<cli::Option> limitOptions(AccessArguments& arguments) {
   HttpLimits& limits = arguments.limits;
   std::vector<cli::Option> made = {
       cli::number("--max-connections", "N",
-                  "connections; more are answered with 503 (16384)", 1,
-                  limits.connections),
+                  "connections; more are answered with 503 (16384, or what "
+                  "`ulimit -n` allows)",
+                  1, arguments.connections),
       cli::number("--max-concurrent-requests", "N",
                   "requests of inference that are answered at once; more get a "
                   "503 (one a connection)",

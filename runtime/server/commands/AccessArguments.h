@@ -9,6 +9,7 @@
 #include "runtime/server/http/HttpLimits.h"
 #include "runtime/server/http/TlsContext.h"
 
+#include <cstddef>
 #include <vector>
 
 namespace reciperun::server {
@@ -17,6 +18,7 @@ struct AccessArguments {
   TlsFiles tls;
   GateSettings gate;
   HttpLimits limits;
+  size_t connections = 0; // asked for; 0: those of `limits`, if possible
 
   bool usesTls() const { return !tls.certificate.empty(); }
 };

@@ -221,10 +221,14 @@ Ending serveModels(const ServeArguments& arguments,
   return shutdown.outcome();
 }
 
-/// Each connection is an open file. Takes fewer where the system allows fewer:
-/// a server without a free descriptor cannot even refuse a connection.
-void allowManyConnections(size_t& connections) {
+/// Each connection is an open file. Takes fewer where the system allows fewer,
+/// with a warning when more were asked for: a server without a free descriptor
+/// cannot even refuse a connection.
+void allowManyConnections(AccessArguments& access) {
   constexpr size_t otherFiles = 256;
+  size_t& connections = access.limits.connections;
+  if (access.connections > 0)
+    connections = access.connections;
   rlimit limit = {};
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
     return;
@@ -234,13 +238,12 @@ void allowManyConnections(size_t& connections) {
   const size_t most = limit.rlim_cur <= otherFiles * 2
                           ? otherFiles
                           : size_t(limit.rlim_cur) - otherFiles;
-  if (connections <= most)
-    return;
-  logLine(LogLevel::warning, "the limit of open files allows " +
-                                 std::to_string(most) + " connections, not " +
-                                 std::to_string(connections) +
-                                 "; raise it by `ulimit -n`");
-  connections = most;
+  if (access.connections > most)
+    logLine(LogLevel::warning, "the limit of open files allows " +
+                                   std::to_string(most) + " connections, not " +
+                                   std::to_string(access.connections) +
+                                   "; raise it by `ulimit -n`");
+  connections = std::min(connections, most);
 }
 
 /// 1: the server could not start, or open answers were cut off.
@@ -260,7 +263,7 @@ int runServe(ServeArguments& arguments) {
   std::signal(SIGPIPE, SIG_IGN);
   // It reaches all ranks; the front of the first one watches it.
   std::signal(SIGUSR2, SIG_IGN);
-  allowManyConnections(arguments.access.limits.connections);
+  allowManyConnections(arguments.access);
   const auto places =
       findPlaces(arguments.directories, arguments.engine, arguments.configName);
   if (places && places->engine.empty())

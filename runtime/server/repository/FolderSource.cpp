@@ -2,7 +2,6 @@
 
 #include "runtime/server/repository/FolderSource.h"
 
-#include "runtime/base/InputFile.h"
 #include "runtime/server/config/ModelConfig.h"
 #include "runtime/server/config/model_config.pb.h"
 #include "runtime/server/repository/ModelCodes.h"
@@ -80,13 +79,8 @@ constexpr int64_t mostLabelBytes = int64_t(64) << 20;
 /// The lines of a file of labels, of which the model's folder has the path.
 Expected<std::vector<std::string>> labelsIn(const fs::path& folder,
                                             const std::string& file) {
-  const fs::path relative = fs::path(file).lexically_normal();
-  if (relative.is_absolute() || *relative.begin() == "..")
-    return Status::error("`label_filename` is `" + file +
-                             "`, which is not in the model's folder",
-                         StatusCode::invalidArgument);
-  const auto text = readTextFile(folder / relative, mostLabelBytes);
-  RECIPERUN_TRY(text);
+  const auto text = readModelFile(folder, file, mostLabelBytes);
+  RECIPERUN_TRY(text.status().withContext("`label_filename`"));
   std::vector<std::string> labels;
   std::istringstream lines(*text);
   for (std::string line; std::getline(lines, line);) {

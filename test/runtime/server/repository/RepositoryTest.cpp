@@ -10,7 +10,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <future>
+#include <map>
 #include <memory>
 #include <numeric>
 #include <string>
@@ -192,17 +194,27 @@ TEST(Repository, OutputsAreSentAsTheirClasses) {
 
 TEST(Repository, LabelsAreInTheModelsFolder) {
   checkpoint::TestFolder folder;
-  for (const char* file : {"../labels.txt", "missing.txt"}) {
+  const std::map<std::string, std::string> files = {
+      {"outside", "../labels.txt"},
+      {"missing", "none.txt"},
+      {"linked", "l.txt"}};
+  for (const auto& [model, file] : files) {
     std::string config = simple;
-    const std::string name = "name: \"OUTPUT0\"";
-    config.insert(config.find(name),
-                  "label_filename: \"" + std::string(file) + "\" ");
-    addModel(folder, file[0] == '.' ? "outside" : "missing", config);
+    config.insert(config.find("name: \"OUTPUT0\""),
+                  "label_filename: \"" + file + "\" ");
+    addModel(folder, model, config);
   }
   folder.write("labels.txt", "a\n");
+  std::filesystem::create_symlink("../labels.txt", folder / "linked/l.txt");
   Server server(folder);
-  EXPECT_NE(server.ask(sumRequest("outside")).status.message(), "");
-  EXPECT_NE(server.ask(sumRequest("missing")).status.message(), "");
+  const auto index =
+      server.loop.call([&] { return server.repository->index(false); });
+  ASSERT_EQ(index.size(), files.size());
+  for (const IndexEntry& each : index) {
+    EXPECT_NE(each.state, "READY") << each.name;
+    EXPECT_EQ(each.reason.find(folder.path().string()), std::string::npos)
+        << each.reason;
+  }
 }
 
 TEST(Repository, FailuresHaveTritonsTexts) {
