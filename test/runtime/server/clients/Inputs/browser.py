@@ -17,6 +17,7 @@ for _ in range(4):
 # The budget is in the page's own time, which runs ahead while it waits.
 page = subprocess.run(
     ["chromium", "--headless=new", "--no-sandbox", "--disable-gpu",
+     "--disable-dev-shm-usage",
      "--disable-background-networking", "--disable-component-update",
      "--disable-sync", "--no-first-run", "--user-data-dir=browser",
      "--virtual-time-budget=3000", "--dump-dom",
