@@ -37,7 +37,6 @@
 #include <filesystem>
 #include <ostream>
 #include <string_view>
-#include <thread>
 #include <unistd.h>
 
 namespace recipec::driver {
@@ -363,7 +362,8 @@ int launchJob(Job& job, Session& session, const fs::path& runtime,
     return fail(invocation,
                 "cannot start `" + command.front() +
                     "`: " + std::strerror(result.error),
-                "install Open MPI (`openmpi-bin`)");
+                command.front() == "mpirun" ? "install Open MPI (`openmpi-bin`)"
+                                            : "build the target `reciperun`");
   tellEnd(job, command, result, session, invocation);
   return result.exitCode;
 }

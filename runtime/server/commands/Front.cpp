@@ -60,13 +60,9 @@ Status Front::setUp(FrontSettings settings) {
   RECIPERUN_TRY(opened);
   loop = *std::move(opened);
   readers.emplace(/*count=*/1);
-  openAi.setElsewhere(
-      [this](std::function<void()> work, std::function<void()> after) {
-        readers->run(
-            [this, work = std::move(work), after = std::move(after)]() mutable {
-              work();
-              loop->post(std::move(after));
-            });
+  openAi.setBackground(
+      [this](std::function<void()> work, std::function<void()> then) {
+        readers->run(std::move(work), *loop, std::move(then));
       });
   settings.repository.observer = &metrics.observer();
   repository = std::make_unique<Repository>(*loop, source,

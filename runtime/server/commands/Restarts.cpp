@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <chrono>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
 #include <ctime>
 #include <filesystem>
@@ -24,8 +25,35 @@ namespace reciperun::server {
 namespace {
 
 constexpr std::chrono::seconds firstPause(1), longestPause(30);
-/// Exit codes up to this one say that a server could not start.
-constexpr int couldNotStart = 2;
+constexpr const char* readyVariable = "RECIPERUN_READY_FILE";
+
+/// The path of a file that a server makes when it is ready.
+class ReadyFile {
+public:
+  ReadyFile() {
+    std::string name =
+        std::filesystem::temp_directory_path() / "reciperun-ready-XXXXXX";
+    if (mkdtemp(name.data()))
+      folder = name;
+    setenv(readyVariable, (folder / "ready").c_str(), /*replace=*/1);
+  }
+  ReadyFile(const ReadyFile&) = delete;
+  ReadyFile& operator=(const ReadyFile&) = delete;
+  ~ReadyFile() {
+    std::error_code code;
+    if (!folder.empty())
+      std::filesystem::remove_all(folder, code);
+  }
+
+  bool isThere() const {
+    std::error_code code;
+    return std::filesystem::exists(folder / "ready", code);
+  }
+  bool isUsable() const { return !folder.empty(); }
+
+private:
+  std::filesystem::path folder;
+};
 
 /// The command line of this process without `--restart`.
 std::vector<std::string> ownCommand() {
@@ -88,6 +116,11 @@ int fail(const std::string& message) {
 
 } // namespace
 
+void noteReady() {
+  if (const char* const path = std::getenv(readyVariable))
+    std::ofstream file(path);
+}
+
 int serveAgain(const ServeArguments& arguments) {
   if (comm::MpiSession::isOneOfSeveral())
     return fail("`--restart` starts the ranks itself; leave out `mpirun`");
@@ -95,6 +128,9 @@ int serveAgain(const ServeArguments& arguments) {
   if (!ranks)
     return fail(ranks.status().message());
   const std::vector<std::string> command = commandFor(*ranks);
+  const ReadyFile ready;
+  if (!ready.isUsable())
+    return fail("cannot make a folder in the folder of temporary files");
   std::chrono::seconds pause = firstPause;
   for (int restart = 1;; ++restart) {
     const launch::LaunchResult result =
@@ -102,7 +138,7 @@ int serveAgain(const ServeArguments& arguments) {
     if (result.error != 0)
       return fail("cannot start `" + command.front() +
                   "`: " + std::strerror(result.error));
-    if (result.wasAsked || result.exitCode <= couldNotStart ||
+    if (result.wasAsked || result.exitCode == 0 || !ready.isThere() ||
         restart > arguments.restarts)
       return result.exitCode;
     logLine(LogLevel::warning, "the server has ended with exit code " +

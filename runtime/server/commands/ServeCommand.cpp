@@ -19,7 +19,6 @@
 #include "runtime/server/repository/EngineSource.h"
 #include "runtime/server/repository/FolderSource.h"
 
-#include <atomic>
 #include <chrono>
 #include <csignal>
 #include <ctime>
@@ -139,6 +138,7 @@ Expected<std::unique_ptr<Front>> openFront(const ServeArguments& arguments,
   return opened;
 }
 
+/// The server is ready.
 void tellPlaces(const ServeArguments& arguments, const std::string& what,
                 const Ports& ports) {
   std::string line = what + " served at " + urlOf(arguments, ports.http);
@@ -149,19 +149,11 @@ void tellPlaces(const ServeArguments& arguments, const std::string& what,
   if (ports.metrics >= 0)
     line += ", metrics at port " + std::to_string(ports.metrics);
   logLine(LogLevel::info, line);
+  noteReady();
 }
 
-/// How a server has ended. A status alone says that it was not ready before.
-struct Ending {
-  Ending(Status status, bool wasReady = false)
-      : status(std::move(status)), wasReady(wasReady) {}
-
-  Status status;
-  bool wasReady;
-};
-
 /// The part of rank 0.
-Ending serveEngine(const ServeArguments& arguments, const ServedPlaces& places,
+Status serveEngine(const ServeArguments& arguments, const ServedPlaces& places,
                    const ModelFolder& folder, ServingRanks& ranks) {
   if (!folder.tokenizer)
     return noTokenizer(folder);
@@ -181,7 +173,6 @@ Ending serveEngine(const ServeArguments& arguments, const ServedPlaces& places,
   EngineQueue queue;
   const std::unique_ptr<ModelSource> source = sourceOf(arguments, places);
   Ports ports;
-  std::atomic<bool> isReady = false;
   const auto front =
       openFront(arguments, queue, *source, !places.repositories.empty(), ports);
   RECIPERUN_TRY(front);
@@ -193,16 +184,15 @@ Ending serveEngine(const ServeArguments& arguments, const ServedPlaces& places,
   served.vocab = (*engine)->vocab();
   watchStopSignals();
   (*front)->open(&served, [&] {
-    isReady = true;
     tellPlaces(arguments, "`" + served.name + "` is", ports);
   });
   const Shutdown& shutdown = (*front)->shutdown();
-  const Status ran = queue.run(**engine, [&] { return shutdown.isDue(); });
-  return {ran.isOk() ? shutdown.outcome() : ran, isReady};
+  RECIPERUN_TRY(queue.run(**engine, [&] { return shutdown.isDue(); }));
+  return shutdown.outcome();
 }
 
 /// Serves a repository without a language model.
-Ending serveModels(const ServeArguments& arguments,
+Status serveModels(const ServeArguments& arguments,
                    const ServedPlaces& places) {
   constexpr auto interval = std::chrono::milliseconds(20);
   EngineQueue queue; // that nobody fills
@@ -246,12 +236,11 @@ void allowManyConnections(AccessArguments& access) {
   connections = std::min(connections, most);
 }
 
-/// 1: the server could not start, or open answers were cut off.
-int exitCodeOf(const Ending& ended) {
-  if (ended.status.isOk())
+int exitCodeOf(const Status& ended) {
+  if (ended.isOk())
     return 0;
-  logLine(LogLevel::error, ended.status.message());
-  return ended.wasReady && stopSignal() == 0 ? Shutdown::failedCode : 1;
+  logLine(LogLevel::error, ended.message());
+  return 1;
 }
 
 int runServe(ServeArguments& arguments) {
@@ -277,7 +266,7 @@ int runServe(ServeArguments& arguments) {
     return ranks->follow(folder);
   return exitCodeOf(ranks->status().isOk()
                         ? serveEngine(arguments, *places, *folder, *ranks)
-                        : Ending(ranks->status()));
+                        : ranks->status());
 }
 
 } // namespace

@@ -87,14 +87,18 @@ void Shutdown::checkDrain(Clock::time_point now) {
 /// A step cannot be interrupted: the process ends in its middle.
 void Shutdown::checkEngine(Clock::time_point now) {
   const Clock::duration step = queue.stepTime();
-  if (!endTime && step > settings.step)
+  const bool isLost = step > settings.step;
+  if (!endTime && isLost)
     abandon(Status::error("a step of the engine has not ended within the " +
                           secondsOf(settings.step) + " of `--step-timeout`"));
   if (!endTime || now - *endTime < timeToEnd || step < timeToEnd)
     return;
-  if (const Status how = outcome(); !how.isOk())
+  const Status how = outcome();
+  if (how.isOk() && !isLost) // all answers are complete: no hurry
+    return;
+  if (!how.isOk())
     logLine(LogLevel::error, how.message());
-  std::_Exit(Shutdown::failedCode);
+  std::_Exit(1);
 }
 
 Shutdown::Clock::duration Shutdown::timeToDrain() const {

@@ -36,9 +36,6 @@ public:
     std::function<void(const Status&)> failEngine; // ends the open answers
   };
 
-  /// Exit code of a server that failed after it had been ready.
-  static constexpr int failedCode = 3;
-
   /// `loop` and `queue` must outlive the object.
   Shutdown(const ShutdownSettings& settings, EventLoop& loop,
            EngineQueue& queue, Actions actions);

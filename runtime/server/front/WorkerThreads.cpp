@@ -3,6 +3,7 @@
 #include "runtime/server/front/WorkerThreads.h"
 
 #include "runtime/comm/ThreadWithoutSignals.h"
+#include "runtime/server/http/EventLoop.h"
 
 #include <utility>
 
@@ -29,6 +30,14 @@ void WorkerThreads::run(std::function<void()> work) {
     waiting.push_back(std::move(work));
   }
   changed.notify_one();
+}
+
+void WorkerThreads::run(std::function<void()> work, EventLoop& loop,
+                        std::function<void()> then) {
+  run([&loop, work = std::move(work), then = std::move(then)]() mutable {
+    std::exchange(work, {})();
+    loop.post(std::move(then));
+  });
 }
 
 void WorkerThreads::work() {

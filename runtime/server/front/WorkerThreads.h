@@ -14,6 +14,13 @@
 
 namespace reciperun::server {
 
+class EventLoop;
+
+/// Runs `work`, which must not throw, on another thread, then `then` on the
+/// server's.
+using RunInBackground =
+    std::function<void(std::function<void()> work, std::function<void()> then)>;
+
 class WorkerThreads {
 public:
   explicit WorkerThreads(size_t count);
@@ -24,6 +31,10 @@ public:
 
   /// Runs `work`, which must not throw, on one of the threads.
   void run(std::function<void()> work);
+  /// Runs `work`, which must not throw, on one of the threads, then `then` on
+  /// the loop's. What both hold is destroyed by the loop's thread.
+  void run(std::function<void()> work, EventLoop& loop,
+           std::function<void()> then);
 
 private:
   void work();

@@ -201,18 +201,18 @@ void OpenAiApi::completion(Endpoint endpoint, const HttpRequest& request,
                            const Reply& reply) {
   if (!admits(request, reply))
     return;
-  if (elsewhere && mayHaveGrammar(request.body))
-    return readElsewhere(endpoint, request, reply);
+  if (background && mayHaveGrammar(request.body))
+    return readInBackground(endpoint, request, reply);
   takeRead(readCompletionRequest(endpoint, request.body),
            request.header("x-request-id"), reply);
 }
 
-void OpenAiApi::readElsewhere(Endpoint endpoint, const HttpRequest& request,
-                              const Reply& reply) {
+void OpenAiApi::readInBackground(Endpoint endpoint, const HttpRequest& request,
+                                 const Reply& reply) {
   using Read = Expected<CompletionRequest>;
   const auto read = std::make_shared<Read>(Status::error("it was not read"));
   ++reads;
-  elsewhere(
+  background(
       [read, endpoint, body = std::string(request.body)] {
         try {
           *read = readCompletionRequest(endpoint, body);

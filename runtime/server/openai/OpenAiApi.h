@@ -6,12 +6,12 @@
 #include "runtime/server/front/ApiModel.h"
 #include "runtime/server/front/EngineClient.h"
 #include "runtime/server/front/StatusPage.h"
+#include "runtime/server/front/WorkerThreads.h"
 #include "runtime/server/http/HttpServer.h"
 #include "runtime/server/metrics/ServerMetrics.h"
 #include "runtime/server/openai/Completions.h"
 #include "runtime/server/openai/Embeddings.h"
 
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -36,12 +36,8 @@ public:
     metrics.setReady([this] { return isReady(); });
   }
 
-  /// Runs `work`, which must not throw, on another thread, and then `after` on
-  /// the server's.
-  using Elsewhere = std::function<void(std::function<void()> work,
-                                       std::function<void()> after)>;
-  /// Bodies that take long to read are read by `given` from now on.
-  void setElsewhere(Elsewhere given) { elsewhere = std::move(given); }
+  /// Bodies that take long to read are read in the background from now on.
+  void setBackground(RunInBackground given) { background = std::move(given); }
 
   /// The model is loaded. `served` must outlive the object.
   void open(const ApiModel& served);
@@ -83,8 +79,8 @@ private:
   void detokenize(const HttpRequest& request, const Reply& reply);
   void completion(Endpoint endpoint, const HttpRequest& request,
                   const Reply& reply);
-  void readElsewhere(Endpoint endpoint, const HttpRequest& request,
-                     const Reply& reply);
+  void readInBackground(Endpoint endpoint, const HttpRequest& request,
+                        const Reply& reply);
   void takeRead(Expected<CompletionRequest> read, const std::string& id,
                 const Reply& reply);
   /// Refuses what is not JSON, and everything while the server stops or after
@@ -101,7 +97,7 @@ private:
   Settings settings;
   EngineClient& engine;
   ServerState state = ServerState::loading;
-  Elsewhere elsewhere;
+  RunInBackground background;
   size_t reads = 0;
   const ApiModel* served = nullptr; // once it is loaded
   ServerMetrics& metrics;

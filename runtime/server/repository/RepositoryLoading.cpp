@@ -143,14 +143,9 @@ void Repository::beginLoad(const std::string& name, LoadOverrides overrides,
 /// the repository is destroyed before.
 void Repository::inBackground(std::function<void()> work,
                               std::function<void()> then) {
-  loaders.run([this, alive = isAlive, work = std::move(work),
-               then = std::move(then)]() mutable {
-    std::exchange(work, {})();
-    // What both hold is destroyed by the server's thread.
-    loop.post([alive, then = std::move(then)] {
-      if (*alive)
-        then();
-    });
+  loaders.run(std::move(work), loop, [alive = isAlive, then = std::move(then)] {
+    if (*alive)
+      then();
   });
 }
 

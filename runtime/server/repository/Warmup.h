@@ -6,15 +6,12 @@
 #ifndef RECIPERUN_SERVER_REPOSITORY_WARMUP_H
 #define RECIPERUN_SERVER_REPOSITORY_WARMUP_H
 
+#include "runtime/server/front/WorkerThreads.h"
 #include "runtime/server/repository/ModelSource.h"
 
 #include <functional>
 
 namespace reciperun::server {
-
-/// Runs `work` on another thread, then `then` on the server's thread.
-using RunInBackground =
-    std::function<void(std::function<void()> work, std::function<void()> then)>;
 
 /// Runs the samples on each instance of each version, one after the other.
 /// `then` gets the model, or the first failure: `failed to run warmup sample

@@ -1,4 +1,9 @@
-"""Starts a server by `recipec run`, asks it, and ends it by SIGTERM."""
+"""Starts a server by `recipec run`, asks it, and ends it by SIGTERM.
+
+usage: run_serve.py RECIPEC [OPTION...]
+
+The options are passed on to the server.
+"""
 
 import http.client
 import json
@@ -10,7 +15,7 @@ import time
 
 command = [sys.argv[1], "run", "tiny.recipe", "--set", 'task="serve"', "--set",
            "serve.max_batch=3", "--", "--port", "0",
-           "--served-model-name", "tiny"]
+           "--served-model-name", "tiny", *sys.argv[2:]]
 
 
 def port_of(process):
