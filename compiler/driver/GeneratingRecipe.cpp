@@ -185,6 +185,8 @@ std::string servingOf(const std::filesystem::path& folder) {
   if (!format || format->weights == "bf16")
     return {};
   std::string text = "  serve {\n    weights = \"" + format->weights + "\"\n";
+  if (format->hasBlocks)
+    text += "    fp8_scales = \"block\"\n";
   if (format->quantizesLogits)
     text += "    quantize_logits = true\n";
   if (!format->excluded.empty())

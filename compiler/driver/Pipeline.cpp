@@ -202,7 +202,8 @@ std::vector<ir::Module> lowerServing(ir::Module program,
   if (engine.hasErrors())
     return {};
   verify(program, "quantize weights");
-  passes::multiplyInFp8(program);
+  if (recipe.string("serve.activations") == "fp8")
+    passes::multiplyInFp8(program);
   passes::fuseCasts(program);
   // The kernels of few rows, which only bf16 and frozen weights have, add
   // nothing.

@@ -58,6 +58,9 @@ bool checkQuantized(OpCheck& c, const QuantizedTensor& tensor) {
   const size_t q = first, qt = first + 2;
   if (!c.hasOut(q) && !c.hasOut(qt))
     return c.fail("makes nothing");
+  if (*blocks == sizes::ScaleBlocks::wholeRows &&
+      (c.hasOut(qt) || quantizedTensors(c.op.kind).size() > 1))
+    return c.fail("makes more than one matrix with scales of whole rows");
   const bool hasOneScale = *blocks == sizes::ScaleBlocks::tensor;
   for (size_t i : {q, qt})
     if (c.hasOut(i) &&
@@ -105,9 +108,10 @@ bool checkMatmul(OpCheck& c) {
   if (*aBlocks == sizes::ScaleBlocks::squares &&
       *bBlocks == sizes::ScaleBlocks::squares)
     return c.fail("has squares on both sides");
-  if ((*aBlocks == sizes::ScaleBlocks::mx) !=
-      (*bBlocks == sizes::ScaleBlocks::mx))
-    return c.fail("has blocks of `mx` on one side alone");
+  for (const char* word : {"mx", "whole_rows"})
+    if ((attributes.aBlocks == word) != (attributes.bBlocks == word))
+      return c.fail("has blocks of `" + std::string(word) +
+                    "` on one side alone");
   return checkMatrix(c, a, c.in(2), *aBlocks) &&
          checkMatrix(c, b, c.in(3), *bBlocks) &&
          c.shaped(b, {b.shape[0], a.shape[1]}) &&

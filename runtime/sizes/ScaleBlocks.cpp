@@ -13,6 +13,7 @@ struct Word {
 };
 constexpr Word words[] = {{"", ScaleBlocks::tensor},
                           {"tensor", ScaleBlocks::tensor},
+                          {"whole_rows", ScaleBlocks::wholeRows},
                           {"rows", ScaleBlocks::rows},
                           {"squares", ScaleBlocks::squares},
                           {"mx", ScaleBlocks::mx}};
@@ -42,6 +43,8 @@ Scales scalesOf(ScaleBlocks blocks, int64_t rows, int64_t columns) {
   switch (blocks) {
   case ScaleBlocks::tensor:
     return {ops::DType::f32, {1}};
+  case ScaleBlocks::wholeRows:
+    return {ops::DType::f32, {rows}};
   case ScaleBlocks::rows:
     return {ops::DType::f32, {across, rows}};
   case ScaleBlocks::squares:

@@ -14,7 +14,7 @@
 
 namespace reciperun::sizes {
 
-enum class ScaleBlocks { tensor, rows, squares, mx };
+enum class ScaleBlocks { tensor, wholeRows, rows, squares, mx };
 
 /// Parses the attribute's value. Returns `tensor` for an empty value, which
 /// means that the attribute is absent, and nullopt for an unknown one.

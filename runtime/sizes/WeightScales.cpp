@@ -2,6 +2,8 @@
 
 #include "runtime/sizes/WeightScales.h"
 
+#include "runtime/sizes/ScaleBlocks.h"
+
 #include <array>
 #include <cassert>
 
@@ -81,6 +83,11 @@ std::vector<int64_t> scaleShape(WeightScales scales, int64_t n, int64_t k) {
   }
   assert(false && "no kind of scales");
   return {};
+}
+
+bool fitsSquares(int64_t n, int64_t k) {
+  return n % weightGroup == 0 && scalesOf(ScaleBlocks::squares, n, k).shape ==
+                                     scaleShape(WeightScales::squares, n, k);
 }
 
 float largestStored(WeightFormat format) {

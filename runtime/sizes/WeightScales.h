@@ -44,6 +44,9 @@ std::optional<WeightScales> findWeightScales(std::string_view word);
 int64_t storedWidth(WeightFormat format, int64_t k);
 /// The shape of the scales of a weight [n,k].
 std::vector<int64_t> scaleShape(WeightScales scales, int64_t n, int64_t k);
+/// Whether scales of squares of a weight [n,k] have the layout of
+/// `quantized_linear` as well as that of `scaled_matmul` (ScaleBlocks.h).
+bool fitsSquares(int64_t n, int64_t k);
 /// The largest magnitude that a format stores, which a scale maps a block's
 /// maximum to: 448, 127 or 7.
 float largestStored(WeightFormat format);

@@ -8,8 +8,9 @@
 #include "runtime/sizes/ScaleBlocks.h"
 #include "runtime/sizes/WeightScales.h"
 
+#include <map>
+#include <optional>
 #include <string>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -20,16 +21,42 @@ namespace sizes = reciperun::sizes;
 
 using ir::OpKind;
 using ir::ValueId;
+using sizes::WeightScales;
 
 /// With fewer tokens a matmul takes the time of reading the weight.
 constexpr int64_t leastTokens = 16;
 /// cuBLASLt reads matrices and their scales in vectors of 16 bytes.
-constexpr int64_t tokensMultiple = 16;
+constexpr int64_t sizeMultiple = 16;
 
 /// A matrix in fp8 and its scales.
 struct QuantizedInput {
   ValueId matrix, scale;
 };
+
+/// The `blocks` of both operands of a `scaled_matmul`.
+struct BlockNames {
+  const char *input, *weight;
+};
+
+/// Those of a weight with the scales of `quantized_linear`; nullopt where
+/// `scaled_matmul` has none for them.
+std::optional<BlockNames> blocksOf(WeightScales scales) {
+  switch (scales) {
+  case WeightScales::rows:
+    return BlockNames{"whole_rows", "whole_rows"};
+  case WeightScales::squares:
+    return BlockNames{"rows", "squares"};
+  case WeightScales::tensor:
+  case WeightScales::groups:
+    break;
+  }
+  return std::nullopt;
+}
+
+std::optional<BlockNames> blocksOf(const ir::Op& linear) {
+  return blocksOf(*sizes::findWeightScales(
+      ops::QuantizedLinearAttributes(linear.attributes).scales));
+}
 
 class Fp8Steps {
 public:
@@ -49,12 +76,13 @@ public:
 private:
   bool isChosen(const ir::Op& op) const {
     if (op.kind != OpKind::QuantizedLinear ||
-        program[op.operands[1]].type != ir::DType::f8e4m3 ||
-        ops::QuantizedLinearAttributes(op.attributes).scales !=
-            sizes::weightScalesName(sizes::WeightScales::squares))
+        program[op.operands[1]].type != ir::DType::f8e4m3 || !blocksOf(op))
       return false;
-    const int64_t tokens = rowsOf(op.operands[0], leadOf(op));
-    return tokens >= leastTokens && tokens % tokensMultiple == 0;
+    const int64_t tokens = rowsOf(op.operands[0], leadOf(op)),
+                  inputs = ir::localElements(program, op.operands[0]) / tokens,
+                  outputs = ir::localElements(program, op.results[0]) / tokens;
+    return tokens >= leastTokens && tokens % sizeMultiple == 0 &&
+           inputs % sizeMultiple == 0 && outputs % sizeMultiple == 0;
   }
 
   /// The number of x's dimensions that are tokens.
@@ -73,21 +101,24 @@ private:
   }
 
   void rewrite(ir::Op linear, std::vector<ir::Op>& out) {
-    const QuantizedInput x = quantized(linear, out);
+    const BlockNames blocks = *blocksOf(linear);
+    const QuantizedInput x = quantized(linear, blocks.input, out);
     linear.kind = OpKind::ScaledMatmul;
     linear.operands = {x.matrix, linear.operands[1], x.scale,
                        linear.operands[2]};
     linear.attributes.erase("scales");
-    linear.attributes["a_blocks"] = std::string("rows");
-    linear.attributes["b_blocks"] = std::string("squares");
+    linear.attributes["a_blocks"] = std::string(blocks.input);
+    linear.attributes["b_blocks"] = std::string(blocks.weight);
     linear.attributes["fast"] = true;
     out.push_back(std::move(linear));
   }
 
   /// The op's input in fp8, which the first op that reads it makes.
-  QuantizedInput quantized(const ir::Op& linear, std::vector<ir::Op>& out) {
+  QuantizedInput quantized(const ir::Op& linear, const std::string& blocks,
+                           std::vector<ir::Op>& out) {
     const ValueId x = linear.operands[0];
-    if (auto found = inputs.find(x); found != inputs.end())
+    const std::pair key(x, blocks);
+    if (auto found = inputs.find(key); found != inputs.end())
       return found->second;
     const size_t lead = leadOf(linear);
     const int64_t rows = rowsOf(x, lead),
@@ -102,7 +133,7 @@ private:
     scale.type = ir::DType::f32;
     scale.range = program[x].range;
     for (int64_t size :
-         sizes::scalesOf(sizes::ScaleBlocks::rows, rows, columns).shape)
+         sizes::scalesOf(*sizes::findScaleBlocks(blocks), rows, columns).shape)
       scale.dims.push_back(ir::constantDim(program, size));
     scale.sharding.dims.resize(scale.dims.size());
     ir::Op cast{};
@@ -111,29 +142,24 @@ private:
     cast.layer = linear.layer;
     cast.range = linear.range;
     cast.attributes["lead"] = int64_t(lead);
-    cast.attributes["blocks"] = std::string("rows");
+    cast.attributes["blocks"] = blocks;
     const QuantizedInput made = {ir::addValue(program, std::move(matrix)),
                                  ir::addValue(program, std::move(scale))};
     cast.operands = {x, ValueId::none};
     cast.results = {made.matrix, made.scale, ValueId::none, ValueId::none,
                     ValueId::none};
     out.push_back(std::move(cast));
-    inputs.emplace(x, made);
+    inputs.emplace(key, made);
     return made;
   }
 
   ir::Module& program;
   ValueNames names;
-  std::unordered_map<ValueId, QuantizedInput> inputs; // of a function, by x
+  // Of a function, by x and `blocks`.
+  std::map<std::pair<ValueId, std::string>, QuantizedInput> inputs;
 };
 
 } // namespace
-
-bool fitsMatmulsInFp8(int64_t n, int64_t k) {
-  return n % sizes::weightGroup == 0 &&
-         sizes::scalesOf(sizes::ScaleBlocks::squares, n, k).shape ==
-             sizes::scaleShape(sizes::WeightScales::squares, n, k);
-}
 
 void multiplyInFp8(ir::Module& program) {
   Fp8Steps(program).run();

@@ -12,7 +12,6 @@
 #include "compiler/passes/inference/QuantizeWeights.h"
 
 #include "compiler/passes/ValueNames.h"
-#include "compiler/passes/inference/MultiplyInFp8.h"
 #include "runtime/ops/DenseOps.h"
 #include "runtime/ops/OpKind.h"
 #include "runtime/sizes/WeightScales.h"
@@ -85,7 +84,7 @@ public:
                   StoredForm form, diag::Engine& engine)
       : program(program), recipe(recipe), engine(engine), names(program),
         format(form.format), scalesInputs(form.scalesInputs),
-        multipliesInFp8(recipe.string("serve.activations") == "fp8"),
+        hasBlocks(recipe.string("serve.fp8_scales") == "block"),
         canQuantize(program.values.size(), true),
         rowDims(program.values.size(), -1) {
     std::map<ValueId, ValueId> gathered; // by the result of an all-gather
@@ -226,7 +225,8 @@ private:
   sizes::WeightScales scalesOf(int64_t n, int64_t k) const {
     if (format == sizes::WeightFormat::int4)
       return sizes::WeightScales::groups;
-    return multipliesInFp8 && fitsMatmulsInFp8(n, k)
+    return format == sizes::WeightFormat::fp8 && hasBlocks &&
+                   sizes::fitsSquares(n, k)
                ? sizes::WeightScales::squares
                : sizes::WeightScales::rows;
   }
@@ -257,8 +257,8 @@ private:
   diag::Engine& engine;
   ValueNames names;
   sizes::WeightFormat format;
-  bool scalesInputs; // each matrix has factors of its inputs
-  bool multipliesInFp8;
+  bool scalesInputs;                 // each matrix has factors of its inputs
+  bool hasBlocks;                    // fp8 with a scale for a square
   std::vector<ValueId> exactResults; // of linears that stay
   std::vector<bool> canQuantize;     // by value
   std::vector<int> rowDims;          // by value; -1: no linear reads it

@@ -6,18 +6,40 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 
 namespace reciperun::checkpoint {
 namespace {
 
 using sizes::WeightFormat;
+using sizes::WeightScales;
 
-/// Whether a server's scales of the format can be those of the tensor.
-bool isServed(const StoredWeight& weight) {
-  if (weight.scaleColumns >= weight.columns)
-    return true; // a row or more shares a scale
-  return weight.format == WeightFormat::int4 &&
-         weight.scaleColumns % sizes::weightGroup == 0;
+/// How a server stores a matrix.
+struct ServedForm {
+  WeightFormat format;
+  WeightScales scales;
+
+  bool operator==(const ServedForm&) const = default;
+};
+constexpr std::array<ServedForm, 4> servedForms = {
+    {{WeightFormat::fp8, WeightScales::rows},
+     {WeightFormat::fp8, WeightScales::squares},
+     {WeightFormat::int8, WeightScales::rows},
+     {WeightFormat::int4, WeightScales::groups}}};
+
+/// The form with which a server copies the tensor's codes.
+std::optional<ServedForm> formOf(const StoredWeight& weight) {
+  const bool hasGroups = weight.scaleColumns % sizes::weightGroup == 0;
+  if (weight.format == WeightFormat::int4 &&
+      (hasGroups || weight.scaleColumns >= weight.columns))
+    return ServedForm{weight.format, WeightScales::groups};
+  if (weight.scaleColumns >= weight.columns) // a row or more shares a scale
+    return ServedForm{weight.format, WeightScales::rows};
+  if (weight.format == WeightFormat::fp8 && hasGroups &&
+      weight.scaleRows % sizes::weightGroup == 0 &&
+      sizes::fitsSquares(weight.rows, weight.columns))
+    return ServedForm{weight.format, WeightScales::squares};
+  return std::nullopt;
 }
 
 bool isExpert(std::string_view name) {
@@ -58,18 +80,19 @@ Expected<ServingFormat> servingFormatOf(const ModelFiles& model) {
   Expected<StoredWeights> stored = StoredWeights::open(model);
   RECIPERUN_TRY(stored);
   const std::vector<std::string> names = linearNames(model);
-  std::array<int64_t, 3> elements{}; // by format
+  std::array<int64_t, servedForms.size()> elements{}; // by form
   for (const std::string& name : names)
-    if (const StoredWeight* weight = stored->find(name);
-        weight && isServed(*weight))
-      elements[size_t(weight->format)] += weight->rows * weight->columns;
+    if (const StoredWeight* weight = stored->find(name))
+      for (size_t i = 0; i < servedForms.size(); ++i)
+        if (formOf(*weight) == servedForms[i])
+          elements[i] += weight->rows * weight->columns;
   const auto most = std::ranges::max_element(elements);
   ServingFormat found;
   if (*most == 0)
     return found;
-  const auto format = WeightFormat(most - elements.begin());
+  const ServedForm form = servedForms[size_t(most - elements.begin())];
   auto isTaken = [&](const StoredWeight* weight) {
-    return weight && weight->format == format && isServed(*weight);
+    return weight && formOf(*weight) == form;
   };
   bool scalesInputs = false;
   for (const std::string& name : names) {
@@ -82,8 +105,9 @@ Expected<ServingFormat> servingFormatOf(const ModelFiles& model) {
       found.excluded.push_back(moduleOf(name));
   }
   found.quantizesLogits = isTaken(stored->find("lm_head.weight"));
-  found.weights = sizes::weightFormatName(format);
-  if (scalesInputs && format == WeightFormat::int4)
+  found.weights = sizes::weightFormatName(form.format);
+  found.hasBlocks = form.scales == WeightScales::squares;
+  if (scalesInputs && form.format == WeightFormat::int4)
     found.weights += "_awq";
   return found;
 }

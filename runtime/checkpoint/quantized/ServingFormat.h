@@ -19,6 +19,7 @@ bool isLinearName(std::string_view name);
 /// copied (StoredCodes.h).
 struct ServingFormat {
   std::string weights = "bf16"; // `serve.weights`
+  bool hasBlocks = false;       // `serve.fp8_scales = "block"`
   bool quantizesLogits = false; // `serve.quantize_logits`
   /// `serve.exclude_modules`: linear layers that the directory stores in
   /// another way. They are dequantized into the compute type.
@@ -26,9 +27,10 @@ struct ServingFormat {
 };
 
 /// The format of most elements among those that a server has: fp8 and int8 with
-/// scales of rows or one scale, and int4 with scales of groups whose size is a
-/// multiple of the server's. `"bf16"` for a directory without such weights.
-/// Fails when the directory's quantization is not read (StoredWeights.h).
+/// scales of rows or one scale, fp8 with scales of blocks and int4 with scales
+/// of groups whose sizes are multiples of the server's. `"bf16"` for a
+/// directory without such weights. Fails when the directory's quantization is
+/// not read (StoredWeights.h).
 Expected<ServingFormat> servingFormatOf(const ModelFiles& model);
 
 } // namespace reciperun::checkpoint

@@ -73,6 +73,8 @@ struct ScalesInfo {
 
 ScalesInfo infoOf(Scales scales) {
   switch (scales) {
+  case Scales::wholeRows:
+    return {CUBLASLT_MATMUL_MATRIX_SCALE_OUTER_VEC_32F, "whole rows"};
   case Scales::rows:
     return {CUBLASLT_MATMUL_MATRIX_SCALE_VEC128_32F, "rows"};
   case Scales::squares:
@@ -315,7 +317,7 @@ struct Matmuls::Library {
   }
 
   /// cuBLASLt supports scales of blocks of 32 on Blackwell and later GPUs, and
-  /// scales of blocks of 128 only on Hopper.
+  /// scales of blocks of 128 and of whole rows only on Hopper.
   static Status checkScales(const Shape& shape) {
     if (!isScaled(shape) || shape.scalesA == Scales::tensor)
       return Status::ok();
@@ -328,7 +330,8 @@ struct Matmuls::Library {
       return Status::ok();
     const std::string wanted =
         isMx ? "mxfp8 need a GPU of compute capability 10.0 or above (B200)"
-             : "blocks of 128 need a GPU of compute capability 9.0 (H100)";
+             : "blocks of 128 or of rows need a GPU of compute capability 9.0 "
+               "(H100)";
     return Status::error("products in " + wanted + ", and this one is of " +
                          std::to_string(generation) +
                          ".x: compile the recipe for the GPU that it runs on");

@@ -28,7 +28,7 @@ namespace reciperun::device {
 class Matmuls {
 public:
   /// The granularity of an fp8 matrix's scales: see ops/quantization.ops.
-  enum class Scales { none, tensor, rows, squares, mx };
+  enum class Scales { none, tensor, wholeRows, rows, squares, mx };
 
   struct Shape {
     int64_t m = 0, n = 0, k = 0;

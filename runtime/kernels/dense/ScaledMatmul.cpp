@@ -51,6 +51,8 @@ struct Narrow {
     switch (blocks) {
     case Blocks::tensor:
       return *all;
+    case Blocks::wholeRows:
+      return all[row];
     case Blocks::rows:
       return all[column / blockWidth * stride + row];
     case Blocks::squares:

@@ -21,6 +21,8 @@ Scales scalesOf(const std::string& blocks) {
   switch (sizes::scaleBlocksOf(blocks)) {
   case Blocks::tensor:
     return Scales::tensor;
+  case Blocks::wholeRows:
+    return Scales::wholeRows;
   case Blocks::rows:
     return Scales::rows;
   case Blocks::squares:
@@ -29,6 +31,10 @@ Scales scalesOf(const std::string& blocks) {
     return Scales::mx;
   }
   return Scales::none;
+}
+
+bool isConstantAlongSum(Scales scales) {
+  return scales == Scales::tensor || scales == Scales::wholeRows;
 }
 
 Matmuls::Shape shapeOf(const CudaKernelArgs& args) {
@@ -47,10 +53,9 @@ Matmuls::Shape shapeOf(const CudaKernelArgs& args) {
       attributes.accumulate || args.op.kind == plan::OpKind::ScaledMatmulAdd;
   shape.scalesA = scalesOf(attributes.aBlocks);
   shape.scalesB = scalesOf(attributes.bBlocks);
-  // Scales of blocks require f32 accumulation, so `fast` applies only to scales
-  // of whole tensors.
-  shape.isFast = attributes.fast && shape.scalesA == Scales::tensor &&
-                 shape.scalesB == Scales::tensor;
+  // Scales that change along the sum require f32 accumulation.
+  shape.isFast = attributes.fast && isConstantAlongSum(shape.scalesA) &&
+                 isConstantAlongSum(shape.scalesB);
   return shape;
 }
 

@@ -72,6 +72,8 @@ public:
     switch (operands.blocks) {
     case Blocks::tensor:
       return wholeTensor();
+    case Blocks::wholeRows:
+      return wholeRows();
     case Blocks::rows:
       if (operands.q.present())
         runsOfRows();
@@ -155,6 +157,14 @@ private:
     std::copy_backward(history, history + length - 1, history + length);
     history[0] = most;
     return past > 0 ? past : most;
+  }
+
+  void wholeRows() {
+    float* scales = operands.scale.as<float>();
+    forBlocks(1, columns, [&](const Block& block, int64_t down, int64_t) {
+      scales[down] = scaleOf<F>(mostOf(block));
+      round(block, 1 / scales[down], q(), nullptr);
+    });
   }
 
   void runsOfRows() {

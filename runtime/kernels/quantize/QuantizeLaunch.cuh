@@ -1,5 +1,6 @@
 // Launches the quantization kernels: without transposes QuantizeLine.cuh for
-// matrices with one scale and QuantizeRuns.cuh for those with scales in rows,
+// matrices with one scale, QuantizeWholeRows.cuh for those with a scale for
+// each row and QuantizeRuns.cuh for those with scales in rows,
 // QuantizeTiles.cuh for the others.
 
 #ifndef RECIPERUN_KERNELS_QUANTIZE_QUANTIZELAUNCH_CUH
@@ -10,6 +11,7 @@
 #include "runtime/kernels/quantize/QuantizeLine.cuh"
 #include "runtime/kernels/quantize/QuantizeRuns.cuh"
 #include "runtime/kernels/quantize/QuantizeTiles.cuh"
+#include "runtime/kernels/quantize/QuantizeWholeRows.cuh"
 #include "runtime/ops/OpTable.h"
 
 #include <algorithm>
@@ -139,6 +141,10 @@ Status launchQuantize(const device::CudaKernelArgs& args, const S& source,
   switch (operands[0].blocks) {
   case Blocks::tensor:
     RECIPERUN_TRY(launchWhole<F>(args, source, operands, tiles, matrices));
+    break;
+  case Blocks::wholeRows:
+    if constexpr (S::outputs == 1) // the validation has checked
+      launchWholeRows<F>(source, any, stream);
     break;
   case Blocks::rows:
     if constexpr (S::outputs == 1)

@@ -14,7 +14,15 @@
 
 #include "runtime/kernels/quantize/QuantizeSource.cuh"
 
+#include <algorithm>
+
 namespace reciperun::kernels::narrow {
+
+/// Whether accesses of 16 bytes can read the source.
+template <class S> bool isAligned(const S& source) {
+  return std::ranges::all_of(source.x,
+                             [](const auto* x) { return areAligned(16, x); });
+}
 
 /// Multiplies n elements by the factor and rounds them.
 template <class F, class T, int n>

@@ -10,8 +10,6 @@
 
 #include "runtime/kernels/quantize/QuantizeLine.cuh"
 
-#include <algorithm>
-
 namespace reciperun::kernels::narrow {
 
 inline constexpr int runThreads = 256;
@@ -49,11 +47,6 @@ __global__ void __launch_bounds__(runThreads)
     if (threadIdx.x % lanes == 0)
       m.scale[at % m.columns / side * m.stride + at / m.columns] = scale;
   }
-}
-
-template <class S> bool isAligned(const S& source) {
-  return std::ranges::all_of(source.x,
-                             [](const auto* x) { return areAligned(16, x); });
 }
 
 /// Whether quantizeRuns can quantize the matrix.

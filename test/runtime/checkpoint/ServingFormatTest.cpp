@@ -52,6 +52,7 @@ TEST(ServingFormat, IsThatOfTheDirectory) {
         quantizeHuggingFace(folder / "source", folder / "out", options).isOk());
     const ServingFormat found = formatOf(folder / "out");
     EXPECT_EQ(found.weights, sizes::weightFormatName(format));
+    EXPECT_FALSE(found.hasBlocks);
     EXPECT_FALSE(found.quantizesLogits);
     // Experts, embeddings and norms are never quantized.
     EXPECT_EQ(found.excluded, format == WeightFormat::int4
@@ -76,6 +77,21 @@ TEST(ServingFormat, HasFactorsOfInputsOfACalibration) {
   ASSERT_TRUE(
       quantizeHuggingFace(folder / "source", folder / "out", options).isOk());
   EXPECT_EQ(formatOf(folder / "out").weights, "int4_awq");
+}
+
+TEST(ServingFormat, HasBlocksOfFp8) {
+  TestFolder folder;
+  folder.write("config.json", R"({"quantization_config": {
+      "quant_method": "fp8", "weight_block_size": [128, 128]}})");
+  folder.write("model.safetensors",
+               safetensorsBytes(R"({"X.weight":{"dtype":"F8_E4M3","shape":
+               [128,512],"data_offsets":[0,65536]},"X.weight_scale_inv":{
+               "dtype":"F32","shape":[1,4],"data_offsets":[65536,65552]}})",
+                                std::string(65552, '\0')));
+  const ServingFormat found = formatOf(folder.path());
+  EXPECT_EQ(found.weights, "fp8");
+  EXPECT_TRUE(found.hasBlocks);
+  EXPECT_EQ(found.excluded, Names{});
 }
 
 // Their values are no numbers of a server's format: they are dequantized.

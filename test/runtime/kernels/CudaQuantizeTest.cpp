@@ -85,6 +85,19 @@ TEST_F(CudaQuantize, OneLayout) {
         check({type, narrow, "", rows, columns, true, false});
 }
 
+/// Rows that a thread block keeps, longer ones, and ones without vectors.
+TEST_F(CudaQuantize, WholeRows) {
+  for (DType type : types)
+    for (DType narrow : {DType::f8e4m3, DType::f8e5m2})
+      for (auto [rows, columns] :
+           {std::pair(7, 16), std::pair(64, 1040), std::pair(33, 4096),
+            std::pair(16, 8192), std::pair(16, 14336), std::pair(5, 20000),
+            std::pair(130, 259)})
+        for (int64_t shift : {0, 1})
+          check(
+              {type, narrow, "whole_rows", rows, columns, true, false, shift});
+}
+
 TEST_F(CudaQuantize, UnalignedBuffers) {
   for (const std::string& blocks : allBlocks)
     for (bool isTurned : {true, false})
@@ -222,6 +235,15 @@ TEST_F(CudaSwigluQuantize, Shapes) {
           checkForward({type, narrow, blocks, rows, columns});
           checkBackward({type, narrow, blocks, rows, columns});
         }
+}
+
+TEST_F(CudaSwigluQuantize, WholeRows) {
+  for (DType type : types)
+    for (auto [rows, columns] : {std::pair(7, 3), std::pair(64, 1040),
+                                 std::pair(48, 14336), std::pair(5, 20000)})
+      for (int64_t shift : {0, 1})
+        checkForward({type, DType::f8e4m3, "whole_rows", rows, columns, true,
+                      false, shift});
 }
 
 TEST_F(CudaSwigluQuantize, OneLayoutAndUnalignedBuffers) {
@@ -421,6 +443,13 @@ TEST_F(CudaScaledMatmul, OfBlocks) {
            false, true},
           output);
     check({384, 640, 896, "rows", "squares"}, output);
+    check({256, 512, 1024, "whole_rows", "whole_rows"}, output);
+    check({144, 272, 400, "whole_rows", "whole_rows", DType::f8e4m3,
+           DType::f8e4m3, false, true},
+          output);
+    Case base{384, 640, 896, "whole_rows", "whole_rows"};
+    base.fast = base.hasBase = true;
+    check(base, output);
     check({256, 512, 1024, "rows", "rows"}, output);
     check({256, 512, 1024, "rows", "rows", DType::f8e4m3, DType::f8e4m3, true},
           output);

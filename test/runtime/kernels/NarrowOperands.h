@@ -26,6 +26,7 @@ struct NarrowOutputs {
         qtScale(scaleFor(columns, rows)) {}
 
   bool hasOneScale() const { return blocks.empty(); }
+  bool canTurn() const { return blocks != "whole_rows"; }
 
   Attributes attributes() const {
     return hasOneScale() ? Attributes{} : Attributes{{"blocks", blocks}};
@@ -50,6 +51,8 @@ struct NarrowOutputs {
   double scaleOf(const Array& scales, int64_t i, int64_t j) const {
     if (hasOneScale())
       return scales.get(0);
+    if (blocks == "whole_rows")
+      return scales.get(i);
     const int64_t stride = scales.shape()[1];
     if (blocks == "mx")
       return scales.get(mxPlace(stride, i, j / 32));
@@ -66,6 +69,8 @@ struct NarrowOutputs {
 private:
   Array scaleFor(int64_t height, int64_t width) const {
     std::vector<int64_t> shape = {1};
+    if (blocks == "whole_rows")
+      shape = {height};
     if (blocks == "rows")
       shape = {blocksIn(width), height};
     if (blocks == "squares")

@@ -54,6 +54,10 @@ const Operand none, x{T, {10, 15, 20}}, q{F, {150, 20}}, qt{F, {20, 150}},
 const Call whole = {OpKind::Quantize, 2, {x, none, q, one, qt, none, none}};
 const Call past = {
     OpKind::Quantize, 2, {x, history, q, one, qt, none, history}, {}, true};
+const Call wholeRows = {OpKind::Quantize,
+                        2,
+                        {x, none, q, {DType::f32, {150}}, none, none, none},
+                        {{"blocks", std::string("whole_rows")}}};
 const Call rows = {
     OpKind::Quantize,
     2,
@@ -86,6 +90,12 @@ const Call ofBlocks = {
      {T, {150, 30}}},
     {{"a_blocks", std::string("rows")}, {"b_blocks", std::string("squares")}}};
 
+const Call ofWholeRows = {
+    OpKind::ScaledMatmul,
+    4,
+    {q, {F, {30, 20}}, {DType::f32, {150}}, {DType::f32, {30}}, {T, {150, 30}}},
+    {{"a_blocks", std::string("whole_rows")},
+     {"b_blocks", std::string("whole_rows")}}};
 const Call ofMx = {
     OpKind::ScaledMatmul,
     4,
@@ -119,8 +129,9 @@ const Call mostOfPart = {OpKind::ShardAmax, 1, {part, maxima}, lastRun};
 const Call castPart = {
     OpKind::QuantizeShard, 2, {part, maxima, narrowPart, one}, lastRun};
 /// Every size of these calls follows from the other operands.
-const Call all[] = {whole, rows, squares, mx,     product, ofBlocks,
-                    ofMx,  sum,  ofInt4,  swiglu, slopes,  transpose};
+const Call all[] = {whole,   wholeRows, rows,        squares,  mx,
+                    product, ofBlocks,  ofWholeRows, ofMx,     sum,
+                    ofInt4,  swiglu,    slopes,      transpose};
 
 TEST(ValidateQuantized, takesWhatFits) {
   for (const Call& call : all)
@@ -217,6 +228,14 @@ TEST(ValidateQuantized, attributesThatKernelsKnow) {
   other.operands[3] = {DType::f32, {1, 30}};
   other.attributes["b_blocks"] = std::string("rows");
   EXPECT_NE(refusal(other).find("one side alone"), std::string::npos);
+  other = ofWholeRows;
+  other.operands[3] = one;
+  other.attributes.erase("b_blocks");
+  EXPECT_NE(refusal(other).find("`whole_rows` on one side alone"),
+            std::string::npos);
+  other = rows;
+  other.attributes = wholeRows.attributes;
+  EXPECT_NE(refusal(other).find("more than one matrix"), std::string::npos);
   other = ofInt4;
   other.attributes = {{"scales", std::string("columns")}};
   EXPECT_PRED2(says, refusal(other),
