@@ -37,11 +37,15 @@ template <int width> class ForwardBlock : private ForwardTiles<width> {
   using typename Tiles::Scores;
 
 public:
-  using Tiles::blockQueries, Tiles::sharedBytes, Tiles::threads;
+  using Tiles::blockQueries, Tiles::threads;
+  static constexpr int sharedBytes =
+      Tiles::sharedBytes + tileTokens * int(sizeof(KeyToken));
 
   __device__ ForwardBlock(const AttentionShape& shape, const ForwardData& data,
                           char* shared)
-      : Tiles(shared), shape(shape), data(data), sequence(int(blockIdx.z)),
+      : Tiles(shared),
+        keyTokens(reinterpret_cast<KeyToken*>(shared + Tiles::sharedBytes)),
+        shape(shape), data(data), sequence(int(blockIdx.z)),
         head(int(blockIdx.y)),
         // The last queries first: they see the most keys.
         firstQuery((int(gridDim.x) - 1 - int(blockIdx.x)) * blockQueries),
@@ -62,7 +66,7 @@ public:
     while (tile < keys.tiles()) {
       waitForCopies<0>();
       __syncthreads();
-      fillSide(valueTile, data.v, tile);
+      fillSide(this->valueTile(), data.v, tile);
       commitCopies();
       Scores scores = {};
       this->score(scores);
@@ -82,9 +86,8 @@ public:
   }
 
 private:
-  using Tiles::keyTile, Tiles::keyTokens, Tiles::lane, Tiles::maximum;
-  using Tiles::out, Tiles::outColumns, Tiles::queryTile, Tiles::strips;
-  using Tiles::sum, Tiles::valueTile;
+  using Tiles::lane, Tiles::maximum, Tiles::out, Tiles::outColumns;
+  using Tiles::queryTile, Tiles::strips, Tiles::sum;
 
   /// The first tile from `from` on that the queries see.
   __device__ __forceinline__ int next(int from) const {
@@ -104,7 +107,7 @@ private:
   }
 
   __device__ __forceinline__ void fillKeys(int tile) const {
-    fillSide(keyTile, data.k, tile);
+    fillSide(this->keyTile(), data.k, tile);
     if (threadIdx.x < tileTokens)
       keyTokens[threadIdx.x] =
           keys.key(tile * tileTokens + int(threadIdx.x), shape.rule);
@@ -117,8 +120,13 @@ private:
     if ((tile + 1) * tileTokens <= keys.count &&
         seenOf(bounds, keys.bounds[tile], shape.rule) == Seen::all)
       return;
-    this->hide([&](int row) { return queries.query(firstQuery + row); },
-               scores);
+    this->hide(
+        [&](int row) {
+          return [this, own = queries.query(firstQuery + row)](int column) {
+            return sees(own, keyTokens[column]);
+          };
+        },
+        scores);
   }
 
   __device__ __forceinline__ void store() const {
@@ -188,6 +196,7 @@ private:
     return firstQuery + this->rowOf(strip, half);
   }
 
+  KeyToken* const keyTokens; // of the tile of keys
   const AttentionShape& shape;
   const ForwardData& data;
   const int sequence, head, firstQuery;

@@ -13,29 +13,29 @@ namespace reciperun::kernels::cuda {
 /// The tiles of a block of four warps, which processes 64 `strips` queries of
 /// one head. Each warp has `strips` strips of 16 queries. `width` is the
 /// head's, padded to a multiple of 64. Wide heads leave registers for one strip
-/// only.
-template <int width> class ForwardTiles {
+/// only. There is room for `buffers` tiles of keys and as many of values.
+template <int width, int buffers = 1> class ForwardTiles {
 public:
   static constexpr int threads = 128;
   static constexpr int strips = width <= 128 ? 2 : 1;
   static constexpr int blockQueries = 64 * strips;
   static constexpr int sharedBytes =
-      (blockQueries + 2 * tileTokens) * Tile<width>::rowBytes +
-      tileTokens * int(sizeof(KeyToken));
+      (blockQueries + 2 * buffers * tileTokens) * Tile<width>::rowBytes;
 
 protected:
   static constexpr int keyColumns = tileTokens / 8, outColumns = width / 8;
   using Scores = float[strips][keyColumns][4];
 
   __device__ explicit ForwardTiles(char* shared)
-      : queryTile{reinterpret_cast<Bf16*>(shared)},
-        keyTile{queryTile.data + blockQueries * width}, valueTile{keyTile.data +
-                                                                  tileTokens *
-                                                                      width},
-        keyTokens(
-            reinterpret_cast<KeyToken*>(valueTile.data + tileTokens * width)),
-        lane(int(threadIdx.x) % 32),
+      : queryTile{reinterpret_cast<Bf16*>(shared)}, lane(int(threadIdx.x) % 32),
         warpRow(int(threadIdx.x) / 32 * 16 * strips) {}
+
+  __device__ Tile<width> keyTile(int buffer = 0) const {
+    return {queryTile.data + (blockQueries + 2 * buffer * tileTokens) * width};
+  }
+  __device__ Tile<width> valueTile(int buffer = 0) const {
+    return {keyTile(buffer).data + tileTokens * width};
+  }
 
   __device__ __forceinline__ void clear() {
 #pragma unroll
@@ -51,8 +51,8 @@ protected:
   }
 
   /// scores += queries keys^T.
-  __device__ __forceinline__ void score(Scores& scores) const {
-    const Operands<width> left(queryTile, lane), right(keyTile, lane);
+  __device__ __forceinline__ void score(Scores& scores, int buffer = 0) const {
+    const Operands<width> left(queryTile, lane), right(keyTile(buffer), lane);
 #pragma unroll
     for (int d = 0; d < width; d += 16) {
       uint32_t a[strips][4];
@@ -82,20 +82,21 @@ protected:
       asScores<false>(rule, products);
   }
 
-  /// Hides keys from the queries that do not see them. query(row) is the token
-  /// of a row of the block.
-  template <class Query>
-  __device__ __forceinline__ void hide(Query query, Scores& scores) const {
+  /// Hides keys from the queries that do not see them. rows(row) is
+  /// a function that says which columns of the tile of keys a row of the block
+  /// sees.
+  template <class Rows>
+  __device__ __forceinline__ void hide(Rows rows, Scores& scores) const {
 #pragma unroll
     for (int s = 0; s < strips; ++s)
 #pragma unroll
       for (int half = 0; half < 2; ++half) {
-        const QueryToken own = query(rowOf(s, half));
+        const auto isSeen = rows(rowOf(s, half));
 #pragma unroll
         for (int n = 0; n < keyColumns; ++n)
 #pragma unroll
           for (int i = 0; i < 2; ++i)
-            if (!sees(own, keyTokens[n * 8 + lane % 4 * 2 + i]))
+            if (!isSeen(n * 8 + lane % 4 * 2 + i))
               scores[s][n][2 * half + i] = -INFINITY;
       }
   }
@@ -131,8 +132,9 @@ protected:
   }
 
   /// out += weights values.
-  __device__ __forceinline__ void accumulate(const Scores& weights) {
-    const Operands<width> right(valueTile, lane);
+  __device__ __forceinline__ void accumulate(const Scores& weights,
+                                             int buffer = 0) {
+    const Operands<width> right(valueTile(buffer), lane);
 #pragma unroll
     for (int key = 0; key < tileTokens; key += 16) {
       uint32_t a[strips][4];
@@ -157,8 +159,7 @@ protected:
     return warpRow + strip * 16 + half * 8 + lane / 4;
   }
 
-  const Tile<width> queryTile, keyTile, valueTile;
-  KeyToken* const keyTokens;
+  const Tile<width> queryTile;
   const int lane, warpRow;
   float maximum[strips][2], sum[strips][2]; // sum: over this lane's columns
   float out[strips][outColumns][4];

@@ -3,9 +3,9 @@
 //
 // 1. Write the new keys and values into the pages.
 // 2. In bf16, divide the tokens: long runs of a sequence (prefill) are computed
-//    in tiles of queries (PagedTiles.cuh), other tokens one by one. The
-//    division is computed on the GPU, and the grids cover every division that a
-//    step of this size can have.
+//    in tiles of queries (PagedWarpgroups.cuh, PagedTiles.cuh), other tokens
+//    one by one. The division is computed on the GPU, and the grids cover every
+//    division that a step of this size can have.
 //
 // Single tokens of whole, aligned rows in bf16 are computed on tensor cores
 // (PagedGroups.cuh), others without (PagedSingles.cuh).
@@ -14,6 +14,7 @@
 #include "runtime/kernels/attention/PagedGroups.cuh"
 #include "runtime/kernels/attention/PagedSingles.cuh"
 #include "runtime/kernels/attention/PagedTiles.cuh"
+#include "runtime/kernels/attention/PagedWarpgroups.cuh"
 #include "runtime/kernels/common/CudaKernels.h"
 #include "runtime/kernels/common/Scratch.cuh"
 #include "runtime/ops/AttentionOps.h"
@@ -187,12 +188,21 @@ Status attendInTiles(const CudaKernelArgs& args, const PagedStep& step,
                         args.outputs[2].as<P>(), args.outputs[0].as<Bf16>(),
                         false};
   data.isAligned =
-      areRowsAligned(step.shape, data.q, data.keys, data.values, data.out);
+      areRowsAligned(step.shape, data.q, data.keys, data.values, data.out) &&
+      step.shape.width % vectorLength<P> == 0;
+  const dim3 grid(unsigned(step.shape.heads), unsigned(mostTiles));
+  if constexpr (width <= 128) {
+    using Block = PagedWarpgroupBlock<width, P>;
+    static_assert(Block::blockQueries == PagedTileBlock<width, P>::blockQueries,
+                  "both have the division's tiles");
+    if (data.isAligned && args.context.properties().major == 9)
+      return launch(attendByWarpgroups<width, P>, grid, Block::threads,
+                    Block::sharedBytes, args.context.stream(), step, data,
+                    division);
+  }
   using Block = PagedTileBlock<width, P>;
-  return launch(attendTiles<width, P>,
-                dim3(unsigned(mostTiles), unsigned(step.shape.heads)),
-                Block::threads, Block::sharedBytes, args.context.stream(), step,
-                data, division);
+  return launch(attendTiles<width, P>, grid, Block::threads, Block::sharedBytes,
+                args.context.stream(), step, data, division);
 }
 
 /// Divides the tokens, and runs both parts.
@@ -234,11 +244,17 @@ Status attentionPagedCudaKernel(const CudaKernelArgs& args) {
   RECIPERUN_TRY(checkAttention(step.shape));
   return withDeviceType(args, in[0].type, [&]<class T>(DeviceType<T>) {
     return withPages<T>(args, [&]<class P>(DeviceType<P>) -> Status {
-      constexpr unsigned threads = 512;
-      writePages<<<unsigned(step.tokens.count), threads, 0,
-                   args.context.stream()>>>(step, in[1].as<T>(), in[2].as<T>(),
-                                            out[1].as<P>(), out[2].as<P>(),
-                                            out[0].as<T>());
+      const T *k = in[1].as<T>(), *v = in[2].as<T>();
+      P *keys = out[1].as<P>(), *values = out[2].as<P>();
+      withVectors<T>(
+          int64_t(step.shape.keyHeads) * step.shape.width,
+          [&](auto n) {
+            constexpr unsigned threads = 128;
+            writePages<n.value><<<unsigned(step.tokens.count), threads, 0,
+                                  args.context.stream()>>>(
+                step, k, v, keys, values, out[0].as<T>());
+          },
+          k, v, keys, values);
       RECIPERUN_TRY(device::launchStatus());
       if constexpr (std::is_same_v<T, Bf16>)
         if (step.tokens.count >= PagedDivision::shortestTiled)

@@ -72,9 +72,9 @@ struct PagedStep {
   }
 };
 
-/// Writes a token's row of keys or values, of all key heads, to a slot. All
-/// threads of a block call it.
-template <class T, class P>
+/// Writes a token's row of keys or values, of all key heads, to a slot, n
+/// elements at a time where the pages are of T. All threads of a block call it.
+template <int n, class T, class P>
 __device__ void writeRow(const AttentionShape& shape, const T* from, P* pages,
                          float* scales, int64_t slot) {
   const int heads = shape.keyHeads, width = shape.width;
@@ -87,15 +87,15 @@ __device__ void writeRow(const AttentionShape& shape, const T* from, P* pages,
         scales[slot * heads + i] = scale;
     }
   } else {
-    // A wide copy would need aligned rows; these bytes are few.
-    for (int i = int(threadIdx.x); i < heads * width; i += int(blockDim.x))
-      to[i] = from[i];
+    for (int i = int(threadIdx.x) * n; i < heads * width;
+         i += int(blockDim.x) * n)
+      Vector<T, n>::load(from + i).store(to + i);
   }
 }
 
 /// Writes a token's keys and values into the pages, or zeros into the output of
 /// padding. One block per token. It also checks the pages that the token sees.
-template <class T, class P>
+template <int n, class T, class P>
 __global__ void writePages(const __grid_constant__ PagedStep step, const T* k,
                            const T* v, P* keys, P* values, T* out) {
   const int token = int(blockIdx.x), position = step.tokens.positions[token];
@@ -110,8 +110,8 @@ __global__ void writePages(const __grid_constant__ PagedStep step, const T* k,
   step.check(sequence, position);
   __syncthreads(); // the token's own page exists
   const int64_t slot = step.slotOf(sequence, position), row = step.keyRow();
-  writeRow(step.shape, k + token * row, keys, step.keyScales, slot);
-  writeRow(step.shape, v + token * row, values, step.valueScales, slot);
+  writeRow<n>(step.shape, k + token * row, keys, step.keyScales, slot);
+  writeRow<n>(step.shape, v + token * row, values, step.valueScales, slot);
 }
 
 /// Consecutive tokens of a sequence that a block of queries processes.

@@ -2,174 +2,204 @@
 // (Dao 2023, "FlashAttention-2", algorithm 1).
 //
 // A thread block processes a tile of queries of one head and reads the keys and
-// values of their sequence through the page table, 64 positions at a time. The
-// steps are those of AttentionForwardBf16.cuh.
+// values of their sequence through the page table, 64 positions at a time:
+//   1. copy the queries, and the keys and values of the first positions, into
+//      shared memory;
+//   2. wait for the keys; start to copy those of the next positions; scores =
+//      queries keys^T, masked where some are not seen;
+//   3. wait for the values; start to copy the next ones; update the softmax;
+//      out += weights values;
+//   4. out / sum.
+// A copy has the time of the arithmetic of a whole tile. Its thread has looked
+// up the slots a tile earlier. Rows in 8 bits are copied as they are, and each
+// thread widens what it has copied when it has arrived.
 
 #ifndef RECIPERUN_KERNELS_ATTENTION_PAGEDTILES_CUH
 #define RECIPERUN_KERNELS_ATTENTION_PAGEDTILES_CUH
 
 #include "runtime/kernels/attention/AttentionForwardTiles.cuh"
-#include "runtime/kernels/attention/PagedStep.cuh"
+#include "runtime/kernels/attention/PagedRun.cuh"
 
 namespace reciperun::kernels::cuda {
 
-/// Pages are of P.
-template <class P> struct PagedTileData {
-  const Bf16* q;
-  const P *keys, *values;
-  Bf16* out;
-  bool isAligned; // all rows of heads, to 16 bytes
-};
-
 /// One thread block's work.
 template <int width, class P>
-class PagedTileBlock : private ForwardTiles<width> {
-  using Tiles = ForwardTiles<width>;
+class PagedTileBlock : private ForwardTiles<width, isScaled<P> ? 1 : 2> {
+  using Tiles = ForwardTiles<width, isScaled<P> ? 1 : 2>;
   using typename Tiles::Scores;
 
 public:
-  using Tiles::blockQueries, Tiles::sharedBytes, Tiles::threads;
+  using Tiles::blockQueries, Tiles::threads;
+  static constexpr int sharedBytes =
+      Tiles::sharedBytes + (isScaled<P> ? 2 * tileTokens * width : 0);
 
   __device__ PagedTileBlock(const PagedStep& step, const PagedTileData<P>& data,
-                            const QueryRun& run, char* shared)
-      : Tiles(shared), step(step), shape(step.shape), data(data), own(run),
-        head(int(blockIdx.y)), first(step.firstSeen(run.position)),
-        end(run.position + run.count) {}
+                            const QueryRun& run, int head, char* shared)
+      : Tiles(shared), stored(shared + Tiles::sharedBytes),
+        seen(step, data, run, head), shape(step.shape) {}
 
   __device__ void run() {
     this->clear();
-    fill<blockQueries, threads>(
-        queryTile,
-        TileSource{data.q + queryAt(0), int64_t(shape.heads) * shape.width,
-                   own.count, shape.width, data.isAligned});
-    int tile = next(first / tileTokens);
-    fillKeys(tile);
+    fill<blockQueries, threads>(queryTile,
+                                TileSource{seen.data.q + seen.queryAt(0),
+                                           int64_t(shape.heads) * shape.width,
+                                           seen.own.count, shape.width,
+                                           seen.data.isAligned});
+    int tile = seen.next(seen.first / tileTokens),
+        following = seen.next(tile + 1);
+    findSlots(tile);
+    startCopy(PagedSide::keys, 0);
     commitCopies();
-    while (tile < tiles()) {
-      waitForCopies<0>();
+    startCopy(PagedSide::values, 0);
+    commitCopies();
+    findSlots(following);
+    for (int turn = 0; tile < seen.tiles(); turn ^= 1) {
+      waitForCopies<1>();
+      finishCopy(PagedSide::keys, turn, tile);
       __syncthreads();
-      fillSide(valueTile, {data.values, step.valueScales}, tile);
+      startCopy(PagedSide::keys, turn ^ 1);
       commitCopies();
       Scores scores = {};
-      this->score(scores);
+      this->score(scores, bufferOf(turn));
       mask(tile, scores);
-      const int following = next(tile + 1);
-      waitForCopies<0>();
+      waitForCopies<1>();
+      finishCopy(PagedSide::values, turn, tile);
       __syncthreads();
-      if (following < tiles())
-        fillKeys(following);
+      startCopy(PagedSide::values, turn ^ 1);
       commitCopies();
-      this->absorb(scores);
-      this->accumulate(scores);
       tile = following;
+      following = seen.next(tile + 1);
+      findSlots(following);
+      this->absorb(scores);
+      this->accumulate(scores, bufferOf(turn));
     }
     waitForCopies<0>();
     store();
   }
 
 private:
-  using Tiles::keyTile, Tiles::keyTokens, Tiles::lane, Tiles::out;
-  using Tiles::outColumns, Tiles::queryTile, Tiles::strips, Tiles::sum;
-  using Tiles::valueTile;
+  using Tiles::lane, Tiles::out, Tiles::outColumns, Tiles::queryTile;
+  using Tiles::strips, Tiles::sum;
 
-  __device__ int tiles() const { return (end - 1) / tileTokens + 1; }
+  static constexpr int rowsAtOnce = threads / 8;
+  static constexpr int rows = tileTokens / rowsAtOnce; // of a thread
+  static constexpr int wordsOfRow = width / 16;        // of 16 bytes, in 8 bits
 
-  __device__ Seen seen(int tile) const {
-    return seenOf({0, 0, own.position, end - 1},
-                  {0, 0, tile * tileTokens, tile * tileTokens + tileTokens - 1},
-                  shape.rule);
+  __device__ static int bufferOf(int turn) { return isScaled<P> ? 0 : turn; }
+
+  __device__ Tile<width> tileOf(PagedSide side, int turn) const {
+    return side == PagedSide::keys ? this->keyTile(bufferOf(turn))
+                                   : this->valueTile(bufferOf(turn));
+  }
+  __device__ static int rowOfCopy(int i) {
+    return int(threadIdx.x) / 8 + i * rowsAtOnce;
   }
 
-  __device__ __forceinline__ int next(int from) const {
-    return nextTile(from, tiles(),
-                    [&](int tile) { return seen(tile) != Seen::none; });
+  /// Looks up the slots of this thread's rows of a tile.
+  __device__ __forceinline__ void findSlots(int tile) {
+#pragma unroll
+    for (int i = 0; i < rows; ++i)
+      slots[i] = seen.slotOf(tile, rowOfCopy(i));
   }
 
-  __device__ int64_t queryAt(int row) const {
-    return (int64_t(own.token + row) * shape.heads + head) * shape.width;
-  }
-
-  /// The pages of the keys or of the values.
-  struct Side {
-    const P* rows;
-    const float* scales; // of rows in 8 bits
-  };
-
-  /// Starts to copy 64 positions. Those that no query sees become zeros: they
-  /// may have no page.
-  __device__ __forceinline__ void fillSide(Tile<width> to, const Side& from,
-                                           int tile) const {
-    const int keyHead = head / shape.group();
-    if (!data.isAligned) {
-      fillSlowly(to, from, keyHead, tile);
+  /// Starts to copy the rows of `slots`. Rows without a slot become zeros.
+  __device__ __forceinline__ void startCopy(PagedSide side, int turn) {
+    if (!seen.data.isAligned)
       return;
-    }
-    const P* const column = from.rows + int64_t(keyHead) * shape.width;
-    constexpr int atOnce = threads / 8; // rows
+    const P* const column = seen.column(side);
     const int chunk = int(threadIdx.x) % 8;
 #pragma unroll
-    for (int i = 0; i < tileTokens / atOnce; ++i) {
-      const int row = int(threadIdx.x) / 8 + i * atOnce;
-      const int position = tile * tileTokens + row;
-      const bool isSeen = position >= first && position < end;
-      const int64_t slot = isSeen ? step.slotOf(own.sequence, position) : 0;
-      const P* const source = column + slot * step.keyRow();
-      float scale = 1;
-      if constexpr (isScaled<P>)
-        scale = isSeen ? from.scales[slot * shape.keyHeads + keyHead] : 0;
+    for (int i = 0; i < rows; ++i) {
+      const P* const source = column + slots[i] * seen.step.keyRow();
+      if constexpr (isScaled<P>) {
+        scales[int(side)][i] = seen.scaleOf(side, slots[i]);
 #pragma unroll
-      for (int piece = 0; piece < width / 64; ++piece) {
-        const int at = chunk * chunkSize + piece * 64;
-        const bool isInside = isSeen && at < shape.width;
-        Bf16* const place = to.at(row, piece * 8 + chunk);
-        if constexpr (isScaled<P>)
-          fillWidened(place, source + at, scale, isInside);
-        else
-          copyChunk(uint32_t(__cvta_generic_to_shared(place)),
-                    isInside ? source + at : column, isInside);
+        for (int word = chunk; word < wordsOfRow; word += 8)
+          copyWord(storedAt(side, i, word), source + word * 16,
+                   slots[i] >= 0 && word * 16 < shape.width, column);
+      } else {
+        const Tile<width> to = tileOf(side, turn);
+#pragma unroll
+        for (int piece = 0; piece < width / 64; ++piece) {
+          const int at = chunk * chunkSize + piece * 64;
+          copyWord(to.at(rowOfCopy(i), piece * 8 + chunk), source + at,
+                   slots[i] >= 0 && at < shape.width, column);
+        }
       }
     }
   }
 
-  /// Writes a chunk of a row in 8 bits, or zeros.
-  __device__ __forceinline__ void
-  fillWidened(Bf16* to, const P* from, float scale, bool isInside) const {
-    float values[chunkSize] = {};
-    if (isInside) {
-      const auto elements = PageElements<P, chunkSize>::load(from);
-#pragma unroll
-      for (int i = 0; i < chunkSize; ++i)
-        values[i] = elements[i] * scale;
-    }
-    rounded<Bf16>(values).store(to);
+  __device__ __forceinline__ static void
+  copyWord(void* to, const P* from, bool isRead, const P* anything) {
+    copyChunk(uint32_t(__cvta_generic_to_shared(to)),
+              reinterpret_cast<const Bf16*>(isRead ? from : anything), isRead);
   }
 
-  __device__ __noinline__ void fillSlowly(Tile<width> to, const Side& from,
-                                          int keyHead, int tile) const {
+  /// Makes the rows of a tile whose copies have arrived.
+  __device__ __forceinline__ void finishCopy(PagedSide side, int turn,
+                                             int tile) {
+    if (!seen.data.isAligned) {
+      fillSlowly(tileOf(side, turn), seen.step,
+                 {seen.column(side), seen.scales(side), seen.own.sequence, tile,
+                  seen.first, seen.end});
+      return;
+    }
+    if constexpr (isScaled<P>) {
+      const Tile<width> to = tileOf(side, turn);
+#pragma unroll
+      for (int i = 0; i < rows; ++i)
+#pragma unroll
+        for (int word = int(threadIdx.x) % 8; word < wordsOfRow; word += 8) {
+          const P* const from = storedAt(side, i, word);
+          widen(from, scales[int(side)][i], to.at(rowOfCopy(i), 2 * word));
+          widen(from + chunkSize, scales[int(side)][i],
+                to.at(rowOfCopy(i), 2 * word + 1));
+        }
+    }
+  }
+
+  /// The place of a word of this thread's row as it is stored in the pages.
+  __device__ P* storedAt(PagedSide side, int row, int word) const {
+    return reinterpret_cast<P*>(
+        stored + (int(side) * tileTokens + rowOfCopy(row)) * width + word * 16);
+  }
+
+  __device__ __forceinline__ static void widen(const P* from, float scale,
+                                               Bf16* to) {
+    const auto elements = WidenedElements<P, chunkSize>::load(from);
+    float made[chunkSize];
+#pragma unroll
+    for (int i = 0; i < chunkSize; ++i)
+      made[i] = elements[i] * scale;
+    rounded<Bf16>(made).store(to);
+  }
+
+  /// Rows of pages, as fillSlowly reads them.
+  struct PageRows {
+    const P* column;
+    const float* scales;
+    int sequence, tile, first, end;
+  };
+
+  /// Fills a tile element by element. It has no `this`: the accumulators of an
+  /// object whose address a call takes would be in memory.
+  __device__ __noinline__ static void
+  fillSlowly(Tile<width> to, const PagedStep& step, const PageRows& from) {
     for (int i = int(threadIdx.x); i < tileTokens * width; i += threads) {
       const int row = i / width, at = i % width;
-      const int position = tile * tileTokens + row;
+      const int position = from.tile * tileTokens + row;
       Bf16 value = __float2bfloat16(0.0f);
-      if (position >= first && position < end && at < shape.width) {
-        const int64_t head =
-            step.slotOf(own.sequence, position) * shape.keyHeads + keyHead;
-        const P stored = from.rows[head * shape.width + at];
+      if (position >= from.first && position < from.end &&
+          at < step.shape.width) {
+        const int64_t slot = step.slotOf(from.sequence, position);
+        const P number = from.column[slot * step.keyRow() + at];
         if constexpr (isScaled<P>)
-          value = __float2bfloat16_rn(float(stored) * from.scales[head]);
+          value = __float2bfloat16_rn(float(number) *
+                                      from.scales[slot * step.shape.keyHeads]);
         else
-          value = stored;
+          value = number;
       }
       to.at(row, at / chunkSize)[at % chunkSize] = value;
-    }
-  }
-
-  __device__ __forceinline__ void fillKeys(int tile) const {
-    fillSide(keyTile, {data.keys, step.keyScales}, tile);
-    if (threadIdx.x < tileTokens) {
-      const int position = tile * tileTokens + int(threadIdx.x);
-      keyTokens[threadIdx.x] = {position < end ? 0 : -1,
-                                shape.rule.first(position),
-                                shape.rule.last(position)};
     }
   }
 
@@ -177,12 +207,8 @@ private:
   /// not see a position.
   __device__ __forceinline__ void mask(int tile, Scores& scores) const {
     Tiles::asScores(shape, scores);
-    if (seen(tile) != Seen::all)
-      this->hide(
-          [&](int row) {
-            return QueryToken{row < own.count ? 0 : -1, own.position + row};
-          },
-          scores);
+    if (!seen.isWhole(tile))
+      this->hide([&](int row) { return seen.seenBy(row, tile); }, scores);
   }
 
   __device__ __forceinline__ void store() const {
@@ -192,34 +218,38 @@ private:
       for (int half = 0; half < 2; ++half) {
         const float all = sumOfRow(sum[s][half]);
         const int row = this->rowOf(s, half);
-        if (row >= own.count)
+        if (row >= seen.own.count)
           continue;
         const float factor = 1.0f / all;
-        Bf16* const to = data.out + queryAt(row);
+        Bf16* const to = seen.data.out + seen.queryAt(row);
 #pragma unroll
         for (int n = 0; n < outColumns; ++n)
-          storePair(to, n * 8 + lane % 4 * 2, shape.width, data.isAligned,
+          storePair(to, n * 8 + lane % 4 * 2, shape.width, seen.data.isAligned,
                     out[s][n][2 * half] * factor,
                     out[s][n][2 * half + 1] * factor);
       }
   }
 
-  const PagedStep& step;
+  char* const stored; // keys and values in 8 bits
+  const PagedRun<tileTokens, P> seen;
   const AttentionShape& shape;
-  const PagedTileData<P>& data;
-  const QueryRun own;
-  const int head, first, end; // positions [first, end) are seen
+  // Of this thread's rows of the tiles to copy, or in flight.
+  int slots[rows];
+  float scales[2][rows];
 };
 
-/// Block (tile, head).
+/// Block (head, tile), the last tile of a run first: it sees the most
+/// positions. Blocks of heads that share keys run at the same time.
 template <int width, class P>
 __global__ __launch_bounds__(128) void attendTiles(
     const __grid_constant__ PagedStep step,
     const __grid_constant__ PagedTileData<P> data,
     const __grid_constant__ PagedDivision division) {
   extern __shared__ __align__(128) char shared[];
-  if (int(blockIdx.x) < division.counts[0])
-    PagedTileBlock<width, P>(step, data, division.tiles[blockIdx.x], shared)
+  const int tile = division.counts[0] - 1 - int(blockIdx.y);
+  if (tile >= 0)
+    PagedTileBlock<width, P>(step, data, division.tiles[tile], int(blockIdx.x),
+                             shared)
         .run();
 }
 

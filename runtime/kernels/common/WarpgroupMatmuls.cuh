@@ -1,6 +1,6 @@
-// Warpgroup matmul primitives of Hopper: the instruction m64n256k16 on bf16
-// with float accumulators and operands in shared memory, and the barriers and
-// copies that load the operands.
+// Warpgroup matmul primitives of Hopper: the instructions m64n64k16 to
+// m64n256k16 on bf16 with float accumulators and operands in shared memory, and
+// the barriers and copies that load the operands.
 //
 // A tile in shared memory consists of boxes as device::mapMatrices defines
 // them: 64 columns of some rows, swizzled, aligned to 1024 bytes. If an
@@ -187,6 +187,76 @@ __device__ __forceinline__ void WideSums::add(uint64_t left, uint64_t right) {
       : RECIPERUN_SUMS_32(0), RECIPERUN_SUMS_32(32), RECIPERUN_SUMS_32(64),
         RECIPERUN_SUMS_32(96)
       : "l"(left), "l"(right), "n"(int(acrossLeft)), "n"(int(acrossRight))
+      : "memory");
+}
+
+/// The 64 by `columns` accumulators of a warpgroup, with the places of
+/// WideSums.
+template <int columns> struct WarpgroupSums {
+  float of[columns / 2];
+
+  __device__ __forceinline__ void clear() {
+#pragma unroll
+    for (int i = 0; i < columns / 2; ++i)
+      of[i] = 0;
+  }
+  /// See WideSums.
+  __device__ __forceinline__ void pin() {
+#pragma unroll
+    for (int i = 0; i < columns / 2; ++i)
+      asm volatile("" : "+f"(of[i])::"memory");
+  }
+
+  /// Accumulates left [64, 16] times right [16, columns], whose rows are the
+  /// places.
+  __device__ __forceinline__ void add(uint64_t left, uint64_t right);
+  /// The same with the left operand in registers, 16 rows of it in each warp
+  /// (MatrixFragments.cuh), and a right one whose rows are the summed
+  /// dimension.
+  __device__ __forceinline__ void addAcross(const uint32_t (&left)[4],
+                                            uint64_t right);
+};
+
+template <>
+__device__ __forceinline__ void WarpgroupSums<128>::add(uint64_t left,
+                                                        uint64_t right) {
+  asm volatile(
+      "wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16 "
+      "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
+      "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, "
+      "%30, %31, %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, "
+      "%44, %45, %46, %47, %48, %49, %50, %51, %52, %53, %54, %55, %56, %57, "
+      "%58, %59, %60, %61, %62, %63}, %64, %65, 1, 1, 1, 0, 0;"
+      : RECIPERUN_SUMS_32(0), RECIPERUN_SUMS_32(32)
+      : "l"(left), "l"(right)
+      : "memory");
+}
+
+template <>
+__device__ __forceinline__ void
+WarpgroupSums<64>::addAcross(const uint32_t (&left)[4], uint64_t right) {
+  asm volatile(
+      "wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16 "
+      "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
+      "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, "
+      "%30, %31}, {%32, %33, %34, %35}, %36, 1, 1, 1, 1;"
+      : RECIPERUN_SUMS_32(0)
+      : "r"(left[0]), "r"(left[1]), "r"(left[2]), "r"(left[3]), "l"(right)
+      : "memory");
+}
+
+template <>
+__device__ __forceinline__ void
+WarpgroupSums<128>::addAcross(const uint32_t (&left)[4], uint64_t right) {
+  asm volatile(
+      "wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16 "
+      "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
+      "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, "
+      "%30, %31, %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, "
+      "%44, %45, %46, %47, %48, %49, %50, %51, %52, %53, %54, %55, %56, %57, "
+      "%58, %59, %60, %61, %62, %63}, {%64, %65, %66, %67}, %68, 1, 1, 1, 1;"
+      : RECIPERUN_SUMS_32(0), RECIPERUN_SUMS_32(32)
+      : "r"(left[0]), "r"(left[1]), "r"(left[2]), "r"(left[3]), "l"(right)
       : "memory");
 }
 
