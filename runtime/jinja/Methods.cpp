@@ -173,6 +173,7 @@ Result append(Renderer& renderer, const Value& base, ArgumentReader& reader) {
   RECIPERUN_TRY(element);
   RECIPERUN_TRY(renderer.takeBytes(sizeof(Value)));
   base.list()->push_back(*element);
+  renderer.noteChange(base);
   return Value(None{});
 }
 
@@ -183,6 +184,7 @@ Result extend(Renderer& renderer, const Value& base, ArgumentReader& reader) {
   RECIPERUN_TRY(elements);
   RECIPERUN_TRY(renderer.takeBytes(elements->size() * sizeof(Value)));
   base.list()->insert(base.list()->end(), elements->begin(), elements->end());
+  renderer.noteChange(base);
   return Value(None{});
 }
 
@@ -266,6 +268,7 @@ Result update(Renderer& renderer, const Value& base, ArgumentReader& reader) {
   RECIPERUN_TRY(renderer.takeBytes(added.entries.size() * sizeof(Value)));
   for (const auto& [key, value] : added.entries)
     base.dict()->set(key, value);
+  renderer.noteChange(base);
   return Value(None{});
 }
 

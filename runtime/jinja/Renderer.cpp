@@ -55,6 +55,21 @@ Scope& Renderer::newScope(Scope* outer) {
   return scopes.back();
 }
 
+Renderer::~Renderer() {
+  for (const auto& [address, container] : changed)
+    if (List* list = container.list())
+      list->clear();
+    else
+      container.dict()->entries.clear();
+}
+
+void Renderer::noteChange(const Value& container) {
+  const void* const address = container.list()
+                                  ? static_cast<const void*>(container.list())
+                                  : container.dict();
+  changed.emplace(address, container);
+}
+
 Expected<std::string> Renderer::render(const ast::Body& body, Dict variables) {
   Scope& global = newScope(nullptr);
   declareFunctions(*this, global);
@@ -124,6 +139,7 @@ struct Renderer::StatementRenderer {
                            "` is no `namespace(...)`, and only "
                            "its attributes can be set");
     target->dict()->set(node.attribute, *std::move(value));
+    renderer.noteChange(*target);
     return Flow::next;
   }
   Expected<Flow> operator()(const ast::SetBlock& node) const {

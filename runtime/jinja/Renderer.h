@@ -15,6 +15,7 @@
 #include <deque>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -33,6 +34,8 @@ class Renderer {
 public:
   Renderer(const RenderLimits& limits, std::time_t now)
       : limits(limits), now(now) {}
+  /// Empties the containers of noteChange.
+  ~Renderer();
 
   Expected<std::string> render(const ast::Body& body, Dict variables);
 
@@ -51,6 +54,9 @@ public:
   Expected<Value> elementAt(const Value& base, const Value& index);
   /// Counts bytes of strings that are made, and fails beyond the limit.
   Status takeBytes(size_t count);
+  /// Notes a list or dictionary that the template has changed. It may contain
+  /// itself by now, and would never be freed.
+  void noteChange(const Value& container);
   std::time_t time() const { return now; }
 
 private:
@@ -80,6 +86,7 @@ private:
   size_t bytes = 0;
   int depth = 0;            // of calls of macros and recursive loops
   std::deque<Scope> scopes; // macros keep references to them
+  std::unordered_map<const void*, Value> changed; // containers, by address
 };
 
 /// Adds a line to the message of a failure that has none yet.
