@@ -74,6 +74,19 @@ template <class P, int n>
 using PageElements =
     std::conditional_t<isScaled<P>, WidenedElements<P, n>, Vector<P, n>>;
 
+/// Writes 16 bytes of bf16: elements of a row in 8 bits times its scale.
+template <class P>
+__device__ __forceinline__ void widenChunk(const P* from, float scale,
+                                           __nv_bfloat16* to) {
+  constexpr int n = vectorLength<__nv_bfloat16>;
+  const auto elements = WidenedElements<P, n>::load(from);
+  float made[n];
+#pragma unroll
+  for (int i = 0; i < n; ++i)
+    made[i] = elements[i] * scale;
+  rounded<__nv_bfloat16>(made).store(to);
+}
+
 /// The number of a value that has been divided by its scale.
 template <class P> __device__ P numberOf(float value) {
   if constexpr (std::is_same_v<P, __nv_fp8_e4m3>)

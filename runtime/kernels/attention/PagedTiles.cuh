@@ -151,9 +151,9 @@ private:
 #pragma unroll
         for (int word = int(threadIdx.x) % 8; word < wordsOfRow; word += 8) {
           const P* const from = storedAt(side, i, word);
-          widen(from, scales[int(side)][i], to.at(rowOfCopy(i), 2 * word));
-          widen(from + chunkSize, scales[int(side)][i],
-                to.at(rowOfCopy(i), 2 * word + 1));
+          for (int half = 0; half < 2; ++half)
+            widenChunk(from + half * chunkSize, scales[int(side)][i],
+                       to.at(rowOfCopy(i), 2 * word + half));
         }
     }
   }
@@ -162,16 +162,6 @@ private:
   __device__ P* storedAt(PagedSide side, int row, int word) const {
     return reinterpret_cast<P*>(
         stored + (int(side) * tileTokens + rowOfCopy(row)) * width + word * 16);
-  }
-
-  __device__ __forceinline__ static void widen(const P* from, float scale,
-                                               Bf16* to) {
-    const auto elements = WidenedElements<P, chunkSize>::load(from);
-    float made[chunkSize];
-#pragma unroll
-    for (int i = 0; i < chunkSize; ++i)
-      made[i] = elements[i] * scale;
-    rounded<Bf16>(made).store(to);
   }
 
   /// Rows of pages, as fillSlowly reads them.

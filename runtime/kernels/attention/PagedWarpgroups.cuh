@@ -193,8 +193,9 @@ private:
                 tileOf(side, turn) + boxOf(side, i * rowsAtOnce, word / 4);
 #pragma unroll
             for (int half = 0; half < 2; ++half)
-              widen(from + half * chunkSize, scales[int(side)][i],
-                    to + placeInBox(copyRow, word % 4 * 2 + half));
+              widenChunk(from + half * chunkSize, scales[int(side)][i],
+                         reinterpret_cast<Bf16*>(
+                             to + placeInBox(copyRow, word % 4 * 2 + half)));
           }
     }
   }
@@ -202,16 +203,6 @@ private:
   /// A tile's rows as they are stored in the pages.
   __device__ char* stored(PagedSide side) const {
     return queries + queryBytes + 4 * tileBytes + int(side) * tileKeys * width;
-  }
-
-  __device__ __forceinline__ static void widen(const P* from, float scale,
-                                               char* to) {
-    const auto elements = WidenedElements<P, chunkSize>::load(from);
-    float made[chunkSize];
-#pragma unroll
-    for (int i = 0; i < chunkSize; ++i)
-      made[i] = elements[i] * scale;
-    rounded<Bf16>(made).store(reinterpret_cast<Bf16*>(to));
   }
 
   // ---- arithmetic
