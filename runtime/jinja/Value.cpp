@@ -14,6 +14,11 @@ namespace {
 /// The deepest nesting of values that is printed or compared. A namespace can
 /// hold itself.
 constexpr int maxValueDepth = 200;
+/// The most bytes of a value's text, as of a whole rendering. A value that
+/// holds another one twice at each level would have exponentially many.
+constexpr size_t mostTextBytes = size_t(64) << 20;
+/// What a value counts at least: its text is copied at each level around it.
+constexpr size_t leastValueBytes = 512;
 
 /// Python's `repr` of a `float`: the shortest digits, always with a point or an
 /// exponent.
@@ -56,11 +61,15 @@ std::string quoted(const std::string& text) {
   return result + quote;
 }
 
-std::string print(const Value& value, bool quotes, int depth) {
-  if (depth > maxValueDepth)
+/// `left` counts the bytes down.
+std::string print(const Value& value, bool quotes, int depth, size_t& left) {
+  if (depth > maxValueDepth || left == 0)
     return "...";
-  if (const std::string* text = value.string())
+  left -= std::min(left, leastValueBytes);
+  if (const std::string* text = value.string()) {
+    left -= std::min(left, text->size());
     return quotes ? quoted(*text) : *text;
+  }
   if (value.isUndefined())
     return "";
   if (value.isNone())
@@ -74,13 +83,14 @@ std::string print(const Value& value, bool quotes, int depth) {
   std::string result;
   if (const List* list = value.list()) {
     for (const Value& element : *list)
-      result += (result.empty() ? "" : ", ") + print(element, true, depth + 1);
+      result +=
+          (result.empty() ? "" : ", ") + print(element, true, depth + 1, left);
     return "[" + result + "]";
   }
   if (const Dict* dict = value.dict()) {
     for (const auto& [key, element] : dict->entries)
       result += (result.empty() ? "" : ", ") + quoted(key) + ": " +
-                print(element, true, depth + 1);
+                print(element, true, depth + 1, left);
     return "{" + result + "}";
   }
   return "<function " + value.function()->name + ">";
@@ -245,11 +255,13 @@ bool Value::isTrue() const {
 }
 
 std::string Value::text() const {
-  return print(*this, false, 0);
+  size_t left = mostTextBytes;
+  return print(*this, false, 0, left);
 }
 
 std::string Value::repr() const {
-  return print(*this, true, 0);
+  size_t left = mostTextBytes;
+  return print(*this, true, 0, left);
 }
 
 std::string_view Value::typeName() const {
