@@ -164,8 +164,8 @@ private:
         stored + (int(side) * tileTokens + rowOfCopy(row)) * width + word * 16);
   }
 
-  /// Rows of pages, as fillSlowly reads them.
-  struct PageRows {
+  /// The source of fillSlowly: the head's column of the pages, and its scales.
+  struct PageColumn {
     const P* column;
     const float* scales;
     int sequence, tile, first, end;
@@ -174,7 +174,7 @@ private:
   /// Fills a tile element by element. It has no `this`: the accumulators of an
   /// object whose address a call takes would be in memory.
   __device__ __noinline__ static void
-  fillSlowly(Tile<width> to, const PagedStep& step, const PageRows& from) {
+  fillSlowly(Tile<width> to, const PagedStep& step, const PageColumn& from) {
     for (int i = int(threadIdx.x); i < tileTokens * width; i += threads) {
       const int row = i / width, at = i % width;
       const int position = from.tile * tileTokens + row;
