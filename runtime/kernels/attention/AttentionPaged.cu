@@ -196,9 +196,10 @@ Status attendInTiles(const CudaKernelArgs& args, const PagedStep& step,
     static_assert(Block::blockQueries == PagedTileBlock<width, P>::blockQueries,
                   "both have the division's tiles");
     if (data.isAligned && args.context.properties().major == 9)
-      return launch(attendByWarpgroups<width, P>, grid, Block::threads,
-                    Block::sharedBytes, args.context.stream(), step, data,
-                    division);
+      return launch(attendByWarpgroups<width, P>,
+                    dim3(unsigned(args.context.multiprocessors())),
+                    Block::threads, Block::sharedBytes, args.context.stream(),
+                    step, data, division);
   }
   using Block = PagedTileBlock<width, P>;
   return launch(attendTiles<width, P>, grid, Block::threads, Block::sharedBytes,

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include <cuda_fp16.h>
 #include <cuda_fp8.h>
 
 namespace reciperun::kernels::cuda {
@@ -22,28 +23,52 @@ template <class P>
 inline constexpr float largestOfPage =
     std::is_same_v<P, __nv_fp8_e4m3> ? 448 : 127;
 
-/// The floats of four bytes: bytes of f8e4m3, or integers.
+/// Two pairs of two-byte elements, the first of a pair in the lower half.
+struct ElementPairs {
+  uint32_t first, second;
+};
+
+/// The numbers of four bytes, f8e4m3 or integers, in fp16, which holds them
+/// exactly.
 template <class P>
-__device__ __forceinline__ void widenWord(uint32_t word, float* to) {
+__device__ __forceinline__ ElementPairs widenPairs(uint32_t word) {
+  ElementPairs made;
   if constexpr (std::is_same_v<P, __nv_fp8_e4m3>) {
-#pragma unroll
-    for (int i = 0; i < 4; i += 2) {
-      const __half2_raw pair = __nv_cvt_fp8x2_to_halfraw2(
-          __nv_fp8x2_storage_t(word >> (8 * i)), __NV_E4M3);
-      const float2 both = __half22float2(__half2(pair));
-      to[i] = both.x;
-      to[i + 1] = both.y;
-    }
+    asm("{\n"
+        ".reg .b16 low, high;\n"
+        "mov.b32 {low, high}, %2;\n"
+        "cvt.rn.f16x2.e4m3x2 %0, low;\n"
+        "cvt.rn.f16x2.e4m3x2 %1, high;\n"
+        "}"
+        : "=r"(made.first), "=r"(made.second)
+        : "r"(word));
   } else {
-    // The mantissa of 2^23 + n has n in its low bits: cheaper than a
+    // The mantissa of 2^10 + n has n in its low bits: cheaper than a
     // conversion.
     const uint32_t positive = word ^ 0x80808080u; // n + 128
-    constexpr float offset = 0x1p23f + 128;
-#pragma unroll
-    for (uint32_t i = 0; i < 4; ++i)
-      to[i] = __uint_as_float(__byte_perm(positive, 0x4b000000u, 0x7440u | i)) -
-              offset;
+    const auto widen = [&](uint32_t selector) {
+      const uint32_t raised = __byte_perm(positive, 0x64646464u, selector);
+      const __half2 both = __hsub2(*reinterpret_cast<const __half2*>(&raised),
+                                   __float2half2_rn(1024 + 128));
+      return *reinterpret_cast<const uint32_t*>(&both);
+    };
+    made = {widen(0x4140u), widen(0x4342u)};
   }
+  return made;
+}
+
+/// The same as floats.
+template <class P>
+__device__ __forceinline__ void widenWord(uint32_t word, float* to) {
+  const ElementPairs pairs = widenPairs<P>(word);
+  const float2 first =
+      __half22float2(*reinterpret_cast<const __half2*>(&pairs.first));
+  const float2 second =
+      __half22float2(*reinterpret_cast<const __half2*>(&pairs.second));
+  to[0] = first.x;
+  to[1] = first.y;
+  to[2] = second.x;
+  to[3] = second.y;
 }
 
 /// n neighbouring elements of a row in 8 bits, without its scale.
@@ -55,12 +80,12 @@ template <class P, int n> struct WidenedElements {
   __device__ static WidenedElements load(const P* from) {
     WidenedElements made;
     if constexpr (n % 4 == 0) {
-      const auto stored = Vector<P, n>::load(from);
-      const auto* const words =
-          reinterpret_cast<const uint32_t*>(stored.elements);
+      // As words: of bytes, the compiler would put words together again.
+      const auto words = Vector<uint32_t, n / 4>::load(
+          reinterpret_cast<const uint32_t*>(from));
 #pragma unroll
       for (int i = 0; i < n / 4; ++i)
-        widenWord<P>(words[i], made.elements + 4 * i);
+        widenWord<P>(words.elements[i], made.elements + 4 * i);
     } else {
 #pragma unroll
       for (int i = 0; i < n; ++i)
@@ -74,16 +99,21 @@ template <class P, int n>
 using PageElements =
     std::conditional_t<isScaled<P>, WidenedElements<P, n>, Vector<P, n>>;
 
-/// Writes 16 bytes of bf16: elements of a row in 8 bits times its scale.
+/// 16 elements of a row in 8 bits.
+using PageWords = Vector<uint32_t, 4>;
+
+/// Writes 16 bytes of bf16: a half of the elements times their row's scale.
 template <class P>
-__device__ __forceinline__ void widenChunk(const P* from, float scale,
-                                           __nv_bfloat16* to) {
+__device__ __forceinline__ void widenHalf(const PageWords& words, int half,
+                                          float scale, __nv_bfloat16* to) {
   constexpr int n = vectorLength<__nv_bfloat16>;
-  const auto elements = WidenedElements<P, n>::load(from);
   float made[n];
 #pragma unroll
+  for (int i = 0; i < n / 4; ++i)
+    widenWord<P>(words.elements[2 * half + i], made + 4 * i);
+#pragma unroll
   for (int i = 0; i < n; ++i)
-    made[i] = elements[i] * scale;
+    made[i] *= scale;
   rounded<__nv_bfloat16>(made).store(to);
 }
 

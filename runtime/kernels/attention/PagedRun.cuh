@@ -14,10 +14,11 @@ template <class P> struct PagedTileData {
   const P *keys, *values;
   __nv_bfloat16* out;
   bool isAligned; // all rows of heads, to 16 bytes, also those of pages
-};
 
-/// The keys or the values of a tile.
-enum class PagedSide { keys, values };
+  __device__ const P* pages(PagedSide side) const {
+    return side == PagedSide::keys ? keys : values;
+  }
+};
 
 /// The columns [low, high] of a tile of positions that a query sees.
 struct SeenColumns {
@@ -63,6 +64,7 @@ template <int size, class P> struct PagedRun {
     return nextTile(from, tiles(),
                     [&](int tile) { return seen(tile) != Seen::none; });
   }
+  __device__ int firstTile() const { return next(first / size); }
   /// What the query of a row of the block sees of a tile.
   __device__ SeenColumns seenBy(int row, int tile) const {
     const int position = own.position + row, begin = tile * size;
@@ -81,17 +83,16 @@ template <int size, class P> struct PagedRun {
   }
 
   __device__ int keyHead() const { return head / step.shape.group(); }
-  /// The head's column of the pages, and of their scales.
+  /// The head's column of the pages.
   __device__ const P* column(PagedSide side) const {
-    return (side == PagedSide::keys ? data.keys : data.values) +
-           int64_t(keyHead()) * step.shape.width;
+    return data.pages(side) + int64_t(keyHead()) * step.shape.width;
   }
+  /// That of their scales.
   __device__ const float* scales(PagedSide side) const {
-    return (side == PagedSide::keys ? step.keyScales : step.valueScales) +
-           keyHead();
+    return step.scales(side) + keyHead();
   }
   __device__ float scaleOf(PagedSide side, int slot) const {
-    return slot >= 0 ? scales(side)[int64_t(slot) * step.shape.keyHeads] : 0.0f;
+    return step.scaleOf(side, slot, keyHead());
   }
 
   __device__ int64_t queryAt(int row) const {

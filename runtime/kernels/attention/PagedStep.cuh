@@ -13,6 +13,8 @@
 
 namespace reciperun::kernels::cuda {
 
+enum class PagedSide { keys, values };
+
 /// The sizes of a call. `shape` has no tokens.
 struct PagedStep {
   AttentionShape shape;
@@ -24,6 +26,15 @@ struct PagedStep {
 
   __device__ int64_t keyRow() const {
     return int64_t(shape.keyHeads) * shape.width;
+  }
+
+  __device__ const float* scales(PagedSide side) const {
+    return side == PagedSide::keys ? keyScales : valueScales;
+  }
+  /// The scale of a slot's row; 0 for slot -1.
+  __device__ float scaleOf(PagedSide side, int slot, int keyHead) const {
+    return slot >= 0 ? scales(side)[int64_t(slot) * shape.keyHeads + keyHead]
+                     : 0.0f;
   }
 
   /// The first position that the token at a position sees.

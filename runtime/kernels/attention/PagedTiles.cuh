@@ -150,10 +150,12 @@ private:
       for (int i = 0; i < rows; ++i)
 #pragma unroll
         for (int word = int(threadIdx.x) % 8; word < wordsOfRow; word += 8) {
-          const P* const from = storedAt(side, i, word);
+          const auto words = PageWords::load(
+              reinterpret_cast<const uint32_t*>(storedAt(side, i, word)));
+#pragma unroll
           for (int half = 0; half < 2; ++half)
-            widenChunk(from + half * chunkSize, scales[int(side)][i],
-                       to.at(rowOfCopy(i), 2 * word + half));
+            widenHalf<P>(words, half, scales[int(side)][i],
+                         to.at(rowOfCopy(i), 2 * word + half));
         }
     }
   }

@@ -1,5 +1,6 @@
-// Warp-level matmul primitives: the instruction m16n8k16 on bf16 with float
-// accumulators, its operands in shared memory, and the copies that load them.
+// Warp-level matmul primitives: the instruction m16n8k16 on bf16 or fp16 with
+// float accumulators, its operands in shared memory, and the copies that load
+// them.
 //
 // In a fragment, lane l holds the elements of row l / 4 and columns 2 (l % 4)
 // and 2 (l % 4) + 1 of each 8 x 8 matrix. The 16 x 8 accumulator has rows l / 4
@@ -11,8 +12,10 @@
 #define RECIPERUN_KERNELS_COMMON_MATRIXFRAGMENTS_CUH
 
 #include <cstdint>
+#include <type_traits>
 
 #include <cuda_bf16.h>
+#include <cuda_fp16.h>
 
 namespace reciperun::kernels::cuda {
 
@@ -90,20 +93,34 @@ private:
   }
 };
 
-/// sum [16, 8] += left [16, 16] times right [16, 8].
+/// sum [16, 8] += left [16, 16] times right [16, 8], in bf16 or fp16.
+template <class T = Bf16>
 __device__ inline void multiply(float (&sum)[4], const uint32_t (&left)[4],
                                 uint32_t right0, uint32_t right1) {
-  asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 "
-               "{%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
-               : "+f"(sum[0]), "+f"(sum[1]), "+f"(sum[2]), "+f"(sum[3])
-               : "r"(left[0]), "r"(left[1]), "r"(left[2]), "r"(left[3]),
-                 "r"(right0), "r"(right1));
+  if constexpr (std::is_same_v<T, Bf16>)
+    asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 "
+                 "{%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
+                 : "+f"(sum[0]), "+f"(sum[1]), "+f"(sum[2]), "+f"(sum[3])
+                 : "r"(left[0]), "r"(left[1]), "r"(left[2]), "r"(left[3]),
+                   "r"(right0), "r"(right1));
+  else
+    asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 "
+                 "{%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
+                 : "+f"(sum[0]), "+f"(sum[1]), "+f"(sum[2]), "+f"(sum[3])
+                 : "r"(left[0]), "r"(left[1]), "r"(left[2]), "r"(left[3]),
+                   "r"(right0), "r"(right1));
 }
 
 /// Two numbers rounded to nearest even, the first in the lower half.
+template <class T = Bf16>
 __device__ inline uint32_t pack(float first, float second) {
-  const __nv_bfloat162 both = __floats2bfloat162_rn(first, second);
-  return *reinterpret_cast<const uint32_t*>(&both);
+  if constexpr (std::is_same_v<T, Bf16>) {
+    const __nv_bfloat162 both = __floats2bfloat162_rn(first, second);
+    return *reinterpret_cast<const uint32_t*>(&both);
+  } else {
+    const __half2 both = __floats2half2_rn(first, second);
+    return *reinterpret_cast<const uint32_t*>(&both);
+  }
 }
 
 /// Converts two adjacent accumulators to a left operand: 16 rows, 16 columns.
@@ -130,12 +147,20 @@ __device__ inline void storePair(Bf16* row, int column, int columns,
     row[column + 1] = __float2bfloat16(second);
 }
 
-/// Copies 16 bytes from global to shared memory, or writes zeros if not
+/// Copies 8 or 16 bytes from global to shared memory, or writes zeros if not
 /// `isRead`.
+template <int size>
+__device__ inline void copyAsync(uint32_t to, const void* from, bool isRead) {
+  const int bytes = isRead ? size : 0;
+  if constexpr (size == 16)
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to),
+                 "l"(from), "r"(bytes));
+  else
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 8, %2;" ::"r"(to),
+                 "l"(from), "r"(bytes));
+}
 __device__ inline void copyChunk(uint32_t to, const Bf16* from, bool isRead) {
-  const int bytes = isRead ? 16 : 0;
-  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to),
-               "l"(from), "r"(bytes));
+  copyAsync<16>(to, from, isRead);
 }
 __device__ inline void commitCopies() {
   asm volatile("cp.async.commit_group;");
