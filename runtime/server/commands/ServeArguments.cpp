@@ -143,7 +143,13 @@ std::vector<cli::Option> repositoryOptions(ServeArguments& arguments) {
                         "ends the server (true)",
                         {{"true", true, "it does"},
                          {"false", false, "the others are served"}},
-                        arguments.endsOnFailedLoad)};
+                        arguments.endsOnFailedLoad),
+      cli::choice<bool>("--strict-readiness", "BOOL",
+                        "whether the server is ready only while all models "
+                        "are (true)",
+                        {{"true", true, "it is"},
+                         {"false", false, "it is ready once it has started"}},
+                        repository.isReadyWithAllModels)};
 }
 
 cli::Option metricsOption(MetricsConfig& config) {

@@ -42,7 +42,9 @@ size_t Repository::openRequests() const {
 }
 
 bool Repository::isReady() const {
-  return hasStarted && !isStopping &&
+  if (!hasStarted || isStopping)
+    return false;
+  return !settings.isReadyWithAllModels ||
          std::ranges::all_of(entries, [](const auto& each) {
            const Entry& entry = each.second;
            return !entry.isWanted ||

@@ -45,6 +45,8 @@ public:
     std::chrono::seconds pollInterval{15};
     size_t cacheBytes = 0; // of responses
     bool limitsRates = false;
+    /// Whether isReady() is false while a model that is wanted is not ready.
+    bool isReadyWithAllModels = true;
     std::map<std::string, uint64_t> resources = {}; // of the rate limiter
     /// Of each request; null: none. Must outlive the repository.
     InferenceObserver* observer = nullptr;

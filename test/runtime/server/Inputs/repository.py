@@ -130,6 +130,11 @@ def check_failures():
     for text in ("load failed for model 'm'", "config.pbtxt",
                  "--exit-on-error"):
         assert text in run.stderr, run.stderr
+    for strict, wanted in (("true", 400), ("false", 200)):
+        server = serve("broken", "--exit-on-error", "false",
+                       "--strict-readiness", strict)
+        expect(server.request("GET", "/v2/health/ready")[0], wanted, strict)
+        expect(server.stop(), 0, "exit code")
 
 
 check_simple()

@@ -279,6 +279,8 @@ TEST(Repository, OneBrokenModelLeavesTheOthers) {
       << server.started.message();
   EXPECT_TRUE(server.ask(sumRequest()).status.isOk());
   EXPECT_FALSE(server.loop.call([&] { return server.repository->isReady(); }));
+  Server lenient(folder, {.isReadyWithAllModels = false});
+  EXPECT_TRUE(lenient.loop.call([&] { return lenient.repository->isReady(); }));
 }
 
 TEST(Repository, RequestsThatWaitFormBatches) {
