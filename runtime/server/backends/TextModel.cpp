@@ -39,11 +39,11 @@ struct TextAnswer {
   serve::AnswerText decoder;
   bool streams = false;
   bool reportsLogprobs = false;
-  int64_t promptTokens = 0;
-  std::string text; // since the last response
+  // Since the last response:
+  std::string text;
   std::vector<float> logprobs;
-  float sumOfLogprobs = 0;
-  int64_t tokens = 0; // of the answer
+  TokenCounts tokens;
+  float sumOfLogprobs = 0; // of the answer
   bool hasEnded = false;
 };
 
@@ -99,7 +99,7 @@ Status TextModel::begin(const std::shared_ptr<Inference>& inference) {
       excludes ? "" : *text);
   answer->streams = asksStream;
   answer->reportsLogprobs = request->sampling.logprobs >= 0;
-  answer->promptTokens = int64_t(request->prompt.size());
+  answer->tokens.prompt = int64_t(request->prompt.size());
   answer->ticket =
       submitFor(inference, engine, *std::move(request),
                 [this, inference, answer](const serve::Progress& progress) {
@@ -139,7 +139,7 @@ void TextModel::take(Inference& inference, TextAnswer& answer,
     return;
   for (const SampledToken& token : progress.tokens) {
     answer.text += answer.decoder.next(token.id);
-    ++answer.tokens;
+    ++answer.tokens.answer;
     answer.logprobs.push_back(token.logprob);
     answer.sumOfLogprobs += token.logprob;
     answer.hasEnded = answer.decoder.stopString().has_value();
@@ -162,6 +162,7 @@ void TextModel::respond(Inference& inference, TextAnswer& answer) const {
   appendBytes(data, answer.text);
   InferResponse response;
   response.isLast = answer.hasEnded;
+  response.tokens = std::exchange(answer.tokens, {});
   response.outputs.push_back({.name = "text_output",
                               .type = DataType::bytes,
                               .shape = shapeFor(batches, {1}),

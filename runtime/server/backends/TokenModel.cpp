@@ -62,6 +62,7 @@ struct TokenAnswer {
   size_t sent = 0; // of `ids`
   Sequences stopWords;
   int64_t promptTokens = 0;
+  TokenCounts tokens; // since the last response
   bool streams = false;
   bool reportsLogprobs = false, reportsInput = false, reportsOutput = false;
   bool hasEnded = false;
@@ -125,7 +126,7 @@ Status TokenModel::begin(const std::shared_ptr<Inference>& inference) {
     return Status::error("Streaming is only supported if model is deployed "
                          "using decoupled mode.",
                          StatusCode::invalidArgument);
-  answer->promptTokens = int64_t(prompt->size());
+  answer->promptTokens = answer->tokens.prompt = int64_t(prompt->size());
   if (!excludes && !answer->streams)
     answer->prompt = *prompt;
   const std::string& id = inference->request.id;
@@ -212,6 +213,7 @@ void TokenModel::take(Inference& inference, TokenAnswer& answer,
     return;
   for (const SampledToken& token : progress.tokens) {
     answer.ids.push_back(token.id);
+    ++answer.tokens.answer;
     answer.logprobs.push_back(token.logprob);
     answer.hasEnded =
         std::ranges::any_of(answer.stopWords, [&](const auto& word) {
@@ -237,6 +239,7 @@ void TokenModel::respond(Inference& inference, TokenAnswer& answer) const {
   const auto length = int64_t(ids.size());
   InferResponse response;
   response.isLast = answer.hasEnded;
+  response.tokens = std::exchange(answer.tokens, {});
   response.outputs.push_back(
       idsTensor("output_ids",
                 shapeFor(batches, hasBeams ? std::vector<int64_t>{1, length}

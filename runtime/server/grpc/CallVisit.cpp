@@ -104,6 +104,13 @@ void CallVisit::noteResponse(size_t bytes) {
     record.firstByte = visit->millisecondsUntil(GateVisit::Time::clock::now());
 }
 
+void CallVisit::noteTokens(const TokenCounts& tokens) {
+  if (!visit)
+    return;
+  visit->record.promptTokens += tokens.prompt;
+  visit->record.answerTokens += tokens.answer;
+}
+
 void CallVisit::noteCancel() {
   if (visit)
     visit->record.isComplete = false;

@@ -6,6 +6,7 @@
 
 #include "runtime/server/access/Gate.h"
 #include "runtime/server/grpc/CallHost.h"
+#include "runtime/server/models/InferRequest.h"
 
 #include <grpcpp/server_context.h>
 #include <grpcpp/support/status.h>
@@ -39,6 +40,7 @@ public:
 
   void noteRequest(size_t bytes);
   void noteResponse(size_t bytes);
+  void noteTokens(const TokenCounts& tokens);
   /// The client has cancelled the call or is gone.
   void noteCancel();
   /// The call ends with a status. Does nothing where it has not begun.

@@ -24,6 +24,7 @@ public:
 
   void take(InferResponse response) {
     const bool isLast = response.isLast;
+    call->noteTokens(response.tokens);
     if (!response.isEmpty || !response.status.isOk()) {
       ++responses;
       kept = std::move(response);

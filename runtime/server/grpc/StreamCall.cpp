@@ -134,6 +134,7 @@ Status StreamCall::infer(const RequestPtr& request,
 
 void StreamCall::respond(const RequestPtr& request, InferResponse response) {
   const bool isLast = response.isLast;
+  visit.noteTokens(response.tokens);
   if (!final && !response.status.isOk() && endsOnError)
     end(grpcStatusOf(response.status), /*sendsQueue=*/true);
   if (!final)

@@ -49,6 +49,7 @@ public:
   // ---- of the server's thread
 
   bool hasEnded() const { return ended; }
+  void noteTokens(const TokenCounts& tokens) { visit.noteTokens(tokens); }
   /// Sends the answer, or the failure. A second end has no effect.
   void end(const Status& status);
   /// `then` runs after the client has cancelled the call or is gone, and after

@@ -39,6 +39,7 @@ private:
 };
 
 void GenerateExchange::take(const InferResponse& response) {
+  noteTokens(*reply, response.tokens);
   Expected<std::string> next = response.status.isOk()
                                    ? Expected<std::string>(std::string())
                                    : response.status;
@@ -80,6 +81,7 @@ void GenerateExchange::collect(std::string next, bool isLast) {
 
 void runGenerate(ModelServer& models, InferRequest request, bool streams,
                  const std::shared_ptr<HttpReply>& reply) {
+  reply->notes().model = request.model;
   const auto exchange = std::make_shared<GenerateExchange>(streams, reply);
   const auto inference =
       models.infer(std::move(request), [exchange](InferResponse response) {

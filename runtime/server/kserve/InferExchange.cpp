@@ -33,6 +33,7 @@ private:
 
 void InferExchange::take(InferResponse next) {
   const bool isLast = next.isLast;
+  noteTokens(*reply, next.tokens);
   if (!next.isEmpty && responses++ == 0)
     response = std::move(next);
   if (!isLast)
@@ -72,6 +73,11 @@ void refuse(HttpReply& reply, const Status& failure) {
              errorJson(failure.message()));
 }
 
+void noteTokens(HttpReply& reply, const TokenCounts& tokens) {
+  reply.notes().promptTokens += tokens.prompt;
+  reply.notes().answerTokens += tokens.answer;
+}
+
 void cancelWithClient(HttpReply& reply,
                       const std::shared_ptr<Inference>& inference) {
   reply.whenEnded([weak = std::weak_ptr(inference)](bool isComplete) {
@@ -83,6 +89,7 @@ void cancelWithClient(HttpReply& reply,
 void runInfer(ModelServer& models, InferCall call, ContentCoding coding,
               const std::shared_ptr<HttpReply>& reply) {
   InferRequest request = std::move(call.request);
+  reply->notes().model = request.model;
   const auto exchange =
       std::make_shared<InferExchange>(std::move(call), coding, reply);
   const auto inference =

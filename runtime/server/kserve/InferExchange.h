@@ -14,6 +14,9 @@ namespace reciperun::server {
 /// Answers with a failure.
 void refuse(HttpReply& reply, const Status& failure);
 
+/// Counts what a response took, for the access log and the client's limits.
+void noteTokens(HttpReply& reply, const TokenCounts& tokens);
+
 /// Cancels a request when its client goes away before the answer is complete.
 void cancelWithClient(HttpReply& reply,
                       const std::shared_ptr<Inference>& inference);

@@ -48,6 +48,17 @@ inline const Tensor* findInput(const InferRequest& request,
   return found == request.inputs.end() ? nullptr : &*found;
 }
 
+/// The tokens that a language model has read and written.
+struct TokenCounts {
+  int64_t prompt = 0, answer = 0;
+
+  TokenCounts& operator+=(const TokenCounts& more) {
+    prompt += more.prompt;
+    answer += more.answer;
+    return *this;
+  }
+};
+
 /// One response. A model without decoupled transactions sends exactly one.
 struct InferResponse {
   Status status = {};       // a failed response has only this
@@ -56,6 +67,7 @@ struct InferResponse {
   std::string id = {};      // of the request
   Parameters parameters = {};
   std::vector<Tensor> outputs = {};
+  TokenCounts tokens = {}; // since the response before
   bool isLast = true;
   /// A last response that only tells that no other follows.
   bool isEmpty = false;

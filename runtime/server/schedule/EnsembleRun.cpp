@@ -146,6 +146,7 @@ void EnsembleRun::take(Flow& flow, size_t step, InferResponse response) {
     if (!response.isEmpty)
       addFlow(flow, step, std::move(response));
   } else {
+    flow.tokens += response.tokens;
     for (Tensor& output : response.outputs)
       if (const auto name = graph->steps[step].outputs.find(output.name);
           name != graph->steps[step].outputs.end())
@@ -164,6 +165,9 @@ void EnsembleRun::addFlow(Flow& parent, size_t step, InferResponse response) {
   flow->source = int64_t(step);
   flow->parent = &parent;
   flow->place = parent.parent ? parent.place : places++;
+  // The parent does not answer itself.
+  flow->tokens = std::exchange(parent.tokens, {});
+  flow->tokens += response.tokens;
   for (Tensor& output : response.outputs)
     if (const auto name = graph->steps[step].outputs.find(output.name);
         name != graph->steps[step].outputs.end())
@@ -251,6 +255,7 @@ InferResponse EnsembleRun::responseOf(const Flow& flow) const {
         "in ensemble '" + graph->name +
         "', unexpected deadlock, at least one output is not set while no more "
         "ensemble steps can be made");
+  made.tokens = flow.tokens;
   made.isLast = !graph->isDecoupled;
   return made;
 }

@@ -32,6 +32,7 @@ private:
     Flow* parent = nullptr;
     size_t place = 0; // of its responses, by the run's first decoupled step
     std::map<std::string, Tensor> tensors = {}; // beside the parent's
+    TokenCounts tokens = {};                    // of its steps
     std::set<size_t> started = {};              // steps
     size_t runningSteps = 0, openFlows = 0;
     bool hadFlows = false; // they answer in its stead

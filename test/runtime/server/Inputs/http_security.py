@@ -20,9 +20,10 @@ from serving import Server, expect
 
 reciperun, model = sys.argv[1:3]
 TEXT = "/v1/completions"
+GENERATE = "/v2/models/model/generate"
 ORDER = {"prompt": "Order", "max_tokens": 4, "ignore_eos": True}
 LONG = {"prompt": "Order", "max_tokens": 90, "ignore_eos": True, "n": 100}
-SECRETS = ["sk-first", "sk-second", "sk-third", "let-me-in", "not-a-key-9"]
+SECRETS = ["sk-first", "sk-second", "sk-third", "sk-fourth", "let-me-in", "not-a-key-9"]
 
 
 def command(*options):
@@ -201,7 +202,8 @@ def check_keys():
     with open("keys", "w") as file:
         file.write("# name and limits\n\n" +
                    hashed("sk-first", "name=first requests=1") +
-                   hashed("sk-second", "name=second tokens-per-minute=10"))
+                   hashed("sk-second", "name=second tokens-per-minute=10") +
+                   hashed("sk-fourth", "name=fourth tokens-per-minute=10"))
     server = start("--api-key", "sk-third", "--api-key-file", "keys",
                    "--access-log", "access.jsonl")
     for path in ("/health", "/version", "/metrics", "/v2/health/live"):
@@ -256,6 +258,9 @@ def check_limits(server):
     expect(seconds - 5 <= int(headers["Retry-After"]) <= seconds + 1, True,
            headers["Retry-After"])
     expect("10 tokens per minute" in body, True, body)
+    order = {"text_input": "a", "max_tokens": 12, "min_length": 12}
+    expect([server.post(GENERATE, order, headers=bearer("sk-fourth"))[0]
+            for _ in range(2)], [200, 429], "KServe's requests count as well")
 
 
 def check_rotation(server):
@@ -263,7 +268,7 @@ def check_rotation(server):
         file.write("oops\n")
     server.process.send_signal(signal.SIGHUP)
     log = open("security.log")
-    wait_for(lambda: "error: SIGHUP: `keys`: line 5: " in log.read(), "told")
+    wait_for(lambda: "error: SIGHUP: `keys`: line 6: " in log.read(), "told")
     expect(server.request("GET", "/v1/models",
                           headers=bearer("sk-first"))[0], 200, "the old keys")
     with open("keys", "w") as file:
@@ -316,6 +321,10 @@ def check_log(path):
     expect((answer["model"], answer["tokens_out"], answer["tokens_in"] > 0),
            ("model", 30, True), answer)
     expect(0 < answer["first_byte_ms"] <= answer["duration_ms"], True, answer)
+    answer = [each for each in old if each["path"] == GENERATE and
+              each["status"] == 200][0]
+    expect((answer["model"], answer["tokens_out"], answer["tokens_in"] > 0),
+           ("model", 12, True), answer)
     expect({401, 429} <= {each["status"] for each in old}, True, "refusals")
 
 
