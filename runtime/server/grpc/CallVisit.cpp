@@ -104,6 +104,11 @@ void CallVisit::noteResponse(size_t bytes) {
     record.firstByte = visit->millisecondsUntil(GateVisit::Time::clock::now());
 }
 
+void CallVisit::noteModel(const std::string& model) {
+  if (visit)
+    visit->record.model = model;
+}
+
 void CallVisit::noteTokens(const TokenCounts& tokens) {
   if (!visit)
     return;

@@ -40,6 +40,8 @@ public:
 
   void noteRequest(size_t bytes);
   void noteResponse(size_t bytes);
+  /// The model of the last request.
+  void noteModel(const std::string& model);
   void noteTokens(const TokenCounts& tokens);
   /// The client has cancelled the call or is gone.
   void noteCancel();

@@ -72,6 +72,7 @@ Status checkModel(const CallHost& host,
 
 void inferNow(CallHost& host, const Call& call, ReadRequest read,
               inference::ModelInferResponse* response) {
+  call->noteModel(read.request.model);
   const auto single =
       std::make_shared<SingleResponse>(call, response, host.countRequest());
   const std::weak_ptr<Inference> begun = host.models.infer(

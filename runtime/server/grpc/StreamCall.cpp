@@ -122,6 +122,7 @@ Status StreamCall::infer(const RequestPtr& request,
   RECIPERUN_TRY(read);
   RECIPERUN_TRY(checkTypes(*read, **config));
   request->wantsEmptyFinal = read->wantsEmptyFinal;
+  visit.noteModel(read->request.model);
   request->inference = host->models.infer(
       std::move(read->request),
       [call = shared_from_this(), request](InferResponse response) {

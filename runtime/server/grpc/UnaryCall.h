@@ -49,6 +49,7 @@ public:
   // ---- of the server's thread
 
   bool hasEnded() const { return ended; }
+  void noteModel(const std::string& model) { visit.noteModel(model); }
   void noteTokens(const TokenCounts& tokens) { visit.noteTokens(tokens); }
   /// Sends the answer, or the failure. A second end has no effect.
   void end(const Status& status);

@@ -130,7 +130,7 @@ TEST_F(CallVisits, areInTheAccessLog) {
               R"("grpc_status":0,"bytes_in":)" +
               bytes + R"(,"bytes_out":)");
   expectInLog(R"("first_byte_ms":)");
-  expectInLog(R"("key":"one"})");
+  expectInLog(R"("model":"simple","tokens_in":3,"tokens_out":2,"key":"one"})");
   EXPECT_EQ(infer("none").error_code(), StatusCode::NOT_FOUND);
   expectInLog(R"("grpc_status":5,)");
   inference::ServerLiveResponse live;
@@ -168,6 +168,7 @@ TEST_F(CallVisits, ofAStreamIsOneLine) {
                        sumRequest("none").ByteSizeLong());
     expectInLog(R"(Service/ModelStreamInfer","grpc_status":0,"bytes_in":)" +
                 asked + R"(,"bytes_out":)" + std::to_string(bytes) + ",");
+    expectInLog(R"("tokens_in":3,"tokens_out":2,)");
   }
   grpc::ClientContext context;
   context.AddMetadata("authorization", keyHeader);

@@ -143,7 +143,9 @@ void FakeModels::answerSum(Inference& inference) {
     sums.push_back(a[i] + b[i]);
     differences.push_back(a[i] - b[i]);
   }
-  InferResponse response = {.model = request.model, .version = "1"};
+  InferResponse response = {.model = request.model,
+                            .version = "1",
+                            .tokens = {.prompt = 3, .answer = 2}};
   const std::vector<int64_t>& shape = request.inputs[0].shape;
   if (wants(request, "OUTPUT0"))
     response.outputs.push_back(tensorOf("OUTPUT0", shape, sums));

@@ -40,7 +40,7 @@ public:
   /// `repeat`, or is cancelled there.
   std::counting_semaphore<> arrivals{0}, cancellations{0};
 
-  /// Answers a request of `held`.
+  /// Answers a request of `held`, as if it took three tokens and wrote two.
   static void answerSum(Inference& inference);
   void answerRepeat(Inference& inference) const;
 

@@ -46,10 +46,12 @@ public:
     return **found;
   }
 
+  /// Each answer takes two tokens and writes one.
   void answer(const std::string& model, const std::string& output,
               const std::string& data, bool isLast = true) const {
     InferResponse response;
     response.outputs = {tensorOf(output, data)};
+    response.tokens = {.prompt = 2, .answer = 1};
     response.isLast = isLast;
     to(model).respond(std::move(response));
   }
@@ -102,6 +104,7 @@ struct Client {
             failure = response.status.message();
           for (const Tensor& tensor : response.outputs)
             texts.push_back(tensor.data);
+          tokens += response.tokens;
           hasEnded = hasEnded || response.isLast;
         });
     scheduler.enqueue(made, 1);
@@ -109,6 +112,7 @@ struct Client {
   }
 
   std::vector<std::string> texts;
+  TokenCounts tokens;
   std::string failure;
   bool hasEnded = false;
 };
@@ -180,6 +184,20 @@ TEST_F(EnsembleTest, ResponsesOfADecoupledStepKeepTheirOrder) {
   steps.answer("decode", "OUT", "three");
   EXPECT_EQ(client.texts, Names({"one", "two", "three"}));
   EXPECT_TRUE(client.hasEnded);
+}
+
+TEST_F(EnsembleTest, TokensOfTheStepsAddUp) {
+  client.ask(make(diamond()));
+  for (const char* step : {"a", "b", "c", "d"})
+    steps.answer(step, "OUT", "1");
+  EXPECT_EQ(client.tokens.prompt, 8);
+  EXPECT_EQ(client.tokens.answer, 4);
+  Client other;
+  other.ask(make(streaming()));
+  steps.answer("generate", "OUT", "1", /*isLast=*/false);
+  EXPECT_EQ(other.tokens.answer, 0);
+  steps.answer("decode", "OUT", "one");
+  EXPECT_EQ(other.tokens.answer, 2);
 }
 
 TEST_F(EnsembleTest, AnEmptyLastResponseEndsTheStream) {
