@@ -8,6 +8,7 @@
 
 #include "runtime/jinja/Strings.h"
 
+#include <algorithm>
 #include <array>
 #include <cctype>
 
@@ -96,21 +97,16 @@ private:
 
   // ---- white space
 
-  /// Before a tag. The first `keptEnd` bytes come from a `raw` block.
+  /// Before a tag: removes white space behind the comment or `raw` block that
+  /// ends at `keptEnd`.
   void trimBefore(bool isTrimmed, bool isStripped) {
-    auto trimTo = [&](size_t last) {
-      const size_t size = last == pending.npos ? 0 : last + 1;
-      pending.resize(std::max(size, keptEnd));
-    };
-    if (isTrimmed)
-      return trimTo(pending.find_last_not_of(spaces));
-    if (!isStripped)
-      return;
-    const size_t last = pending.find_last_not_of(blanks);
+    const std::string_view text = std::string_view(pending).substr(keptEnd);
+    const size_t last = isTrimmed ? text.find_last_not_of(spaces)
+                                  : text.find_last_not_of(blanks);
     const bool startsLine =
-        last == pending.npos ? startsAtLine : pending[last] == '\n';
-    if (startsLine)
-      trimTo(last);
+        last == text.npos ? startsAtLine : text[last] == '\n';
+    if (isTrimmed || (isStripped && startsLine))
+      pending.resize(keptEnd + (last == text.npos ? 0 : last + 1));
   }
 
   /// After a block or comment.
@@ -137,7 +133,7 @@ private:
       const size_t back = at;
       const int backLine = line;
       skipSpaces();
-      if (take("raw") && endsTag())
+      if (take("raw") && endsTag(false))
         return copyRaw();
       at = back;
       line = backLine;
@@ -155,44 +151,49 @@ private:
     const char last = end > at ? source[end - 1] : ' ';
     advance(end + 2 - at);
     trimAfter(last == '-', last != '+');
+    keptEnd = pending.size();
     return {};
   }
 
   /// Takes `%}`, with a sign, at the cursor.
-  bool endsTag() {
+  bool endsTag(bool dropsLineBreak) {
     skipSpaces();
     const bool trims = take("-");
     const bool keeps = !trims && take("+");
     if (!take("%}"))
       return false;
-    trimAfter(trims, !keeps);
+    trimAfter(trims, dropsLineBreak && !keeps);
     return true;
   }
 
+  /// Whether the tag at a position is `{% endraw`, with or without a sign.
+  bool isEndOfRaw(size_t tag) const {
+    size_t name = tag + 2;
+    if (const std::string_view sign = source.substr(name, 1);
+        sign == "-" || sign == "+")
+      ++name;
+    name = std::min(source.find_first_not_of(spaces, name), source.size());
+    return source.substr(name).starts_with("endraw");
+  }
+
   Status copyRaw() {
-    const int begin = line;
-    for (size_t tag = source.find("{%", at); tag != source.npos;
-         tag = source.find("{%", tag + 2)) {
-      const std::string_view text = source.substr(at, tag - at);
-      const size_t textBegin = at;
-      const int textBeginLine = line;
-      advance(tag + 2 - at);
-      const bool trims = take("-");
-      const bool keeps = !trims && take("+");
-      skipSpaces();
-      if (take("endraw")) {
-        pending += text;
-        trimBefore(trims, !keeps);
-        if (!endsTag())
-          return failure("`endraw` takes nothing");
-        keptEnd = pending.size();
-        return {};
-      }
-      at = textBegin;
-      line = textBeginLine;
-    }
-    line = begin;
-    return failure("`{% raw %}` has no `{% endraw %}`");
+    size_t tag = source.find("{%", at);
+    while (tag != source.npos && !isEndOfRaw(tag))
+      tag = source.find("{%", tag + 2);
+    if (tag == source.npos)
+      return failure("`{% raw %}` has no `{% endraw %}`");
+    keptEnd = pending.size();
+    pending += source.substr(at, tag - at);
+    advance(tag + 2 - at);
+    const bool trims = take("-");
+    const bool keeps = !trims && take("+");
+    skipSpaces();
+    take("endraw");
+    trimBefore(trims, !keeps);
+    if (!endsTag(true))
+      return failure("`endraw` takes nothing");
+    keptEnd = pending.size();
+    return {};
   }
 
   Status tokensOfTag(std::string_view close, bool isBlock) {

@@ -176,6 +176,8 @@ SPACES = [
     "{% for i in range(2) %}\n\t{{ i }}\n{% endfor %}\n{%- raw -%} {{ }} {% endraw %}\n",
     "x\r\n{% if true %}\r\ny{% endif %}\r\n",
     "{{- 'a' -}}\n\n b \n{{- 'c' }}\n",
+    "a\n  {# c #}  {% if true %}b{% endif %} {# d #}  {{- 'e' }}",
+    "a  {% raw %}\n b\n  {% endraw %}\n c{% raw %} d {%- endraw +%}\n",
 ]
 
 
