@@ -53,6 +53,8 @@ public:
     return given ? given->isTrue() : otherwise;
   }
 
+  const Arguments& all() const { return arguments; }
+
 private:
   Status missing(std::string_view parameter) const {
     return Status::error("`" + std::string(function) +

@@ -45,7 +45,8 @@ struct Renderer::Evaluator {
                              "`, and only strings can be");
       Expected<Value> value = of(valueExpr);
       RECIPERUN_TRY(value);
-      dict.set(*key->string(), *std::move(value));
+      RECIPERUN_TRY(
+          dict.set(*key->string(), *std::move(value), renderer.budget));
     }
     return Value(std::move(dict));
   }
@@ -70,7 +71,7 @@ struct Renderer::Evaluator {
     RECIPERUN_TRY(last);
     Expected<Value> step = orNone(node.step);
     RECIPERUN_TRY(step);
-    return sliceOf(*base, *first, *last, *step);
+    return sliceOf(*base, *first, *last, *step, renderer.budget);
   }
   Expected<Value> operator()(const ast::Call& node) const {
     Expected<Value> callee = of(node.callee);
@@ -117,7 +118,7 @@ struct Renderer::Evaluator {
       return left->isTrue() ? left : of(node.right);
     Expected<Value> right = of(node.right);
     RECIPERUN_TRY(right);
-    return apply(renderer, node.op, *left, *right);
+    return apply(node.op, *left, *right, renderer.budget);
   }
   Expected<Value> operator()(const ast::Compare& node) const {
     Expected<Value> left = of(node.first);
@@ -125,7 +126,7 @@ struct Renderer::Evaluator {
     for (const auto& [op, operand] : node.rest) {
       Expected<Value> right = of(operand);
       RECIPERUN_TRY(right);
-      Expected<bool> result = holds(op, *left, *right);
+      Expected<bool> result = holds(op, *left, *right, renderer.budget);
       RECIPERUN_TRY(result);
       if (!*result)
         return Value(false);
@@ -144,7 +145,7 @@ struct Renderer::Evaluator {
 };
 
 Expected<Value> Renderer::evaluate(const ast::Expr& expr, Scope& scope) {
-  RECIPERUN_TRY(atLine(takeStep(), expr.line));
+  RECIPERUN_TRY(atLine(budget.takeStep(), expr.line));
   Expected<Value> value = std::visit(Evaluator{*this, scope}, expr.node);
   RECIPERUN_TRY(atLine(value.status(), expr.line));
   return value;
@@ -169,12 +170,14 @@ Expected<Arguments> Renderer::evaluateAll(const ast::CallArguments& arguments,
 Expected<Value> Renderer::call(const Value& callee,
                                const Arguments& arguments) {
   if (callee.isUndefined())
-    return Status::error("there is no function `" +
-                         std::get<Undefined>(callee.content()).name + "`");
+    return Status::error("there is no function `" + callee.undefined()->name +
+                         "`");
   const Function* function = callee.function();
-  if (!function && callee.dict()) // the `loop` of a recursive loop
-    if (const Value* called = callee.dict()->find("()"))
-      function = called->function();
+  if (!function && callee.dict()) { // the `loop` of a recursive loop
+    Expected<const Value*> called = callee.dict()->find("()", budget);
+    RECIPERUN_TRY(called);
+    function = *called ? (*called)->function() : nullptr;
+  }
   if (!function)
     return Status::error("a value of type `" + std::string(callee.typeName()) +
                          "` cannot be called");
@@ -182,56 +185,106 @@ Expected<Value> Renderer::call(const Value& callee,
 }
 
 Expected<List> Renderer::elementsOf(const Value& value) {
-  if (value.list())
-    return *value.list();
+  if (const List* list = value.list()) {
+    RECIPERUN_TRY(budget.takeBytes(list->size() * sizeof(Value)));
+    return *list;
+  }
   List elements;
-  if (value.dict())
-    for (const auto& [key, element] : value.dict()->entries)
+  if (const Dict* dict = value.dict()) {
+    RECIPERUN_TRY(budget.takeBytes(dict->bytes()));
+    for (const auto& [key, element] : dict->entries)
       elements.emplace_back(key);
-  else if (value.string())
-    for (const std::string_view point : codePoints(*value.string()))
+  } else if (value.string()) {
+    for (std::string_view rest = *value.string(); !rest.empty();) {
+      const std::string_view point = takePoint(rest);
+      RECIPERUN_TRY(budget.takeBytes(sizeof(Value) + point.size()));
       elements.emplace_back(point);
-  else if (!value.isUndefined())
+    }
+  } else if (!value.isUndefined()) {
     return Status::error("a value of type `" + std::string(value.typeName()) +
                          "` has no elements");
+  }
   return elements;
+}
+
+Status Renderer::readStrings(const Value& operand, const Arguments& arguments) {
+  auto sizeOf = [](const Value& value) {
+    return value.string() ? value.string()->size() : 0;
+  };
+  size_t reads = sizeOf(operand);
+  for (const Value& argument : arguments.positional)
+    reads += 1 + sizeOf(argument);
+  for (const auto& [name, argument] : arguments.named)
+    reads += 1 + sizeOf(argument);
+  return budget.takeReads(reads);
 }
 
 Expected<Value> Renderer::attributeOf(const Value& base,
                                       const std::string& name) {
   if (base.isUndefined())
-    return Status::error("`" + std::get<Undefined>(base.content()).name +
+    return Status::error("`" + base.undefined()->name +
                          "` is not defined, so that it has no `" + name + "`");
   if (!base.dict() || !base.dict()->isNamespace)
     if (Value method = methodOf(*this, base, name); !method.isUndefined())
       return method;
-  if (base.dict())
-    if (const Value* entry = base.dict()->find(name))
-      return *entry;
+  if (base.dict()) {
+    Expected<const Value*> entry = base.dict()->find(name, budget);
+    RECIPERUN_TRY(entry);
+    if (*entry)
+      return **entry;
+  }
   return Value(Undefined{name});
 }
 
+namespace {
+
+/// An undefined value whose name the template has made.
+Expected<Value> undefined(const std::string& name, Budget& budget) {
+  RECIPERUN_TRY(budget.takeBytes(name.size()));
+  return Value(Undefined{name});
+}
+
+/// The element of a list or code point of a string; a negative position counts
+/// from the end.
+Expected<Value> elementOf(const Value& base, int64_t position, Budget& budget) {
+  const List* list = base.list();
+  if (!list && !base.string())
+    return Status::error("a value of type `" + std::string(base.typeName()) +
+                         "` has no elements");
+  if (!list)
+    RECIPERUN_TRY(budget.takeReads(base.string()->size()));
+  const auto count = int64_t(list ? list->size() : countPoints(*base.string()));
+  const int64_t at = position < 0 ? position + count : position;
+  if (at < 0 || at >= count)
+    return Value(Undefined{"element " + std::to_string(position)});
+  if (list)
+    return (*list)[size_t(at)];
+  std::string_view rest = *base.string();
+  for (int64_t i = 0; i < at; ++i)
+    takePoint(rest);
+  return Value(takePoint(rest));
+}
+
+} // namespace
+
 Expected<Value> Renderer::elementAt(const Value& base, const Value& index) {
   if (base.isUndefined())
-    return Status::error("`" + std::get<Undefined>(base.content()).name +
+    return Status::error("`" + base.undefined()->name +
                          "` is not defined, so that it has no elements");
-  if (const std::string* key = index.string()) {
-    if (base.dict())
-      if (const Value* entry = base.dict()->find(*key))
-        return *entry;
-    Value method = methodOf(*this, base, *key);
-    return method.isUndefined() ? Value(Undefined{*key}) : method;
+  if (index.isInteger() && !base.dict())
+    return elementOf(base, index.integer(), budget);
+  Expected<Text> key = index.text(budget);
+  RECIPERUN_TRY(key);
+  if (!index.string())
+    return undefined(**key, budget);
+  if (base.dict()) {
+    Expected<const Value*> entry = base.dict()->find(**key, budget);
+    RECIPERUN_TRY(entry);
+    if (*entry)
+      return **entry;
   }
-  if (!index.isInteger() || base.dict())
-    return Value(Undefined{index.text()});
-  Expected<List> elements = elementsOf(base);
-  RECIPERUN_TRY(elements);
-  const int64_t count = int64_t(elements->size());
-  const int64_t at =
-      index.integer() < 0 ? index.integer() + count : index.integer();
-  if (at < 0 || at >= count)
-    return Value(Undefined{"element " + index.text()});
-  return (*elements)[size_t(at)];
+  Value method = methodOf(*this, base, **key);
+  return method.isUndefined() ? undefined(**key, budget) : method;
 }
 
 } // namespace reciperun::jinja

@@ -17,16 +17,21 @@ using Result = Expected<Value>;
 /// Makes a filter out of a function of strings. As in Jinja, other values are
 /// printed first.
 template <std::string (*function)(std::string_view)>
-Result ofText(Renderer&, const Value& operand, const Arguments&) {
-  return Value(function(operand.text()));
+Result ofText(Renderer& renderer, const Value& operand, const Arguments&) {
+  Expected<Text> text = operand.text(renderer.budget);
+  RECIPERUN_TRY(text);
+  return made(function(**text), renderer.budget);
 }
 
-Result trim(Renderer&, const Value& operand, const Arguments& arguments) {
+Result trim(Renderer& renderer, const Value& operand,
+            const Arguments& arguments) {
   ArgumentReader reader("trim", arguments);
   Expected<std::string> removed =
       reader.stringOr("chars", std::string(whiteSpace));
   RECIPERUN_TRY(removed);
-  return Value(strip(operand.text(), *removed));
+  Expected<Text> text = operand.text(renderer.budget);
+  RECIPERUN_TRY(text);
+  return made(std::string(strip(**text, *removed)), renderer.budget);
 }
 
 Result replaceText(Renderer& renderer, const Value& operand,
@@ -38,9 +43,11 @@ Result replaceText(Renderer& renderer, const Value& operand,
   RECIPERUN_TRY(to);
   Expected<int64_t> count = reader.integerOr("count", -1);
   RECIPERUN_TRY(count);
-  std::string text = replace(operand.text(), *from, *to, *count);
-  RECIPERUN_TRY(renderer.takeBytes(text.size()));
-  return Value(std::move(text));
+  Expected<Text> text = operand.text(renderer.budget);
+  RECIPERUN_TRY(text);
+  RECIPERUN_TRY(
+      renderer.budget.takeBytes(replacedSize(**text, *from, *to, *count)));
+  return Value(replace(**text, *from, *to, *count));
 }
 
 Result indent(Renderer& renderer, const Value& operand,
@@ -55,24 +62,29 @@ Result indent(Renderer& renderer, const Value& operand,
     margin = *width->string();
   else if (width && width->isInteger())
     margin.assign(size_t(std::clamp<int64_t>(width->integer(), 0, most)), ' ');
+  Expected<Text> source = operand.text(renderer.budget);
+  RECIPERUN_TRY(source);
   std::string text;
-  bool isFirst = true;
-  const std::string source = operand.text();
-  for (const std::string_view line : split(source, "\n")) {
-    if (!isFirst)
-      text += '\n';
-    if (isFirst ? indentsFirst : !line.empty() || indentsBlank)
-      text += margin;
-    text += line;
-    isFirst = false;
+  for (std::string_view rest = **source;;) {
+    const std::string_view line = rest.substr(0, rest.find('\n'));
+    const bool isFirst = line.data() == (*source)->data();
+    const bool isIndented =
+        isFirst ? indentsFirst : !line.empty() || indentsBlank;
+    const std::string_view before = isIndented ? margin : std::string_view();
+    RECIPERUN_TRY(renderer.budget.takeBytes(before.size() + line.size() + 1));
+    text.append(before).append(line);
+    if (line.size() == rest.size())
+      return Value(std::move(text));
+    text += '\n';
+    rest.remove_prefix(line.size() + 1);
   }
-  RECIPERUN_TRY(renderer.takeBytes(text.size()));
-  return Value(std::move(text));
 }
 
-Result escape(Renderer&, const Value& operand, const Arguments&) {
+Result escape(Renderer& renderer, const Value& operand, const Arguments&) {
+  Expected<Text> source = operand.text(renderer.budget);
+  RECIPERUN_TRY(source);
   std::string text;
-  for (const char c : operand.text()) {
+  for (const char c : **source) {
     constexpr std::string_view marks = "&<>'\"";
     constexpr std::string_view entities[] = {"&amp;", "&lt;", "&gt;", "&#39;",
                                              "&#34;"};
@@ -82,11 +94,13 @@ Result escape(Renderer&, const Value& operand, const Arguments&) {
     else
       text += entities[at];
   }
-  return Value(std::move(text));
+  return made(std::move(text), renderer.budget);
 }
 
-Result toText(Renderer&, const Value& operand, const Arguments&) {
-  return Value(operand.text());
+Result toText(Renderer& renderer, const Value& operand, const Arguments&) {
+  Expected<Text> text = operand.text(renderer.budget);
+  RECIPERUN_TRY(text);
+  return Value(*text);
 }
 
 Result json(Renderer& renderer, const Value& operand,
@@ -104,9 +118,9 @@ Result json(Renderer& renderer, const Value& operand,
     indent = first->integer();
   const bool sortsKeys = reader.flag("sort_keys");
   Expected<std::string> text =
-      toJson(operand, int(std::clamp<int64_t>(*indent, -1, most)), sortsKeys);
+      toJson(operand, int(std::clamp<int64_t>(*indent, -1, most)), sortsKeys,
+             renderer.budget);
   RECIPERUN_TRY(text);
-  RECIPERUN_TRY(renderer.takeBytes(text->size()));
   return Value(*std::move(text));
 }
 
@@ -195,8 +209,12 @@ Result round(Renderer&, const Value& operand, const Arguments& arguments) {
                        "`; it has `common`, `ceil` and `floor`");
 }
 
-Result countWords(Renderer&, const Value& operand, const Arguments&) {
-  return Value(int64_t(splitAtSpaces(operand.text()).size()));
+Result countWords(Renderer& renderer, const Value& operand, const Arguments&) {
+  Expected<Text> text = operand.text(renderer.budget);
+  RECIPERUN_TRY(text);
+  Expected<Parts> words = splitAtSpaces(**text, -1, renderer.budget);
+  RECIPERUN_TRY(words);
+  return Value(int64_t(words->size()));
 }
 
 constexpr FilterDefinition filtersOfValues[] = {
@@ -230,6 +248,8 @@ std::span<const FilterDefinition> valueFilters() {
 Expected<Value> Renderer::applyFilter(const std::string& name,
                                       const Value& operand,
                                       const Arguments& arguments) {
+  RECIPERUN_TRY(budget.takeStep());
+  RECIPERUN_TRY(readStrings(operand, arguments));
   for (std::span<const FilterDefinition> filters :
        {valueFilters(), listFilters()})
     for (const FilterDefinition& filter : filters)

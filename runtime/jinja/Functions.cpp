@@ -28,7 +28,7 @@ Result range(Renderer& renderer, const Arguments& arguments) {
     return Status::error("the step of `range` is 0");
   List list;
   for (int64_t i = first; step > 0 ? i < last : i > last;) {
-    RECIPERUN_TRY(renderer.takeBytes(sizeof(Value)));
+    RECIPERUN_TRY(renderer.budget.takeBytes(sizeof(Value)));
     list.emplace_back(i);
     if (__builtin_add_overflow(i, step, &i))
       break;
@@ -36,37 +36,44 @@ Result range(Renderer& renderer, const Arguments& arguments) {
   return Value(std::move(list));
 }
 
-Dict dictOf(const Arguments& arguments) {
+Expected<Dict> dictOf(const Arguments& arguments, Budget& budget) {
   Dict dict;
   for (const Value& value : arguments.positional)
     if (value.dict())
       for (const auto& [key, element] : value.dict()->entries)
-        dict.set(key, element);
+        RECIPERUN_TRY(dict.set(key, element, budget));
   for (const auto& [name, value] : arguments.named)
-    dict.set(name, value);
+    RECIPERUN_TRY(dict.set(name, value, budget));
   return dict;
 }
 
-Result makeNamespace(Renderer&, const Arguments& arguments) {
-  Dict dict = dictOf(arguments);
-  dict.isNamespace = true;
-  return Value(std::move(dict));
+Result makeNamespace(Renderer& renderer, const Arguments& arguments) {
+  Expected<Dict> dict = dictOf(arguments, renderer.budget);
+  RECIPERUN_TRY(dict);
+  dict->isNamespace = true;
+  return Value(*std::move(dict));
 }
 
-Result makeDict(Renderer&, const Arguments& arguments) {
-  return Value(dictOf(arguments));
+Result makeDict(Renderer& renderer, const Arguments& arguments) {
+  Expected<Dict> dict = dictOf(arguments, renderer.budget);
+  RECIPERUN_TRY(dict);
+  return Value(*std::move(dict));
 }
 
-Result raise(Renderer&, const Arguments& arguments) {
-  const Value* message = arguments.find(0, "message");
-  return Status::error("the template raised: " +
-                       (message ? message->text() : "an exception"));
+Result raise(Renderer& renderer, const Arguments& arguments) {
+  std::string message = "the template raised: ";
+  if (const Value* given = arguments.find(0, "message"))
+    RECIPERUN_TRY(given->appendTo(message, renderer.budget));
+  else
+    message += "an exception";
+  return Status::error(std::move(message));
 }
 
 Result formattedTime(Renderer& renderer, const Arguments& arguments) {
   ArgumentReader reader("strftime_now", arguments);
   Expected<std::string> format = reader.string("format");
   RECIPERUN_TRY(format);
+  RECIPERUN_TRY(renderer.budget.takeReads(format->size()));
   const std::time_t now = renderer.time();
   std::tm parts{};
   gmtime_r(&now, &parts);

@@ -18,6 +18,9 @@ namespace {
 constexpr std::string_view blanks = " \t";
 constexpr std::string_view spaces = " \t\r\n\f\v";
 
+/// The most bytes of a name. Each step of a rendering may copy one.
+constexpr size_t maxNameSize = 256;
+
 // Longest first.
 constexpr std::array<std::string_view, 25> symbols = {
     "==", "!=", "<=", ">=", "//", "**", "<", ">", "+", "-", "*", "/", "%",
@@ -232,6 +235,10 @@ private:
       while (end < source.size() &&
              (startsName(source[end]) || isDecimal(source[end])))
         ++end;
+      if (end - at > maxNameSize)
+        return failure("a name has " + std::to_string(end - at) +
+                       " bytes, and not at most " +
+                       std::to_string(maxNameSize));
       add(Token::Kind::name, std::string(source.substr(at, end - at)));
       advance(end - at);
       return {};

@@ -12,45 +12,51 @@ namespace {
 using Result = Expected<Value>;
 
 /// The value of a path of attributes, `function.name`, of an element.
-Result attributeAt(Renderer& renderer, Value value, const std::string& path) {
-  for (const std::string_view name : split(path, ".")) {
+Result attributeAt(Renderer& renderer, Value value, std::string_view path) {
+  while (true) {
+    RECIPERUN_TRY(renderer.budget.takeStep());
+    const std::string_view name = path.substr(0, path.find('.'));
     Result next = renderer.elementAt(value, Value(name));
     RECIPERUN_TRY(next);
+    if (name.size() == path.size())
+      return next;
     value = *std::move(next);
+    path.remove_prefix(name.size() + 1);
   }
-  return value;
 }
 
-Result length(Renderer&, const Value& operand, const Arguments&) {
-  if (operand.isUndefined())
-    return Value(int64_t(0));
-  Expected<List> elements = Renderer::elementsOf(operand);
+Result length(Renderer& renderer, const Value& operand, const Arguments&) {
+  if (operand.list())
+    return Value(int64_t(operand.list()->size()));
+  if (operand.string())
+    return Value(int64_t(countPoints(*operand.string())));
+  Expected<List> elements = renderer.elementsOf(operand);
   RECIPERUN_TRY(elements);
   return Value(int64_t(elements->size()));
 }
 
-Result first(Renderer&, const Value& operand, const Arguments&) {
-  Expected<List> elements = Renderer::elementsOf(operand);
+Result first(Renderer& renderer, const Value& operand, const Arguments&) {
+  Expected<List> elements = renderer.elementsOf(operand);
   RECIPERUN_TRY(elements);
   return elements->empty() ? Value(Undefined{"the first element"})
                            : elements->front();
 }
 
-Result last(Renderer&, const Value& operand, const Arguments&) {
-  Expected<List> elements = Renderer::elementsOf(operand);
+Result last(Renderer& renderer, const Value& operand, const Arguments&) {
+  Expected<List> elements = renderer.elementsOf(operand);
   RECIPERUN_TRY(elements);
   return elements->empty() ? Value(Undefined{"the last element"})
                            : elements->back();
 }
 
-Result toList(Renderer&, const Value& operand, const Arguments&) {
-  Expected<List> elements = Renderer::elementsOf(operand);
+Result toList(Renderer& renderer, const Value& operand, const Arguments&) {
+  Expected<List> elements = renderer.elementsOf(operand);
   RECIPERUN_TRY(elements);
   return Value(*std::move(elements));
 }
 
-Result reverse(Renderer&, const Value& operand, const Arguments&) {
-  return sliceOf(operand, None{}, None{}, int64_t(-1));
+Result reverse(Renderer& renderer, const Value& operand, const Arguments&) {
+  return sliceOf(operand, None{}, None{}, int64_t(-1), renderer.budget);
 }
 
 Result join(Renderer& renderer, const Value& operand,
@@ -60,7 +66,7 @@ Result join(Renderer& renderer, const Value& operand,
   RECIPERUN_TRY(separator);
   Expected<std::string> attribute = reader.stringOr("attribute", "");
   RECIPERUN_TRY(attribute);
-  Expected<List> elements = Renderer::elementsOf(operand);
+  Expected<List> elements = renderer.elementsOf(operand);
   RECIPERUN_TRY(elements);
   std::string text;
   for (size_t i = 0; i < elements->size(); ++i) {
@@ -68,27 +74,34 @@ Result join(Renderer& renderer, const Value& operand,
     if (!attribute->empty())
       element = attributeAt(renderer, (*elements)[i], *attribute);
     RECIPERUN_TRY(element);
-    text += (i ? *separator : "") + element->text();
+    if (i > 0) {
+      RECIPERUN_TRY(renderer.budget.takeBytes(separator->size()));
+      text += *separator;
+    }
+    RECIPERUN_TRY(element->appendTo(text, renderer.budget));
   }
-  RECIPERUN_TRY(renderer.takeBytes(text.size()));
   return Value(std::move(text));
 }
 
-Result items(Renderer&, const Value& operand, const Arguments&) {
+Result items(Renderer& renderer, const Value& operand, const Arguments&) {
   if (operand.isUndefined())
     return Value(List{});
-  if (!operand.dict())
+  const Dict* dict = operand.dict();
+  if (!dict)
     return Status::error("`items` does not take a value of type `" +
                          std::string(operand.typeName()) + "`");
+  RECIPERUN_TRY(renderer.budget.takeBytes(
+      dict->bytes() + 2 * dict->entries.size() * sizeof(Value)));
   List pairs;
-  for (const auto& [key, value] : operand.dict()->entries)
+  for (const auto& [key, value] : dict->entries)
     pairs.push_back(List{Value(key), value});
   return Value(std::move(pairs));
 }
 
 /// Sorts by keys, which are made first, so that a failure is no exception of
 /// the comparison.
-Result sortBy(List elements, const List& keys, bool isReversed) {
+Result sortBy(List elements, const List& keys, bool isReversed,
+              Budget& budget) {
   std::vector<size_t> order(elements.size());
   for (size_t i = 0; i < order.size(); ++i)
     order[i] = i;
@@ -96,8 +109,8 @@ Result sortBy(List elements, const List& keys, bool isReversed) {
   std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
     if (!failure.isOk())
       return false;
-    Expected<int> result =
-        isReversed ? compare(keys[b], keys[a]) : compare(keys[a], keys[b]);
+    Expected<int> result = isReversed ? compare(keys[b], keys[a], budget)
+                                      : compare(keys[a], keys[b], budget);
     failure = result.status();
     return failure.isOk() && *result < 0;
   });
@@ -108,8 +121,9 @@ Result sortBy(List elements, const List& keys, bool isReversed) {
   return Value(std::move(sorted));
 }
 
-Value folded(const Value& key, bool isCaseSensitive) {
-  return key.string() && !isCaseSensitive ? Value(toLower(*key.string())) : key;
+Result folded(const Value& key, bool isCaseSensitive, Budget& budget) {
+  return key.string() && !isCaseSensitive ? made(toLower(*key.string()), budget)
+                                          : Result(key);
 }
 
 /// The keys of elements: themselves, or an attribute of each.
@@ -120,7 +134,9 @@ Expected<List> keysOf(Renderer& renderer, const List& elements,
     Result key = attribute.empty() ? Result(element)
                                    : attributeAt(renderer, element, attribute);
     RECIPERUN_TRY(key);
-    keys.push_back(folded(*key, isCaseSensitive));
+    key = folded(*key, isCaseSensitive, renderer.budget);
+    RECIPERUN_TRY(key);
+    keys.push_back(*std::move(key));
   }
   return keys;
 }
@@ -132,12 +148,12 @@ Result sort(Renderer& renderer, const Value& operand,
   const bool isCaseSensitive = reader.flag("case_sensitive");
   Expected<std::string> attribute = reader.stringOr("attribute", "");
   RECIPERUN_TRY(attribute);
-  Expected<List> elements = Renderer::elementsOf(operand);
+  Expected<List> elements = renderer.elementsOf(operand);
   RECIPERUN_TRY(elements);
   Expected<List> keys =
       keysOf(renderer, *elements, *attribute, isCaseSensitive);
   RECIPERUN_TRY(keys);
-  return sortBy(*std::move(elements), *keys, isReversed);
+  return sortBy(*std::move(elements), *keys, isReversed, renderer.budget);
 }
 
 Result sortDictionary(Renderer& renderer, const Value& operand,
@@ -151,8 +167,10 @@ Result sortDictionary(Renderer& renderer, const Value& operand,
   RECIPERUN_TRY(pairs);
   List keys;
   for (const Value& pair : *pairs->list())
-    keys.push_back(folded((*pair.list())[*by == "value"], isCaseSensitive));
-  return sortBy(*pairs->list(), keys, isReversed);
+    keys.push_back((*pair.list())[*by == "value"]);
+  Expected<List> foldedKeys = keysOf(renderer, keys, "", isCaseSensitive);
+  RECIPERUN_TRY(foldedKeys);
+  return sortBy(*pairs->list(), *foldedKeys, isReversed, renderer.budget);
 }
 
 Result unique(Renderer& renderer, const Value& operand,
@@ -161,18 +179,21 @@ Result unique(Renderer& renderer, const Value& operand,
   const bool isCaseSensitive = reader.flag("case_sensitive");
   Expected<std::string> attribute = reader.stringOr("attribute", "");
   RECIPERUN_TRY(attribute);
-  Expected<List> elements = Renderer::elementsOf(operand);
+  Expected<List> elements = renderer.elementsOf(operand);
   RECIPERUN_TRY(elements);
   Expected<List> keys =
       keysOf(renderer, *elements, *attribute, isCaseSensitive);
   RECIPERUN_TRY(keys);
-  List result, seen;
+  List result;
+  Value seen(List{});
   for (size_t i = 0; i < elements->size(); ++i) {
     const Value& key = (*keys)[i];
-    if (std::any_of(seen.begin(), seen.end(),
-                    [&](const Value& each) { return isEqual(each, key); }))
+    Expected<bool> isKnown =
+        holds(ast::CompareOp::in, key, seen, renderer.budget);
+    RECIPERUN_TRY(isKnown);
+    if (*isKnown)
       continue;
-    seen.push_back(key);
+    seen.list()->push_back(key);
     result.push_back((*elements)[i]);
   }
   return Value(std::move(result));
@@ -184,60 +205,66 @@ Result sum(Renderer& renderer, const Value& operand,
   Expected<std::string> attribute = reader.stringOr("attribute", "");
   RECIPERUN_TRY(attribute);
   const Value* start = reader.next("start");
-  Expected<List> elements = Renderer::elementsOf(operand);
+  Expected<List> elements = renderer.elementsOf(operand);
   RECIPERUN_TRY(elements);
   Expected<List> terms = keysOf(renderer, *elements, *attribute, true);
   RECIPERUN_TRY(terms);
   Value total = start ? *start : Value(int64_t(0));
   for (const Value& term : *terms) {
-    Result next = apply(renderer, ast::BinaryOp::add, total, term);
+    Result next = apply(ast::BinaryOp::add, total, term, renderer.budget);
     RECIPERUN_TRY(next);
     total = *std::move(next);
   }
   return total;
 }
 
-Result extreme(const Value& operand, int wanted) {
-  Expected<List> elements = Renderer::elementsOf(operand);
+Result extreme(Renderer& renderer, const Value& operand, int wanted) {
+  Expected<List> elements = renderer.elementsOf(operand);
   RECIPERUN_TRY(elements);
   if (elements->empty())
     return Value(Undefined{"an element of an empty list"});
-  Value best = elements->front();
-  for (const Value& element : *elements) {
-    Expected<int> order = compare(folded(element, false), folded(best, false));
+  Expected<List> keys = keysOf(renderer, *elements, "", false);
+  RECIPERUN_TRY(keys);
+  size_t best = 0;
+  for (size_t i = 0; i < keys->size(); ++i) {
+    Expected<int> order = compare((*keys)[i], (*keys)[best], renderer.budget);
     RECIPERUN_TRY(order);
     if (*order * wanted > 0)
-      best = element;
+      best = i;
   }
-  return best;
+  return (*elements)[best];
 }
-Result minimum(Renderer&, const Value& operand, const Arguments&) {
-  return extreme(operand, -1);
+Result minimum(Renderer& renderer, const Value& operand, const Arguments&) {
+  return extreme(renderer, operand, -1);
 }
-Result maximum(Renderer&, const Value& operand, const Arguments&) {
-  return extreme(operand, 1);
+Result maximum(Renderer& renderer, const Value& operand, const Arguments&) {
+  return extreme(renderer, operand, 1);
 }
 
 // ---- filters that take filters and tests
 
-/// The arguments behind the first, which is the name of a filter or test.
-Arguments behindFirst(const Arguments& arguments, size_t count) {
-  Arguments rest = arguments;
-  rest.positional.erase(rest.positional.begin(),
-                        rest.positional.begin() +
-                            long(std::min(count, rest.positional.size())));
-  return rest;
+/// The arguments behind the first ones, which are names of an attribute, filter
+/// or test.
+Expected<Arguments> behindFirst(const Arguments& arguments, size_t count,
+                                Budget& budget) {
+  const List& all = arguments.positional;
+  count = std::min(count, all.size());
+  RECIPERUN_TRY(
+      budget.takeReads((all.size() + arguments.named.size()) * sizeof(Value)));
+  return Arguments{List(all.begin() + long(count), all.end()), arguments.named};
 }
 
 Result map(Renderer& renderer, const Value& operand,
            const Arguments& arguments) {
-  Expected<List> elements = Renderer::elementsOf(operand);
+  Expected<List> elements = renderer.elementsOf(operand);
   RECIPERUN_TRY(elements);
   Arguments named{{}, arguments.named};
   ArgumentReader names("map", named);
   Expected<std::string> attribute = names.stringOr("attribute", "");
   RECIPERUN_TRY(attribute);
   const Value* otherwise = names.next("default");
+  Expected<Arguments> rest = behindFirst(arguments, 1, renderer.budget);
+  RECIPERUN_TRY(rest);
   List result;
   for (const Value& element : *elements) {
     Result value = element;
@@ -249,7 +276,7 @@ Result map(Renderer& renderer, const Value& operand,
       ArgumentReader positional("map", arguments);
       Expected<std::string> filter = positional.string("filter");
       RECIPERUN_TRY(filter);
-      value = renderer.applyFilter(*filter, element, behindFirst(arguments, 1));
+      value = renderer.applyFilter(*filter, element, *rest);
     }
     RECIPERUN_TRY(value);
     result.push_back(*std::move(value));
@@ -261,7 +288,7 @@ Result map(Renderer& renderer, const Value& operand,
 /// truth of the value.
 Result selected(Renderer& renderer, const Value& operand,
                 const Arguments& arguments, bool hasAttribute, bool wanted) {
-  Expected<List> elements = Renderer::elementsOf(operand);
+  Expected<List> elements = renderer.elementsOf(operand);
   RECIPERUN_TRY(elements);
   ArgumentReader reader(hasAttribute ? "selectattr" : "select", arguments);
   Expected<std::string> attribute = std::string();
@@ -270,14 +297,17 @@ Result selected(Renderer& renderer, const Value& operand,
   RECIPERUN_TRY(attribute);
   Expected<std::string> test = reader.stringOr("test", "");
   RECIPERUN_TRY(test);
-  const Arguments rest = behindFirst(arguments, hasAttribute ? 2 : 1);
+  Expected<Arguments> rest =
+      behindFirst(arguments, hasAttribute ? 2 : 1, renderer.budget);
+  RECIPERUN_TRY(rest);
   List result;
   for (const Value& element : *elements) {
+    RECIPERUN_TRY(renderer.budget.takeStep());
     Result value = hasAttribute ? attributeAt(renderer, element, *attribute)
                                 : Result(element);
     RECIPERUN_TRY(value);
     if (!test->empty())
-      value = renderer.applyTest(*test, *value, rest);
+      value = renderer.applyTest(*test, *value, *rest);
     RECIPERUN_TRY(value);
     if (value->isTrue() == wanted)
       result.push_back(element);

@@ -17,56 +17,68 @@ struct Method {
   Result (*call)(Renderer& renderer, const Value& base, ArgumentReader& reader);
 };
 
-List listOf(const std::vector<std::string_view>& parts) {
+/// A list of parts of a string, whose values are counted already.
+Result listOf(const Expected<Parts>& parts, Budget& budget) {
+  RECIPERUN_TRY(parts);
   List list;
-  for (const std::string_view part : parts)
+  for (const std::string_view part : *parts) {
+    RECIPERUN_TRY(budget.takeBytes(part.size()));
     list.emplace_back(part);
-  return list;
+  }
+  return Value(std::move(list));
 }
 
 // ---- strings
 
 template <std::string (*function)(std::string_view)>
-Result mapText(Renderer&, const Value& base, ArgumentReader&) {
-  return Value(function(*base.string()));
+Result mapText(Renderer& renderer, const Value& base, ArgumentReader&) {
+  return made(function(*base.string()), renderer.budget);
 }
 
 template <Side side>
-Result stripText(Renderer&, const Value& base, ArgumentReader& reader) {
+Result stripText(Renderer& renderer, const Value& base,
+                 ArgumentReader& reader) {
   Expected<std::string> removed =
       reader.stringOr("chars", std::string(whiteSpace));
   RECIPERUN_TRY(removed);
-  return Value(strip(*base.string(), *removed, side));
+  return made(std::string(strip(*base.string(), *removed, side)),
+              renderer.budget);
 }
 
 template <bool isFromRight>
-Result splitText(Renderer&, const Value& base, ArgumentReader& reader) {
+Result splitText(Renderer& renderer, const Value& base,
+                 ArgumentReader& reader) {
   const Value* given = reader.next("sep");
   Expected<int64_t> count = reader.integerOr("maxsplit", -1);
   RECIPERUN_TRY(count);
   const std::string& text = *base.string();
+  Budget& budget = renderer.budget;
   if (!given || given->isNone()) {
     if (isFromRight && *count >= 0)
       return Status::error("`rsplit` with `maxsplit` needs a separator");
-    return Value(listOf(splitAtSpaces(text, *count)));
+    return listOf(splitAtSpaces(text, *count, budget), budget);
   }
-  if (!given->string() || given->string()->empty())
+  const std::string* separator = given->string();
+  if (!separator || separator->empty())
     return Status::error("`split` needs a separator that is not empty");
-  return Value(listOf(isFromRight
-                          ? splitFromRight(text, *given->string(), *count)
-                          : split(text, *given->string(), *count)));
+  return listOf(isFromRight ? splitFromRight(text, *separator, *count, budget)
+                            : split(text, *separator, *count, budget),
+                budget);
 }
 
 template <bool isAtEnd>
-Result hasAffix(Renderer&, const Value& base, ArgumentReader& reader) {
+Result hasAffix(Renderer& renderer, const Value& base, ArgumentReader& reader) {
   Expected<Value> affix = reader.value(isAtEnd ? "suffix" : "prefix");
   RECIPERUN_TRY(affix);
-  List candidates = affix->list() ? *affix->list() : List{*affix};
-  for (const Value& candidate : candidates) {
+  if (!affix->list())
+    affix = Value(List{*affix});
+  for (const Value& candidate : *affix->list()) {
     if (!candidate.string())
       return Status::error("the argument of `startswith` and `endswith` is a "
                            "string, and not of type `" +
                            std::string(candidate.typeName()) + "`");
+    RECIPERUN_TRY(
+        renderer.budget.takeReads(sizeof(Value) + candidate.string()->size()));
     if (isAtEnd ? base.string()->ends_with(*candidate.string())
                 : base.string()->starts_with(*candidate.string()))
       return Value(true);
@@ -75,7 +87,8 @@ Result hasAffix(Renderer&, const Value& base, ArgumentReader& reader) {
 }
 
 template <bool isAtEnd>
-Result removeAffix(Renderer&, const Value& base, ArgumentReader& reader) {
+Result removeAffix(Renderer& renderer, const Value& base,
+                   ArgumentReader& reader) {
   Expected<std::string> affix = reader.string(isAtEnd ? "suffix" : "prefix");
   RECIPERUN_TRY(affix);
   std::string_view text = *base.string();
@@ -83,20 +96,12 @@ Result removeAffix(Renderer&, const Value& base, ArgumentReader& reader) {
     text.remove_suffix(affix->size());
   if (!isAtEnd && text.starts_with(*affix))
     text.remove_prefix(affix->size());
-  return Value(text);
+  return made(std::string(text), renderer.budget);
 }
 
 Result replaceIn(Renderer& renderer, const Value& base,
                  ArgumentReader& reader) {
-  Expected<std::string> from = reader.string("old");
-  RECIPERUN_TRY(from);
-  Expected<std::string> to = reader.string("new");
-  RECIPERUN_TRY(to);
-  Expected<int64_t> count = reader.integerOr("count", -1);
-  RECIPERUN_TRY(count);
-  std::string text = replace(*base.string(), *from, *to, *count);
-  RECIPERUN_TRY(renderer.takeBytes(text.size()));
-  return Value(std::move(text));
+  return renderer.applyFilter("replace", base, reader.all());
 }
 
 /// The position in code points, or -1.
@@ -105,18 +110,19 @@ Result findIn(Renderer&, const Value& base, ArgumentReader& reader) {
   Expected<std::string> wanted = reader.string("sub");
   RECIPERUN_TRY(wanted);
   const std::string_view text = *base.string();
-  const size_t at = isFromRight ? text.rfind(*wanted) : text.find(*wanted);
+  const size_t at =
+      isFromRight ? lastPosition(text, *wanted) : firstPosition(text, *wanted);
   if (at == text.npos)
     return Value(int64_t(-1));
-  return Value(int64_t(codePoints(text.substr(0, at)).size()));
+  return Value(int64_t(countPoints(text.substr(0, at))));
 }
 
 Result countIn(Renderer&, const Value& base, ArgumentReader& reader) {
   Expected<std::string> wanted = reader.string("sub");
   RECIPERUN_TRY(wanted);
   if (wanted->empty())
-    return Value(int64_t(codePoints(*base.string()).size()) + 1);
-  return Value(int64_t(split(*base.string(), *wanted).size()) - 1);
+    return Value(int64_t(countPoints(*base.string())) + 1);
+  return Value(int64_t(countOccurrences(*base.string(), *wanted)));
 }
 
 Result joinWith(Renderer& renderer, const Value& base, ArgumentReader& reader) {
@@ -125,8 +131,9 @@ Result joinWith(Renderer& renderer, const Value& base, ArgumentReader& reader) {
   return renderer.applyFilter("join", *iterable, {{base}, {}});
 }
 
-Result linesOf(Renderer&, const Value& base, ArgumentReader&) {
-  return Value(listOf(splitLines(*base.string())));
+Result linesOf(Renderer& renderer, const Value& base, ArgumentReader&) {
+  Budget& budget = renderer.budget;
+  return listOf(splitLines(*base.string(), budget), budget);
 }
 
 template <bool (*isWanted)(char)>
@@ -171,7 +178,7 @@ constexpr Method stringMethods[] = {
 Result append(Renderer& renderer, const Value& base, ArgumentReader& reader) {
   Expected<Value> element = reader.value("object");
   RECIPERUN_TRY(element);
-  RECIPERUN_TRY(renderer.takeBytes(sizeof(Value)));
+  RECIPERUN_TRY(renderer.budget.takeBytes(sizeof(Value)));
   base.list()->push_back(*element);
   renderer.noteChange(base);
   return Value(None{});
@@ -180,15 +187,15 @@ Result append(Renderer& renderer, const Value& base, ArgumentReader& reader) {
 Result extend(Renderer& renderer, const Value& base, ArgumentReader& reader) {
   Expected<Value> iterable = reader.value("iterable");
   RECIPERUN_TRY(iterable);
-  Expected<List> elements = Renderer::elementsOf(*iterable);
+  Expected<List> elements = renderer.elementsOf(*iterable);
   RECIPERUN_TRY(elements);
-  RECIPERUN_TRY(renderer.takeBytes(elements->size() * sizeof(Value)));
+  RECIPERUN_TRY(renderer.budget.takeBytes(elements->size() * sizeof(Value)));
   base.list()->insert(base.list()->end(), elements->begin(), elements->end());
   renderer.noteChange(base);
   return Value(None{});
 }
 
-Result popLast(Renderer&, const Value& base, ArgumentReader& reader) {
+Result popLast(Renderer& renderer, const Value& base, ArgumentReader& reader) {
   List& list = *base.list();
   const int64_t count = int64_t(list.size());
   Expected<int64_t> given = reader.integerOr("index", -1);
@@ -197,27 +204,38 @@ Result popLast(Renderer&, const Value& base, ArgumentReader& reader) {
   if (at < 0 || at >= count)
     return Status::error("`pop` of element " + std::to_string(*given) +
                          " of a list of " + std::to_string(count));
+  RECIPERUN_TRY(renderer.budget.takeReads(size_t(count - at) * sizeof(Value)));
   Value element = list[size_t(at)];
   list.erase(list.begin() + at);
   return element;
 }
 
-Result indexIn(Renderer&, const Value& base, ArgumentReader& reader) {
+Result indexIn(Renderer& renderer, const Value& base, ArgumentReader& reader) {
   Expected<Value> wanted = reader.value("value");
   RECIPERUN_TRY(wanted);
   const List& list = *base.list();
-  for (size_t i = 0; i < list.size(); ++i)
-    if (isEqual(list[i], *wanted))
+  for (size_t i = 0; i < list.size(); ++i) {
+    Expected<bool> isFound = isEqual(list[i], *wanted, renderer.budget);
+    RECIPERUN_TRY(isFound);
+    if (*isFound)
       return Value(int64_t(i));
-  return Status::error("the list has no element " + wanted->repr());
+  }
+  Expected<std::string> text = wanted->repr(renderer.budget);
+  RECIPERUN_TRY(text);
+  return Status::error("the list has no element " + *text);
 }
 
-Result countInList(Renderer&, const Value& base, ArgumentReader& reader) {
+Result countInList(Renderer& renderer, const Value& base,
+                   ArgumentReader& reader) {
   Expected<Value> wanted = reader.value("value");
   RECIPERUN_TRY(wanted);
-  return Value(int64_t(std::count_if(
-      base.list()->begin(), base.list()->end(),
-      [&](const Value& each) { return isEqual(each, *wanted); })));
+  int64_t count = 0;
+  for (const Value& element : *base.list()) {
+    Expected<bool> isFound = isEqual(element, *wanted, renderer.budget);
+    RECIPERUN_TRY(isFound);
+    count += *isFound;
+  }
+  return Value(count);
 }
 
 constexpr Method listMethods[] = {
@@ -227,34 +245,39 @@ constexpr Method listMethods[] = {
 
 // ---- dictionaries
 
-Result get(Renderer&, const Value& base, ArgumentReader& reader) {
+Result get(Renderer& renderer, const Value& base, ArgumentReader& reader) {
   Expected<Value> key = reader.value("key");
   RECIPERUN_TRY(key);
   const Value* otherwise = reader.next("default");
-  if (key->string())
-    if (const Value* entry = base.dict()->find(*key->string()))
-      return *entry;
+  if (key->string()) {
+    Expected<const Value*> entry =
+        base.dict()->find(*key->string(), renderer.budget);
+    RECIPERUN_TRY(entry);
+    if (*entry)
+      return **entry;
+  }
   return otherwise ? *otherwise : Value(None{});
 }
 
-Result keysOf(Renderer&, const Value& base, ArgumentReader&) {
-  Expected<List> keys = Renderer::elementsOf(base);
+Result keysOf(Renderer& renderer, const Value& base, ArgumentReader&) {
+  Expected<List> keys = renderer.elementsOf(base);
   RECIPERUN_TRY(keys);
   return Value(*std::move(keys));
 }
 
-Result valuesOf(Renderer&, const Value& base, ArgumentReader&) {
+Result valuesOf(Renderer& renderer, const Value& base, ArgumentReader&) {
   List values;
   for (const auto& [key, value] : base.dict()->entries)
     values.push_back(value);
-  return Value(std::move(values));
+  return made(std::move(values), renderer.budget);
 }
 
 Result itemsOf(Renderer& renderer, const Value& base, ArgumentReader&) {
   return renderer.applyFilter("items", base, {});
 }
 
-Result copyOf(Renderer&, const Value& base, ArgumentReader&) {
+Result copyOf(Renderer& renderer, const Value& base, ArgumentReader&) {
+  RECIPERUN_TRY(renderer.budget.takeBytes(base.dict()->bytes()));
   return Value(Dict(*base.dict()));
 }
 
@@ -264,10 +287,10 @@ Result update(Renderer& renderer, const Value& base, ArgumentReader& reader) {
   if (!other->dict())
     return Status::error("`update` does not take a value of type `" +
                          std::string(other->typeName()) + "`");
-  const Dict added = *other->dict();
-  RECIPERUN_TRY(renderer.takeBytes(added.entries.size() * sizeof(Value)));
-  for (const auto& [key, value] : added.entries)
-    base.dict()->set(key, value);
+  if (other->dict() == base.dict())
+    return Value(None{});
+  for (const auto& [key, value] : other->dict()->entries)
+    RECIPERUN_TRY(base.dict()->set(key, value, renderer.budget));
   renderer.noteChange(base);
   return Value(None{});
 }
@@ -289,12 +312,14 @@ Value methodOf(Renderer& renderer, const Value& base, std::string_view name) {
     methods = dictMethods;
   for (const Method& method : methods)
     if (method.name == name)
-      return Function{std::string(name),
-                      [&renderer, base, &method](const Arguments& arguments) {
-                        ArgumentReader reader(method.name, arguments);
-                        return method.call(renderer, base, reader);
-                      }};
-  return Undefined{std::string(name)};
+      return Function{
+          std::string(name),
+          [&renderer, base, &method](const Arguments& arguments) -> Result {
+            RECIPERUN_TRY(renderer.readStrings(base, arguments));
+            ArgumentReader reader(method.name, arguments);
+            return method.call(renderer, base, reader);
+          }};
+  return Undefined{};
 }
 
 } // namespace reciperun::jinja

@@ -14,7 +14,7 @@ using ast::CompareOp;
 
 Status refused(std::string_view op, const Value& left, const Value& right) {
   for (const Value* operand : {&left, &right})
-    if (const auto* undefined = std::get_if<Undefined>(&operand->content()))
+    if (const Undefined* undefined = operand->undefined())
       return Status::error("`" + undefined->name + "`, an operand of `" +
                            std::string(op) + "`, is not defined");
   return Status::error("`" + std::string(op) + "` does not take `" +
@@ -120,25 +120,41 @@ Value ofReals(BinaryOp op, double left, double right) {
 }
 
 /// `'ab' * 3` and `[0] * 3`.
-Expected<Value> repeated(Renderer& renderer, const Value& value,
-                         int64_t count) {
+Expected<Value> repeated(const Value& value, int64_t count, Budget& budget) {
   count = std::max<int64_t>(count, 0);
   const size_t size = value.string() ? value.string()->size()
                                      : value.list()->size() * sizeof(Value);
   int64_t bytes = 0;
   if (__builtin_mul_overflow(int64_t(size), count, &bytes))
     bytes = INT64_MAX;
-  RECIPERUN_TRY(renderer.takeBytes(size_t(bytes)));
+  RECIPERUN_TRY(budget.takeBytes(size_t(bytes)));
+  if (bytes == 0)
+    return value.string() ? Value("") : Value(List{});
   if (const std::string* text = value.string()) {
-    std::string result;
-    for (int64_t i = 0; i < count && size > 0; ++i)
-      result += *text;
+    std::string result = *text;
+    result.reserve(size_t(bytes));
+    while (result.size() < size_t(bytes)) // doubles
+      result.append(result, 0, size_t(bytes) - result.size());
     return Value(std::move(result));
   }
   List result;
-  for (int64_t i = 0; i < count && size > 0; ++i)
+  for (int64_t i = 0; i < count; ++i)
     result.insert(result.end(), value.list()->begin(), value.list()->end());
   return Value(std::move(result));
+}
+
+Expected<Value> concatenated(const std::string& left, const std::string& right,
+                             Budget& budget) {
+  RECIPERUN_TRY(budget.takeBytes(left.size() + right.size()));
+  return Value(left + right);
+}
+
+Expected<Value> concatenated(const List& left, const List& right,
+                             Budget& budget) {
+  RECIPERUN_TRY(budget.takeBytes((left.size() + right.size()) * sizeof(Value)));
+  List list = left;
+  list.insert(list.end(), right.begin(), right.end());
+  return Value(std::move(list));
 }
 
 bool isSequence(const Value& value) {
@@ -147,12 +163,14 @@ bool isSequence(const Value& value) {
 
 } // namespace
 
-Expected<Value> apply(Renderer& renderer, BinaryOp op, const Value& left,
-                      const Value& right) {
+Expected<Value> apply(BinaryOp op, const Value& left, const Value& right,
+                      Budget& budget) {
   if (op == BinaryOp::concatenate) {
-    std::string text = left.text() + right.text();
-    RECIPERUN_TRY(renderer.takeBytes(text.size()));
-    return Value(std::move(text));
+    Expected<Text> first = left.text(budget);
+    RECIPERUN_TRY(first);
+    Expected<Text> second = right.text(budget);
+    RECIPERUN_TRY(second);
+    return concatenated(**first, **second, budget);
   }
   if (left.isNumber() && right.isNumber()) {
     const bool divides = op == BinaryOp::divide ||
@@ -163,21 +181,14 @@ Expected<Value> apply(Renderer& renderer, BinaryOp op, const Value& left,
                ? ofIntegers(op, left.integer(), right.integer())
                : ofReals(op, left.real(), right.real());
   }
-  if (op == BinaryOp::add && left.string() && right.string()) {
-    std::string text = *left.string() + *right.string();
-    RECIPERUN_TRY(renderer.takeBytes(text.size()));
-    return Value(std::move(text));
-  }
-  if (op == BinaryOp::add && left.list() && right.list()) {
-    List list = *left.list();
-    list.insert(list.end(), right.list()->begin(), right.list()->end());
-    RECIPERUN_TRY(renderer.takeBytes(list.size() * sizeof(Value)));
-    return Value(std::move(list));
-  }
+  if (op == BinaryOp::add && left.string() && right.string())
+    return concatenated(*left.string(), *right.string(), budget);
+  if (op == BinaryOp::add && left.list() && right.list())
+    return concatenated(*left.list(), *right.list(), budget);
   if (op == BinaryOp::multiply && isSequence(left) && right.isInteger())
-    return repeated(renderer, left, right.integer());
+    return repeated(left, right.integer(), budget);
   if (op == BinaryOp::multiply && isSequence(right) && left.isInteger())
-    return repeated(renderer, right, left.integer());
+    return repeated(right, left.integer(), budget);
   return refused(spelling(op), left, right);
 }
 
@@ -192,41 +203,58 @@ Expected<Value> negate(const Value& operand) {
 
 namespace {
 
-Expected<bool> contains(const Value& container, const Value& element) {
-  if (container.string() && element.string())
-    return container.string()->find(*element.string()) != std::string::npos;
-  if (container.dict())
-    return element.string() && container.dict()->find(*element.string());
-  if (container.list())
-    return std::any_of(
-        container.list()->begin(), container.list()->end(),
-        [&](const Value& each) { return isEqual(each, element); });
+Expected<bool> contains(const Value& container, const Value& element,
+                        Budget& budget) {
+  if (container.string() && element.string()) {
+    RECIPERUN_TRY(budget.takeReads(container.string()->size()));
+    return firstPosition(*container.string(), *element.string()) !=
+           std::string::npos;
+  }
+  if (container.dict()) {
+    if (!element.string())
+      return false;
+    Expected<const Value*> entry =
+        container.dict()->find(*element.string(), budget);
+    RECIPERUN_TRY(entry);
+    return *entry != nullptr;
+  }
+  if (container.list()) {
+    for (const Value& each : *container.list()) {
+      Expected<bool> result = isEqual(each, element, budget);
+      if (!result || *result)
+        return result;
+    }
+    return false;
+  }
   if (container.isUndefined())
     return false;
   return refused("in", element, container);
 }
 
+Expected<bool> negated(const Expected<bool>& result) {
+  RECIPERUN_TRY(result);
+  return !*result;
+}
+
 } // namespace
 
-Expected<bool> holds(CompareOp op, const Value& left, const Value& right) {
+Expected<bool> holds(CompareOp op, const Value& left, const Value& right,
+                     Budget& budget) {
   switch (op) {
   case CompareOp::equal:
-    return isEqual(left, right);
+    return isEqual(left, right, budget);
   case CompareOp::unequal:
-    return !isEqual(left, right);
+    return negated(isEqual(left, right, budget));
   case CompareOp::in:
-    return contains(right, left);
-  case CompareOp::notIn: {
-    Expected<bool> result = contains(right, left);
-    RECIPERUN_TRY(result);
-    return !*result;
-  }
+    return contains(right, left, budget);
+  case CompareOp::notIn:
+    return negated(contains(right, left, budget));
   default:
     break;
   }
   if (left.isUndefined() || right.isUndefined())
     return refused("<", left, right);
-  Expected<int> order = compare(left, right);
+  Expected<int> order = compare(left, right, budget);
   RECIPERUN_TRY(order);
   switch (op) {
   case CompareOp::less:
@@ -240,8 +268,72 @@ Expected<bool> holds(CompareOp op, const Value& left, const Value& right) {
   }
 }
 
+namespace {
+
+/// The positions that a slice takes of a sequence: from `begin` by `stride`, up
+/// to but without `end`.
+struct Positions {
+  int64_t begin, end, stride;
+
+  bool contain(int64_t position) const {
+    return stride > 0 ? position >= begin && position < end &&
+                            (position - begin) % stride == 0
+                      : position <= begin && position > end &&
+                            (begin - position) % stride == 0;
+  }
+};
+
+Positions positionsOf(int64_t count, const Value& first, const Value& last,
+                      int64_t stride) {
+  auto bound = [&](const Value& value, int64_t otherwise) {
+    if (value.isNone())
+      return otherwise;
+    const int64_t at = value.integer();
+    const int64_t low = stride > 0 ? 0 : -1;
+    const int64_t high = stride > 0 ? count : count - 1;
+    return std::clamp(at < 0 ? at + count : at, low, high);
+  };
+  return {bound(first, stride > 0 ? 0 : count - 1),
+          bound(last, stride > 0 ? count : -1), stride};
+}
+
+Expected<Value> sliceOf(const List& list, const Positions& positions,
+                        Budget& budget) {
+  const auto count = int64_t(list.size());
+  const auto [begin, end, stride] = positions;
+  List taken;
+  // The distance is below `count`, so that a large stride cannot overflow.
+  for (int64_t i = begin; stride > 0 ? i < end : i > end;) {
+    taken.push_back(list[size_t(i)]);
+    if (stride > count || stride < -count)
+      break;
+    i += stride;
+  }
+  return made(std::move(taken), budget);
+}
+
+Expected<Value> sliceOf(const std::string& string, const Positions& positions,
+                        Budget& budget) {
+  std::string text;
+  std::string_view rest = string;
+  for (int64_t i = 0; !rest.empty(); ++i) {
+    const std::string_view point = takePoint(rest);
+    if (!positions.contain(i))
+      continue;
+    if (positions.stride > 0)
+      text += point;
+    else // all bytes are reversed below
+      text.append(point.rbegin(), point.rend());
+  }
+  if (positions.stride < 0)
+    std::reverse(text.begin(), text.end());
+  return made(std::move(text), budget);
+}
+
+} // namespace
+
 Expected<Value> sliceOf(const Value& base, const Value& first,
-                        const Value& last, const Value& step) {
+                        const Value& last, const Value& step, Budget& budget) {
   if (!isSequence(base))
     return Status::error("a value of type `" + std::string(base.typeName()) +
                          "` has no slices");
@@ -252,33 +344,14 @@ Expected<Value> sliceOf(const Value& base, const Value& first,
   const int64_t stride = step.isNone() ? 1 : step.integer();
   if (stride == 0)
     return Status::error("the step of a slice is 0");
-  Expected<List> elements = Renderer::elementsOf(base);
-  RECIPERUN_TRY(elements);
-  const int64_t count = int64_t(elements->size());
-  auto bound = [&](const Value& value, int64_t otherwise) {
-    if (value.isNone())
-      return otherwise;
-    const int64_t at = value.integer();
-    const int64_t low = stride > 0 ? 0 : -1;
-    const int64_t high = stride > 0 ? count : count - 1;
-    return std::clamp(at < 0 ? at + count : at, low, high);
-  };
-  const int64_t begin = bound(first, stride > 0 ? 0 : count - 1);
-  const int64_t end = bound(last, stride > 0 ? count : -1);
-  List taken;
-  // The distance is below `count`, so that a large stride cannot overflow.
-  for (int64_t i = begin; stride > 0 ? i < end : i > end;) {
-    taken.push_back((*elements)[size_t(i)]);
-    if (stride > count || stride < -count)
-      break;
-    i += stride;
-  }
-  if (base.list())
-    return Value(std::move(taken));
-  std::string text;
-  for (const Value& point : taken)
-    text += *point.string();
-  return Value(std::move(text));
+  if (const List* list = base.list())
+    return sliceOf(
+        *list, positionsOf(int64_t(list->size()), first, last, stride), budget);
+  const std::string& string = *base.string();
+  RECIPERUN_TRY(budget.takeReads(string.size()));
+  return sliceOf(string,
+                 positionsOf(int64_t(countPoints(string)), first, last, stride),
+                 budget);
 }
 
 } // namespace reciperun::jinja

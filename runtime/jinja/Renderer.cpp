@@ -20,34 +20,23 @@ Status atLine(const Status& failure, int line) {
 
 const Value* Scope::find(std::string_view name) const {
   for (const Scope* at = this; at; at = at->outer)
-    for (const auto& [known, value] : at->names)
-      if (known == name)
-        return &value;
+    if (const auto known = at->names.find(name); known != at->names.end())
+      return &known->second;
   return nullptr;
 }
 
-void Scope::set(std::string_view name, Value value) {
-  for (auto& [known, old] : names)
-    if (known == name) {
-      old = std::move(value);
-      return;
-    }
-  names.emplace_back(name, std::move(value));
+void Scope::set(const std::string& name, Value value) {
+  names.insert_or_assign(name, std::move(value));
 }
 
-Status Renderer::takeStep() {
-  return ++steps > limits.steps
-             ? Status::error("the template takes more than " +
-                             std::to_string(limits.steps) + " steps")
-             : Status::ok();
+Expected<Value> made(std::string text, Budget& budget) {
+  RECIPERUN_TRY(budget.takeBytes(text.size()));
+  return Value(std::move(text));
 }
 
-Status Renderer::takeBytes(size_t count) {
-  bytes += count;
-  return bytes > limits.bytes
-             ? Status::error("the template makes more than " +
-                             std::to_string(limits.bytes) + " bytes")
-             : Status::ok();
+Expected<Value> made(List elements, Budget& budget) {
+  RECIPERUN_TRY(budget.takeBytes(elements.size() * sizeof(Value)));
+  return Value(std::move(elements));
 }
 
 Scope& Renderer::newScope(Scope* outer) {
@@ -95,8 +84,12 @@ struct Renderer::StatementRenderer {
   std::string& output;
 
   Expected<Flow> write(std::string_view text) const {
-    RECIPERUN_TRY(renderer.takeBytes(text.size()));
+    RECIPERUN_TRY(renderer.budget.takeBytes(text.size()));
     output += text;
+    return Flow::next;
+  }
+  Expected<Flow> print(const Value& value) const {
+    RECIPERUN_TRY(value.appendTo(output, renderer.budget));
     return Flow::next;
   }
 
@@ -106,7 +99,7 @@ struct Renderer::StatementRenderer {
   Expected<Flow> operator()(const ast::Output& node) const {
     Expected<Value> value = renderer.evaluate(*node.value, scope);
     RECIPERUN_TRY(value);
-    return write(value->text());
+    return print(*value);
   }
   Expected<Flow> operator()(const ast::If& node) const {
     for (const ast::If::Branch& branch : node.branches) {
@@ -138,7 +131,8 @@ struct Renderer::StatementRenderer {
       return Status::error("`" + name +
                            "` is no `namespace(...)`, and only "
                            "its attributes can be set");
-    target->dict()->set(node.attribute, *std::move(value));
+    RECIPERUN_TRY(target->dict()->set(node.attribute, *std::move(value),
+                                      renderer.budget));
     renderer.noteChange(*target);
     return Flow::next;
   }
@@ -162,7 +156,7 @@ struct Renderer::StatementRenderer {
     arguments->named.emplace_back("caller", renderer.macro(node.caller, scope));
     Expected<Value> text = renderer.call(*callee, *arguments);
     RECIPERUN_TRY(text);
-    return write(text->text());
+    return print(*text);
   }
   Expected<Flow> operator()(const ast::FilterBlock& node) const {
     Expected<std::string> text =
@@ -173,7 +167,7 @@ struct Renderer::StatementRenderer {
     Expected<Value> value =
         renderer.applyFilter(node.name, *std::move(text), *arguments);
     RECIPERUN_TRY(value);
-    return write(value->text());
+    return print(*value);
   }
   Expected<Flow> operator()(const ast::Block& node) const {
     return renderer.execute(node.body, scope, output);
@@ -188,7 +182,7 @@ Expected<Renderer::Flow> Renderer::execute(const ast::Body& body, Scope& scope,
                                            std::string& output) {
   const StatementRenderer visitor{*this, scope, output};
   for (const ast::Statement& statement : body) {
-    RECIPERUN_TRY(atLine(takeStep(), statement.line));
+    RECIPERUN_TRY(atLine(budget.takeStep(), statement.line));
     Expected<Flow> flow = std::visit(visitor, statement.node);
     RECIPERUN_TRY(atLine(flow.status(), statement.line));
     if (*flow != Flow::next)
@@ -220,7 +214,7 @@ namespace {
 
 /// The variable `loop` of an iteration.
 Value loopVariable(const List& elements, size_t i, int depth,
-                   std::shared_ptr<Value> last) {
+                   std::shared_ptr<Value> last, Budget& budget) {
   auto number = [](size_t value) { return Value(int64_t(value)); };
   const size_t count = elements.size();
   Dict loop;
@@ -238,23 +232,21 @@ Value loopVariable(const List& elements, size_t i, int depth,
       {"nextitem",
        i + 1 < count ? elements[i + 1] : Undefined{"loop.nextitem"}},
   };
-  loop.set(
-      "cycle",
-      Function{"cycle", [i](const Arguments& arguments) -> Expected<Value> {
-                 if (arguments.positional.empty())
-                   return Status::error(
-                       "`loop.cycle` needs the values to cycle through");
-                 return arguments.positional[i % arguments.positional.size()];
-               }});
-  loop.set("changed",
-           Function{"changed",
-                    [last](const Arguments& arguments) -> Expected<Value> {
-                      const Value now(arguments.positional);
-                      const bool isChanged =
-                          !last->list() || !isEqual(*last, now);
-                      *last = now;
-                      return Value(isChanged);
-                    }});
+  auto cycle = [i](const Arguments& arguments) -> Expected<Value> {
+    if (arguments.positional.empty())
+      return Status::error("`loop.cycle` needs the values to cycle through");
+    return arguments.positional[i % arguments.positional.size()];
+  };
+  auto changed = [last,
+                  &budget](const Arguments& arguments) -> Expected<Value> {
+    const Value now(arguments.positional);
+    Expected<bool> isSame = isEqual(*last, now, budget);
+    RECIPERUN_TRY(isSame);
+    *last = now;
+    return Value(!*isSame);
+  };
+  loop.entries.emplace_back("cycle", Function{"cycle", cycle});
+  loop.entries.emplace_back("changed", Function{"changed", changed});
   return loop;
 }
 
@@ -281,10 +273,11 @@ Expected<Renderer::Flow> Renderer::loop(const ast::For& node,
     return execute(node.otherwise, newScope(&scope), output);
   auto last = std::make_shared<Value>();
   for (size_t i = 0; i < elements.size(); ++i) {
+    RECIPERUN_TRY(budget.takeStep());
     own.names.clear();
-    Value variable = loopVariable(elements, i, level, last);
+    Value variable = loopVariable(elements, i, level, last, budget);
     if (node.isRecursive)
-      variable.dict()->set(
+      variable.dict()->entries.emplace_back(
           "()", Function{"loop",
                          [this, &node, &scope, level](
                              const Arguments& arguments) -> Expected<Value> {
@@ -326,6 +319,9 @@ Expected<Value> Renderer::callMacro(const ast::Macro& node, Scope& scope,
     return Status::error(
         name + " takes " + std::to_string(node.parameters.size()) +
         " arguments, and not " + std::to_string(arguments.positional.size()));
+  // Each parameter is searched among the named arguments, and the reverse.
+  RECIPERUN_TRY(
+      budget.takeReads(2 * node.parameters.size() * arguments.named.size()));
   Scope& own = newScope(&scope);
   for (size_t i = 0; i < node.parameters.size(); ++i) {
     const ast::Parameter& parameter = node.parameters[i];

@@ -10,9 +10,11 @@
 #define RECIPERUN_JINJA_RENDERER_H
 
 #include "runtime/jinja/Ast.h"
+#include "runtime/jinja/Budget.h"
 #include "runtime/jinja/Template.h"
 
 #include <deque>
+#include <map>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -24,16 +26,16 @@ namespace reciperun::jinja {
 /// The variables of a template, loop or macro.
 struct Scope {
   Scope* outer = nullptr;
-  std::vector<std::pair<std::string, Value>> names;
+  std::map<std::string, Value, std::less<>> names;
 
   const Value* find(std::string_view name) const;
-  void set(std::string_view name, Value value);
+  void set(const std::string& name, Value value);
 };
 
 class Renderer {
 public:
   Renderer(const RenderLimits& limits, std::time_t now)
-      : limits(limits), now(now) {}
+      : budget(limits), now(now) {}
   /// Empties the containers of noteChange.
   ~Renderer();
 
@@ -45,19 +47,22 @@ public:
                             const Arguments& arguments);
   /// Fails for values that are no functions.
   Expected<Value> call(const Value& callee, const Arguments& arguments);
-  /// The elements of a list, the keys of a dictionary or the code points of a
-  /// string; an undefined value has none.
-  static Expected<List> elementsOf(const Value& value);
+  /// A copy of the elements of a list, the keys of a dictionary or the code
+  /// points of a string; an undefined value has none.
+  Expected<List> elementsOf(const Value& value);
   /// `base.name`: a method first, then the entry of a dictionary.
   Expected<Value> attributeOf(const Value& base, const std::string& name);
   /// `base[index]`: the entry first, then a method.
   Expected<Value> elementAt(const Value& base, const Value& index);
-  /// Counts bytes of strings that are made, and fails beyond the limit.
-  Status takeBytes(size_t count);
+  /// Counts what a filter or method reads at least: its arguments, and the
+  /// strings among its operand and them.
+  Status readStrings(const Value& operand, const Arguments& arguments);
   /// Notes a list or dictionary that the template has changed. It may contain
   /// itself by now, and would never be freed.
   void noteChange(const Value& container);
   std::time_t time() const { return now; }
+
+  Budget budget;
 
 private:
   enum class Flow { next, leaveLoop, continueLoop };
@@ -78,13 +83,9 @@ private:
   Expected<Arguments> evaluateAll(const ast::CallArguments& arguments,
                                   Scope& scope);
   Scope& newScope(Scope* outer);
-  Status takeStep();
 
-  const RenderLimits& limits;
   std::time_t now;
-  int64_t steps = 0;
-  size_t bytes = 0;
-  int depth = 0;            // of calls of macros and recursive loops
+  int depth = 0;            // of calls of macros
   std::deque<Scope> scopes; // macros keep references to them
   std::unordered_map<const void*, Value> changed; // containers, by address
 };
@@ -92,14 +93,19 @@ private:
 /// Adds a line to the message of a failure that has none yet.
 Status atLine(const Status& failure, int line);
 
+/// A text or list that an operation has made, its bytes counted.
+Expected<Value> made(std::string text, Budget& budget);
+Expected<Value> made(List elements, Budget& budget);
+
 // Operators.cpp
-Expected<Value> apply(Renderer& renderer, ast::BinaryOp op, const Value& left,
-                      const Value& right);
+Expected<Value> apply(ast::BinaryOp op, const Value& left, const Value& right,
+                      Budget& budget);
 Expected<Value> negate(const Value& operand);
-Expected<bool> holds(ast::CompareOp op, const Value& left, const Value& right);
+Expected<bool> holds(ast::CompareOp op, const Value& left, const Value& right,
+                     Budget& budget);
 /// Bounds are `none` where they are not given.
 Expected<Value> sliceOf(const Value& base, const Value& first,
-                        const Value& last, const Value& step);
+                        const Value& last, const Value& step, Budget& budget);
 
 // Methods.cpp
 /// A method of a string, list or dictionary that is bound to the value;

@@ -2,10 +2,15 @@
 
 #include "runtime/jinja/Strings.h"
 
+#include "runtime/jinja/Budget.h"
+#include "runtime/jinja/Value.h"
+
 #include <algorithm>
 #include <clocale>
+#include <cstring>
 #include <cwctype>
 #include <locale.h>
+#include <set>
 
 namespace reciperun::jinja {
 namespace {
@@ -49,9 +54,36 @@ std::string mapped(std::string_view point, bool isUpper) {
 
 std::string mappedAll(std::string_view text, bool isUpper) {
   std::string result;
-  for (const std::string_view point : codePoints(text))
-    result += mapped(point, isUpper);
+  while (!text.empty())
+    result += mapped(takePoint(text), isUpper);
   return result;
+}
+
+/// Removes the last code point of a text that is not empty and returns it.
+std::string_view takeLastPoint(std::string_view& text) {
+  size_t size = 1;
+  auto continues = [&] {
+    return (static_cast<unsigned char>(text[text.size() - size]) & 0xC0) ==
+           0x80;
+  };
+  while (size < std::min<size_t>(4, text.size()) && continues())
+    ++size;
+  const auto first = static_cast<unsigned char>(text[text.size() - size]);
+  if (sizeOfPoint(first) != size)
+    size = 1;
+  const std::string_view point = text.substr(text.size() - size);
+  text.remove_suffix(size);
+  return point;
+}
+
+std::string reversed(std::string_view text) {
+  return {text.rbegin(), text.rend()};
+}
+
+Status addPart(Parts& parts, std::string_view part, Budget& budget) {
+  RECIPERUN_TRY(budget.takeBytes(sizeof(Value)));
+  parts.push_back(part);
+  return {};
 }
 
 } // namespace
@@ -68,15 +100,19 @@ std::string encodeUtf8(uint32_t point) {
   return text;
 }
 
-std::vector<std::string_view> codePoints(std::string_view text) {
-  std::vector<std::string_view> points;
-  while (!text.empty()) {
-    const size_t size =
-        std::min(sizeOfPoint(static_cast<unsigned char>(text[0])), text.size());
-    points.push_back(text.substr(0, size));
-    text.remove_prefix(size);
-  }
-  return points;
+std::string_view takePoint(std::string_view& text) {
+  const size_t size =
+      std::min(sizeOfPoint(static_cast<unsigned char>(text[0])), text.size());
+  const std::string_view point = text.substr(0, size);
+  text.remove_prefix(size);
+  return point;
+}
+
+size_t countPoints(std::string_view text) {
+  size_t count = 0;
+  for (; !text.empty(); ++count)
+    takePoint(text);
+  return count;
 }
 
 std::string toUpper(std::string_view text) {
@@ -89,8 +125,8 @@ std::string toLower(std::string_view text) {
 
 std::string capitalize(std::string_view text) {
   std::string result;
-  for (const std::string_view point : codePoints(text))
-    result += mapped(point, result.empty());
+  while (!text.empty())
+    result += mapped(takePoint(text), result.empty());
   return result;
 }
 
@@ -98,7 +134,8 @@ std::string toTitle(std::string_view text) {
   constexpr std::string_view separators = "-({[< \t\n\r\f\v";
   std::string result;
   bool startsWord = true;
-  for (const std::string_view point : codePoints(text)) {
+  while (!text.empty()) {
+    const std::string_view point = takePoint(text);
     result += mapped(point, startsWord);
     startsWord = separators.find(point) != separators.npos;
   }
@@ -107,36 +144,56 @@ std::string toTitle(std::string_view text) {
 
 std::string_view strip(std::string_view text, std::string_view removed,
                        Side side) {
-  const std::vector<std::string_view> set = codePoints(removed);
-  auto isRemoved = [&](std::string_view point) {
-    return std::find(set.begin(), set.end(), point) != set.end();
-  };
-  const std::vector<std::string_view> points = codePoints(text);
-  size_t first = 0, last = points.size();
+  std::set<std::string_view> points;
+  while (!removed.empty())
+    points.insert(takePoint(removed));
+  std::string_view rest = text;
   if (side != Side::right)
-    while (first < last && isRemoved(points[first]))
-      text.remove_prefix(points[first++].size());
+    while (!rest.empty() && points.contains(takePoint(rest)))
+      text = rest;
+  rest = text;
   if (side != Side::left)
-    while (last > first && isRemoved(points[last - 1]))
-      text.remove_suffix(points[--last].size());
+    while (!rest.empty() && points.contains(takeLastPoint(rest)))
+      text = rest;
   return text;
+}
+
+// `std::string_view::find` takes the product of the two lengths.
+size_t firstPosition(std::string_view text, std::string_view wanted) {
+  if (wanted.empty() || wanted.size() > text.size())
+    return wanted.empty() ? 0 : text.npos;
+  const void* found =
+      memmem(text.data(), text.size(), wanted.data(), wanted.size());
+  return found ? size_t(static_cast<const char*>(found) - text.data())
+               : text.npos;
+}
+
+size_t lastPosition(std::string_view text, std::string_view wanted) {
+  const size_t fromEnd = firstPosition(reversed(text), reversed(wanted));
+  return fromEnd == text.npos ? text.npos
+                              : text.size() - wanted.size() - fromEnd;
+}
+
+size_t countOccurrences(std::string_view text, std::string_view wanted) {
+  size_t count = 0;
+  for (size_t at = firstPosition(text, wanted); at != text.npos;
+       at = firstPosition(text, wanted)) {
+    text.remove_prefix(at + wanted.size());
+    ++count;
+  }
+  return count;
 }
 
 std::string replace(std::string_view text, std::string_view from,
                     std::string_view to, int64_t count) {
   std::string result;
   if (from.empty()) { // between all code points and at both ends
-    for (const std::string_view point : codePoints(text)) {
-      if (count != 0) {
-        result += to;
-        --count;
-      }
-      result += point;
-    }
-    return count != 0 ? result.append(to) : result;
+    for (; !text.empty() && count != 0; count -= count > 0)
+      result.append(to).append(takePoint(text));
+    return result.append(count != 0 ? to : text);
   }
-  for (; count != 0; --count) {
-    const size_t at = text.find(from);
+  for (; count != 0; count -= count > 0) {
+    const size_t at = firstPosition(text, from);
     if (at == text.npos)
       break;
     result.append(text.substr(0, at)).append(to);
@@ -145,65 +202,72 @@ std::string replace(std::string_view text, std::string_view from,
   return result.append(text);
 }
 
-std::vector<std::string_view> splitAtSpaces(std::string_view text,
-                                            int64_t count) {
-  std::vector<std::string_view> parts;
-  while (true) {
-    text = strip(text, whiteSpace, Side::left);
-    if (text.empty())
-      return parts;
-    if (count-- == 0) {
-      parts.push_back(strip(text, whiteSpace, Side::right));
-      return parts;
-    }
-    const size_t size = std::min(text.find_first_of(whiteSpace), text.size());
-    parts.push_back(text.substr(0, size));
-    text.remove_prefix(size);
-  }
+size_t replacedSize(std::string_view text, std::string_view from,
+                    std::string_view to, int64_t count) {
+  size_t replaced =
+      from.empty() ? countPoints(text) + 1 : countOccurrences(text, from);
+  if (count >= 0)
+    replaced = std::min(replaced, size_t(count));
+  return text.size() - replaced * from.size() + replaced * to.size();
 }
 
-std::vector<std::string_view> split(std::string_view text,
-                                    std::string_view separator, int64_t count) {
-  std::vector<std::string_view> parts;
-  for (; count != 0; --count) {
-    const size_t at = text.find(separator);
+Expected<Parts> splitAtSpaces(std::string_view text, int64_t count,
+                              Budget& budget) {
+  auto skipSpaces = [&] {
+    text.remove_prefix(
+        std::min(text.find_first_not_of(whiteSpace), text.size()));
+  };
+  Parts parts;
+  for (skipSpaces(); !text.empty(); skipSpaces()) {
+    const size_t end =
+        count == 0 ? text.size() : text.find_first_of(whiteSpace);
+    RECIPERUN_TRY(addPart(parts, text.substr(0, end), budget));
+    text.remove_prefix(std::min(end, text.size()));
+    count -= count > 0;
+  }
+  return parts;
+}
+
+Expected<Parts> split(std::string_view text, std::string_view separator,
+                      int64_t count, Budget& budget) {
+  Parts parts;
+  for (; count != 0; count -= count > 0) {
+    const size_t at = firstPosition(text, separator);
     if (at == text.npos)
       break;
-    parts.push_back(text.substr(0, at));
+    RECIPERUN_TRY(addPart(parts, text.substr(0, at), budget));
     text.remove_prefix(at + separator.size());
   }
-  parts.push_back(text);
+  RECIPERUN_TRY(addPart(parts, text, budget));
   return parts;
 }
 
-std::vector<std::string_view> splitFromRight(std::string_view text,
-                                             std::string_view separator,
-                                             int64_t count) {
-  std::vector<std::string_view> parts;
-  for (; count != 0; --count) {
-    const size_t at = text.rfind(separator);
-    if (at == text.npos)
-      break;
-    parts.push_back(text.substr(at + separator.size()));
-    text = text.substr(0, at);
+Expected<Parts> splitFromRight(std::string_view text,
+                               std::string_view separator, int64_t count,
+                               Budget& budget) {
+  const std::string mirror = reversed(text);
+  Expected<Parts> parts = split(mirror, reversed(separator), count, budget);
+  RECIPERUN_TRY(parts);
+  for (std::string_view& part : *parts) {
+    const size_t fromEnd = size_t(part.data() - mirror.data());
+    part = text.substr(text.size() - fromEnd - part.size(), part.size());
   }
-  parts.push_back(text);
-  std::reverse(parts.begin(), parts.end());
+  std::reverse(parts->begin(), parts->end());
   return parts;
 }
 
-std::vector<std::string_view> splitLines(std::string_view text) {
-  std::vector<std::string_view> lines;
+Expected<Parts> splitLines(std::string_view text, Budget& budget) {
+  Parts parts;
   while (!text.empty()) {
     const size_t end = std::min(text.find_first_of("\r\n"), text.size());
-    lines.push_back(text.substr(0, end));
+    RECIPERUN_TRY(addPart(parts, text.substr(0, end), budget));
     text.remove_prefix(end);
     if (text.starts_with("\r\n"))
       text.remove_prefix(2);
     else if (!text.empty())
       text.remove_prefix(1);
   }
-  return lines;
+  return parts;
 }
 
 } // namespace reciperun::jinja

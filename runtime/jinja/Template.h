@@ -28,7 +28,11 @@ struct Statement;
 }
 
 struct RenderLimits {
-  int64_t steps = 4'000'000; // evaluated expressions and statements
+  /// Evaluated expressions and statements. Operations that read long strings,
+  /// lists or dictionaries take more: one for every `readsPerStep` bytes.
+  int64_t steps = 4'000'000;
+  static constexpr size_t readsPerStep = 64;
+  /// Of the strings, lists and dictionaries that are made, and of the output.
   size_t bytes = size_t(64) << 20;
 };
 

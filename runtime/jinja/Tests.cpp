@@ -39,14 +39,21 @@ constexpr PlainTest plainTests[] = {
      [](const Value& v) { return v.isInteger() && v.integer() % 2 != 0; }},
     {"even",
      [](const Value& v) { return v.isInteger() && v.integer() % 2 == 0; }},
+};
+
+/// A test of the text of a value.
+struct TextTest {
+  std::string_view name;
+  bool (*holds)(const std::string& text);
+};
+
+constexpr TextTest textTests[] = {
     {"lower",
-     [](const Value& v) {
-       const std::string text = v.text();
+     [](const std::string& text) {
        return text == toLower(text) && text != toUpper(text);
      }},
     {"upper",
-     [](const Value& v) {
-       const std::string text = v.text();
+     [](const std::string& text) {
        return text == toUpper(text) && text != toLower(text);
      }},
 };
@@ -77,10 +84,16 @@ constexpr ComparingTest comparingTests[] = {
 };
 
 /// The same object, or the same value of a type that has no identity here.
-bool isSame(const Value& left, const Value& right) {
+Expected<bool> isSame(const Value& left, const Value& right, Budget& budget) {
   if (left.list() || left.dict())
     return left.list() == right.list() && left.dict() == right.dict();
-  return left.typeName() == right.typeName() && isEqual(left, right);
+  return left.typeName() == right.typeName() ? isEqual(left, right, budget)
+                                             : false;
+}
+
+Expected<Value> valueOf(const Expected<bool>& result) {
+  RECIPERUN_TRY(result);
+  return Value(*result);
 }
 
 } // namespace
@@ -91,6 +104,14 @@ Expected<Value> Renderer::applyTest(const std::string& name,
   for (const PlainTest& test : plainTests)
     if (test.name == name)
       return Value(test.holds(operand));
+  for (const TextTest& test : textTests) {
+    if (test.name != name)
+      continue;
+    Expected<Text> text = operand.text(budget);
+    RECIPERUN_TRY(text);
+    RECIPERUN_TRY(budget.takeBytes(2 * (*text)->size())); // in both cases
+    return Value(test.holds(**text));
+  }
   const Value* argument = arguments.find(0, "other");
   auto missing = [&] {
     return Status::error("the test `" + name + "` needs an argument");
@@ -100,18 +121,15 @@ Expected<Value> Renderer::applyTest(const std::string& name,
       continue;
     if (!argument)
       return missing();
-    Expected<bool> result = holds(test.op, operand, *argument);
-    RECIPERUN_TRY(result);
-    return Value(*result);
+    return valueOf(holds(test.op, operand, *argument, budget));
   }
   if (name == "sameas")
-    return argument ? Expected<Value>(Value(isSame(operand, *argument)))
-                    : missing();
+    return argument ? valueOf(isSame(operand, *argument, budget)) : missing();
   if (name == "divisibleby") {
     if (!argument)
       return missing();
     Expected<Value> rest =
-        apply(*this, ast::BinaryOp::modulo, operand, *argument);
+        apply(ast::BinaryOp::modulo, operand, *argument, budget);
     RECIPERUN_TRY(rest);
     return Value(!rest->isTrue());
   }

@@ -1,5 +1,6 @@
 // Renders the cases of a file with the runtime's engine: a line of JSON for
-// each, with the text, or `null` and the message of the failure.
+// each, with the text, or `null` where it fails. With `--errors`, prints the
+// message of each failure instead. A case may lower the limits.
 
 #include "runtime/base/ParseJson.h"
 #include "runtime/jinja/Template.h"
@@ -11,16 +12,20 @@
 #include <string>
 
 using reciperun::Expected;
+using reciperun::jinja::RenderLimits;
 using reciperun::jinja::Template;
 
 namespace {
 
 Expected<std::string> render(const nlohmann::ordered_json& row) {
   constexpr std::time_t now = 1'700'000'000; // 2023-11-14, 22:13:20 UTC
+  RenderLimits limits;
+  limits.steps = row.value("steps", limits.steps);
+  limits.bytes = row.value("bytes", limits.bytes);
   Expected<Template> parsed =
       Template::parse(row["template"].get<std::string>());
   RECIPERUN_TRY(parsed);
-  return parsed->render(row["variables"], now);
+  return parsed->render(row["variables"], now, limits);
 }
 
 } // namespace

@@ -151,6 +151,16 @@ SINGLE = r"""
 {{ ['b', 'a', 'B'] | unique | list }} {{ [1, 2, 3] | reverse | list }} {{ 'abc' | reverse }} {{ {'a': 1}.get('b', 'none') }} {{ nested.keys() | list }} {{ {'a': 1}.values() | list }}
 {% set l = [] %}{% set _ = l.append(1) %}{{ l }}{{ l + [2] }} {{ [0] * 3 }} {{ 'ab' * 2 }} {{ dict(a=1, b='x') }}
 {{ messages | length }}{{ messages[9] is defined }}{{ messages.0.role }} {{ 'a' 'b' | upper }} {{ -1 | abs }}
+{% set l = [] %}{% set _ = l.append(l) %}{{ l }} {{ l == l }} {{ l in [l] }} {% set d = {} %}{% set _ = d.update({'d': d, 'l': [d, l]}) %}{{ d }} {{ d == d }}
+{{ [[1, 'a'], {'b': [none]}] == [[1.0, 'a'], {'b': [none]}] }} {{ {'a': 1, 'b': 2} == {'b': 2, 'a': 1} }} {{ [1, [2]] == [1, [3]] }} {{ {'a': 1} == {'b': 1} }} {{ [1] == [1, 2] }} {{ [] == {} }} {{ ['a'] != ['b'] }}
+{{ [1, [2, 'a']] < [1, [2, 'b']] }} {{ [1, 2] <= [1] }} {{ [[1], [2]] > [[1], [1, 5]] }} {{ [[2], [1, 3], [1]] | sort }} {{ [] < [0] }}
+{{ ['b', 'B', 1, 1.0, none, none] | unique | list }} {{ [1, 2, 1].count(1) }} {{ [[1], [2]].index([2]) }} {{ ['b', 'A'] | max }} {{ ['b', 'A'] | min }}
+{{ ' a  b '.split(none, 1) }} {{ 'a-b-c'.rsplit('-') }} {{ 'aaa'.rsplit('aa', 1) }} {{ 'été-là-été'.rsplit('é', 2) }} {{ 'a\nb\r\nc\n'.splitlines() }} {{ ''.split() }} {{ 'a'.split('b') }}
+{{ 'été là'.find('là') }} {{ 'été été'.rfind('été') }} {{ 'abc'.rfind('') }} {{ 'abc'.find('d') }} {{ 'aaaa'.count('aa') }} {{ 'été'.count('') }} {{ 'ab'.replace('', '-') }} {{ 'été'.replace('', '-', 2) }} {{ 'aaa' | replace('a', 'bb', 2) }}
+{{ 'été'.strip('é') }} {{ 'éaé'.rstrip('é') }} {{ 'ààà'.strip('à') }}| {{ 'été là'[::-2] }} {{ 'été'[-1] }} {{ 'été'[5:] }}| {{ 'été'[-9:2] }} {{ 'abcdef'[4:1:-2] }} {{ [0, 1, 2, 3][3:0:-2] }} {{ 'été' | list }}
+{{ 'a\nb' | indent('--', true) }} {{ '' | indent(2, true) }}| {{ 'a\n' | indent }}| {{ '' * 5 }}| {{ 'été' * 3 }} {{ [] * 3 }} {{ [1, [2]] * 2 }} {{ 3 * 'ab' }} {{ 'a' * -1 }}|
+{% set d = {'a': 1} %}{% set _ = d.update(d) %}{{ d }} {{ d.copy() }} {{ dict(d, b=2, a=3) }} {{ {'a': 1, 'b': 2, 'a': 3} }} {{ ['a', ['b', 1]] | join('-') }} {{ 'abc' | join('-') }}
+{{ [{'a': {'b': 2}}, {'a': {'b': 1}}] | sort(attribute='a.b') | map(attribute='a.b') | list }} {{ [[1, 2], [3]] | map('length') | list }} {{ 'ab' | map('upper') | join }} {{ [] | map('nothing') | list }}
 {{ 1 + 'a' }}
 {{ missing.field }}
 {{ missing() }}

@@ -1,0 +1,66 @@
+// What a rendering may take: steps and bytes.
+//
+// Templates are untrusted. Each operation counts its work here in proportion:
+// what it makes, which bounds the memory, and what it reads, which bounds the
+// time.
+
+#ifndef RECIPERUN_JINJA_BUDGET_H
+#define RECIPERUN_JINJA_BUDGET_H
+
+#include "runtime/base/Status.h"
+#include "runtime/jinja/Template.h"
+
+#include <cstddef>
+#include <string>
+
+namespace reciperun::jinja {
+
+class Budget {
+public:
+  explicit Budget(const RenderLimits& limits) : limits(limits) {}
+
+  /// Counts an expression or statement that is evaluated.
+  Status takeStep() { return takeReads(RenderLimits::readsPerStep); }
+  /// Counts bytes that an operation reads; `readsPerStep` of them are a step.
+  Status takeReads(size_t count) {
+    reads += count;
+    return status();
+  }
+  /// Counts bytes of strings, and of the elements of lists and dictionaries,
+  /// that an operation makes.
+  Status takeBytes(size_t count) {
+    bytes += count;
+    return status();
+  }
+  /// Counts a value of which a text is written, as a step, and the bytes of the
+  /// text. False where the budget is exceeded.
+  bool takeValue(size_t size) {
+    reads += RenderLimits::readsPerStep;
+    bytes += size;
+    return !exceedsSteps() && !exceedsBytes();
+  }
+  /// Fails where the budget is exceeded.
+  Status status() const {
+    if (exceedsSteps())
+      return Status::error("the template takes more than " +
+                           std::to_string(limits.steps) + " steps");
+    if (exceedsBytes())
+      return Status::error("the template makes more than " +
+                           std::to_string(limits.bytes) + " bytes");
+    return {};
+  }
+
+private:
+  bool exceedsSteps() const {
+    return reads / RenderLimits::readsPerStep > size_t(limits.steps);
+  }
+  bool exceedsBytes() const { return bytes > limits.bytes; }
+
+  const RenderLimits& limits;
+  size_t reads = 0;
+  size_t bytes = 0;
+};
+
+} // namespace reciperun::jinja
+
+#endif // RECIPERUN_JINJA_BUDGET_H
