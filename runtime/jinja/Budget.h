@@ -1,4 +1,4 @@
-// What a rendering may take: steps and bytes.
+// What a rendering may take: steps, bytes and levels of nesting.
 //
 // Templates are untrusted. Each operation counts its work here in proportion:
 // what it makes, which bounds the memory, and what it reads, which bounds the
@@ -51,6 +51,8 @@ public:
   }
 
 private:
+  friend class Level;
+
   bool exceedsSteps() const {
     return reads / RenderLimits::readsPerStep > size_t(limits.steps);
   }
@@ -59,6 +61,30 @@ private:
   const RenderLimits& limits;
   size_t reads = 0;
   size_t bytes = 0;
+  int level = 0;
+};
+
+/// A level of nested statements, expressions or filters during its life. Each
+/// takes some of the stack.
+class Level {
+public:
+  explicit Level(Budget& budget) : budget(budget) { ++budget.level; }
+  ~Level() { --budget.level; }
+  Level(const Level&) = delete;
+  Level& operator=(const Level&) = delete;
+
+  /// Counts a step. Fails also where there are too many levels.
+  Status takeStep() const {
+    return budget.level > maxLevel
+               ? Status::error("the template nests more than " +
+                               std::to_string(maxLevel) + " evaluations")
+               : budget.takeStep();
+  }
+
+private:
+  static constexpr int maxLevel = 1000; // about 2 MiB of stack
+
+  Budget& budget;
 };
 
 } // namespace reciperun::jinja

@@ -145,7 +145,8 @@ struct Renderer::Evaluator {
 };
 
 Expected<Value> Renderer::evaluate(const ast::Expr& expr, Scope& scope) {
-  RECIPERUN_TRY(atLine(budget.takeStep(), expr.line));
+  const Level level(budget);
+  RECIPERUN_TRY(atLine(level.takeStep(), expr.line));
   Expected<Value> value = std::visit(Evaluator{*this, scope}, expr.node);
   RECIPERUN_TRY(atLine(value.status(), expr.line));
   return value;

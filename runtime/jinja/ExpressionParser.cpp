@@ -42,7 +42,8 @@ Status TokenCursor::takeName(std::string& name) {
 
 Status Nesting::status() const {
   return cursor.depth > maxNesting
-             ? cursor.failure("the template is nested too deeply")
+             ? cursor.failure("the template nests more than " +
+                              std::to_string(maxNesting) + " constructs")
              : Status::ok();
 }
 

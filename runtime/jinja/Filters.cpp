@@ -248,7 +248,8 @@ std::span<const FilterDefinition> valueFilters() {
 Expected<Value> Renderer::applyFilter(const std::string& name,
                                       const Value& operand,
                                       const Arguments& arguments) {
-  RECIPERUN_TRY(budget.takeStep());
+  const Level level(budget); // `map` applies filters, and itself among them
+  RECIPERUN_TRY(level.takeStep());
   RECIPERUN_TRY(readStrings(operand, arguments));
   for (std::span<const FilterDefinition> filters :
        {valueFilters(), listFilters()})

@@ -18,6 +18,9 @@ namespace {
 constexpr std::string_view blanks = " \t";
 constexpr std::string_view spaces = " \t\r\n\f\v";
 
+/// The most tokens of a tag. They bound the depth of its syntax tree, where
+/// each operator of a chain, `a + b + c`, is above the one before.
+constexpr size_t maxTokens = 20'000;
 /// The most bytes of a name. Each step of a rendering may copy one.
 constexpr size_t maxNameSize = 256;
 
@@ -201,8 +204,12 @@ private:
 
   Status tokensOfTag(std::string_view close, bool isBlock) {
     const int begin = line;
+    const size_t tokensBefore = tokens.size();
     int depth = 0;
     while (true) {
+      if (tokens.size() - tokensBefore > maxTokens)
+        return failure("a tag has more than " + std::to_string(maxTokens) +
+                       " tokens");
       skipSpaces();
       if (at >= source.size()) {
         line = begin;

@@ -181,8 +181,9 @@ struct Renderer::StatementRenderer {
 Expected<Renderer::Flow> Renderer::execute(const ast::Body& body, Scope& scope,
                                            std::string& output) {
   const StatementRenderer visitor{*this, scope, output};
+  const Level level(budget);
   for (const ast::Statement& statement : body) {
-    RECIPERUN_TRY(atLine(budget.takeStep(), statement.line));
+    RECIPERUN_TRY(atLine(level.takeStep(), statement.line));
     Expected<Flow> flow = std::visit(visitor, statement.node);
     RECIPERUN_TRY(atLine(flow.status(), statement.line));
     if (*flow != Flow::next)

@@ -1,4 +1,4 @@
-// Value: contents and truth.
+// Value: contents and truth. Frees nested values.
 
 #include "runtime/jinja/Value.h"
 
@@ -6,8 +6,41 @@
 
 #include <nlohmann/json.hpp>
 
+#include <iterator>
+
 namespace reciperun::jinja {
 namespace {
+
+/// Frees the values of a container. Where they hold the last reference to other
+/// containers, the values of these join the list: a template can nest a million
+/// lists, and recursion would overflow the stack.
+void freeValues(List values) {
+  thread_local List* pending = nullptr;
+  if (pending) {
+    pending->insert(pending->end(), std::move_iterator(values.begin()),
+                    std::move_iterator(values.end()));
+    return;
+  }
+  pending = &values;
+  while (!values.empty()) {
+    const Value last = std::move(values.back());
+    values.pop_back();
+  }
+  pending = nullptr;
+}
+
+void freeList(List* list) {
+  freeValues(std::move(*list));
+  delete list;
+}
+
+void freeDict(Dict* dict) {
+  List values;
+  for (auto& [key, value] : dict->entries)
+    values.push_back(std::move(value));
+  freeValues(std::move(values));
+  delete dict;
+}
 
 /// The position of an entry; the number of entries when there is none.
 Expected<size_t> positionOf(const Dict& dict, std::string_view key,
@@ -36,9 +69,10 @@ Value::Value(std::string text)
     : held(std::make_shared<const std::string>(std::move(text))) {}
 
 Value::Value(List elements)
-    : held(std::make_shared<List>(std::move(elements))) {}
+    : held(std::shared_ptr<List>(new List(std::move(elements)), freeList)) {}
 
-Value::Value(Dict dict) : held(std::make_shared<Dict>(std::move(dict))) {}
+Value::Value(Dict dict)
+    : held(std::shared_ptr<Dict>(new Dict(std::move(dict)), freeDict)) {}
 
 Value::Value(Function function)
     : held(std::make_shared<const Function>(std::move(function))) {}

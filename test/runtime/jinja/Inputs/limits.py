@@ -37,11 +37,12 @@ TEXTS = {
     "a value that contains itself has a text":
         CYCLES + SPACE + "{{ a }} {{ [a, b] }} {{ s }}",
     "values are compared at any depth":
-        nested(1000, "[x.a]") + "{% set y = x %}" + nested(1000, "[x.a]") +
+        nested(10000, "[x.a]") + "{% set y = x %}" + nested(10000, "[x.a]") +
         "{{ x.a == y.a }}",
     "values are written to a depth of 200":
         nested(199, "[x.a]") +
         "{{ (x.a | string) == (x.a | tojson) == '[' * 200 ~ '1' ~ ']' * 200 }}",
+    "nested values are freed": nested(50000, "[x.a, {'a': x.a}]") + "freed",
     "words are split in linear time":
         "{% set s = 'word ' * 200000 %}"
         "{{ s.split() | length }} {{ s | wordcount }}",
@@ -81,6 +82,15 @@ FAILURES = {
         "{% set a = [] %}{% set _ = a.append(a) %}{% set _ = a.append(1) %}"
         "{% set b = [] %}{% set _ = b.append(b) %}{% set _ = b.append(2) %}"
         "{{ a < b }}",
+    "brackets in brackets": "{{ " + "(" * 200 + "1" + ")" * 200 + " }}",
+    "a chain of operators": "{{ 1" + " + 1" * 9000 + " }}",
+    "a long chain of operators": "{{ 1" + " + 1" * 10000 + " }}",
+    "macros in loops in macros":
+        "{% macro f() %}{% for n in [1] recursive %}"
+        "{{ loop([1]) if loop.depth < 99 else f() }}"
+        "{% endfor %}{% endmacro %}{{ f() }}",
+    "a macro that calls itself": "{% macro f() %}{{ f() }}{% endmacro %}{{ f() }}",
+    "a map of maps": "{{ 'a' | map(" + "'map', " * 2000 + "'upper') }}",
     "a long name": "{{ " + "a" * 257 + " }}",
 }
 # Each makes more than 100,000 bytes.
