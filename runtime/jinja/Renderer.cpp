@@ -213,9 +213,10 @@ Status Renderer::assign(const std::vector<std::string>& targets,
 
 namespace {
 
-/// The variable `loop` of an iteration.
-Value loopVariable(const List& elements, size_t i, int depth,
-                   std::shared_ptr<Value> last, Budget& budget) {
+/// The variable `loop` of an iteration. Its functions refer to the scope: a
+/// value of their own could contain the variable and would never be freed.
+Value loopVariable(const List& elements, size_t i, int depth, Scope& scope,
+                   Budget& budget) {
   auto number = [](size_t value) { return Value(int64_t(value)); };
   const size_t count = elements.size();
   Dict loop;
@@ -238,12 +239,12 @@ Value loopVariable(const List& elements, size_t i, int depth,
       return Status::error("`loop.cycle` needs the values to cycle through");
     return arguments.positional[i % arguments.positional.size()];
   };
-  auto changed = [last,
+  auto changed = [&scope,
                   &budget](const Arguments& arguments) -> Expected<Value> {
     const Value now(arguments.positional);
-    Expected<bool> isSame = isEqual(*last, now, budget);
+    Expected<bool> isSame = isEqual(scope.changed, now, budget);
     RECIPERUN_TRY(isSame);
-    *last = now;
+    scope.changed = now;
     return Value(!*isSame);
   };
   loop.entries.emplace_back("cycle", Function{"cycle", cycle});
@@ -272,11 +273,10 @@ Expected<Renderer::Flow> Renderer::loop(const ast::For& node,
   }
   if (elements.empty())
     return execute(node.otherwise, newScope(&scope), output);
-  auto last = std::make_shared<Value>();
   for (size_t i = 0; i < elements.size(); ++i) {
     RECIPERUN_TRY(budget.takeStep());
     own.names.clear();
-    Value variable = loopVariable(elements, i, level, last, budget);
+    Value variable = loopVariable(elements, i, level, own, budget);
     if (node.isRecursive)
       variable.dict()->entries.emplace_back(
           "()", Function{"loop",

@@ -27,6 +27,7 @@ namespace reciperun::jinja {
 struct Scope {
   Scope* outer = nullptr;
   std::map<std::string, Value, std::less<>> names;
+  Value changed = None{}; // the last arguments of a loop's `loop.changed`
 
   const Value* find(std::string_view name) const;
   void set(const std::string& name, Value value);
