@@ -6,7 +6,6 @@
 
 #include "compiler/cost/Parameters.h"
 #include "compiler/driver/Documentation.h"
-#include "compiler/driver/EstimateReport.h"
 #include "compiler/driver/Pipeline.h"
 
 #include <map>
@@ -20,8 +19,27 @@ constexpr std::string_view modelFolder = "std/models/";
 struct NamedModel {
   std::string file; // `llama` in `std.models.llama`
   std::string name;
-  std::string summary; // the first line of its comment
+  std::string summary; // the first paragraph of its comment
 };
+
+/// The lines before the first empty one, joined.
+std::string firstParagraph(const std::vector<std::string>& lines) {
+  std::string text;
+  for (const std::string& line : lines) {
+    if (line.empty())
+      break;
+    text += (text.empty() ? "" : " ") + line;
+  }
+  return text;
+}
+
+/// `8,030,261,248`
+std::string groupedDigits(int64_t count) {
+  std::string text = std::to_string(count);
+  for (int place = int(text.size()) - 3; place > 0; place -= 3)
+    text.insert(place, ",");
+  return text;
+}
 
 std::vector<NamedModel> namedModels(FileLoader& loader) {
   std::vector<NamedModel> models;
@@ -34,9 +52,8 @@ std::vector<NamedModel> namedModels(FileLoader& loader) {
     stem.resize(stem.rfind('.'));
     for (const ast::Declaration& declaration : file->declarations)
       if (auto* let = std::get_if<ast::Let>(&declaration.node)) {
-        std::vector<std::string> lines = docLines(declaration.comments);
-        models.push_back(
-            {stem, let->name.text, lines.empty() ? "" : lines.front()});
+        models.push_back({stem, let->name.text,
+                          firstParagraph(docLines(declaration.comments))});
       }
   }
   return models;
@@ -101,8 +118,8 @@ std::string modelListMarkdown() {
     auto count = counts.find(model.name);
     std::string total, active;
     if (count != counts.end()) {
-      total = formatCount(count->second.total);
-      active = formatCount(count->second.active);
+      total = groupedDigits(count->second.total);
+      active = groupedDigits(count->second.active);
     }
     text += "| `" + model.file + "." + model.name + "` | " + total + " | " +
             active + " | " + model.summary + " |\n";

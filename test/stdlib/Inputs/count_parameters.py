@@ -2,9 +2,10 @@
 
     count_parameters.py RECIPEC FILE NAME=PUBLISHED...
 
-Each NAME is a recipe of FILE. Its count is to be PUBLISHED, or where that is
-rounded, as in 671e9, within 1 % of it. The dataflow names every call of an op; what each op makes
-is written in stdlib/ops.recipe and counted here a second time.
+Each NAME is a recipe of FILE and a model of the library. Its count is to be
+PUBLISHED, or where that is rounded, as in 671e9, within 1 % of it. The dataflow
+names every call of an op; what each op makes is written in stdlib/ops.recipe and
+counted here a second time. `recipec doc models` lists the same count.
 """
 
 import math
@@ -13,6 +14,7 @@ import subprocess
 import sys
 
 CALL = re.compile(r"  %(\d+) = (\w+)\((.*)\)(?: name \S+ hf \S+)?(?: layer \d+)?$")
+ROW = re.compile(r"^\| `\w+\.(\w+)` \| ([0-9,]+) \|", re.M)
 DIM = re.compile(r"  dim (\w+) = (\d+) ")
 
 
@@ -81,18 +83,25 @@ class Model:
         return 0
 
 
+def output_of(*command):
+    return subprocess.run(command, capture_output=True, text=True,
+                          check=True).stdout
+
+
 def main():
     recipec, file, *expected = sys.argv[1:]
     wrong = 0
+    listed = dict(ROW.findall(output_of(recipec, "doc", "models")))
     for entry in expected:
         name, published = entry.split("=")
-        text = subprocess.run(
-            [recipec, "plan", f"{file}:{name}", "--emit=dataflow"],
-            capture_output=True, text=True, check=True).stdout
+        text = output_of(recipec, "plan", f"{file}:{name}", "--emit=dataflow")
         total = Model(text).total
         tolerance = 0.01 if "e" in published else 0
         if abs(total / float(published) - 1) > tolerance:
             print(f"{name} has {total} parameters, published are {published}")
+            wrong += 1
+        elif listed[name] != f"{total:,}":
+            print(f"{name} has {total} parameters, listed are {listed[name]}")
             wrong += 1
     print(f"{len(expected)} models, {wrong} wrong")
     return 1 if wrong else 0
