@@ -1,0 +1,74 @@
+// The model of the standard library that a Hugging Face config.json is of.
+//
+// A model of the library declares its config.json in `hf_config`. LibraryModel
+// inverts that mapping.
+
+#ifndef RECIPEC_DRIVER_LIBRARYMODEL_H
+#define RECIPEC_DRIVER_LIBRARYMODEL_H
+
+#include "compiler/driver/Session.h"
+
+#include <nlohmann/json.hpp>
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace recipec::driver {
+
+using ConfigJson = nlohmann::json;
+
+/// A config.json that has been read.
+struct ConfigFile {
+  SourceId source = SourceId::none;
+  std::string_view text;
+  ConfigJson json;
+};
+
+/// A field of a model with the value of a config.json.
+struct ModelField {
+  std::string name; // `vocab`
+  std::string key;  // `vocab_size`
+  ConfigJson value;
+};
+
+/// The models of the library with the `model_type` of a config.json.
+struct Family {
+  const ast::File* file = nullptr;
+  std::string module; // `llama` of std/models/llama.recipe
+  const ast::ModelDecl* model = nullptr;
+  const ast::Body* config = nullptr; // of `hf_config`
+};
+
+/// Reads a config.json. Returns nullopt, with a diagnostic without help, if it
+/// is missing or no JSON object.
+std::optional<ConfigFile> readConfig(Session& session, const std::string& path);
+
+/// The family of the file's `model_type`; nullopt if the library has none.
+std::optional<Family> findFamily(FileLoader& loader, const ConfigJson& config);
+
+/// The values of `model_type` that the library has models of.
+std::vector<std::string> knownModelTypes(FileLoader& loader);
+
+/// The names of the family and of the models that its file derives from it, in
+/// order.
+std::vector<std::string> modelsOf(const Family& family);
+
+/// The fields that have a key of their own in `hf_config`, for example
+/// `vocab_size = vocab`, with the file's values. A field that has several keys
+/// has the value of the first.
+std::vector<ModelField> fieldsOf(const Family& family,
+                                 const ConfigJson& config);
+
+/// `  vocab = 640`: one line for each field.
+std::string linesOf(const std::vector<ModelField>& fields);
+
+/// The `hf_config` of the recipe with this text, as JSON; empty, with the
+/// reason in `why`, if the recipe errs. The text stands for the file at `path`.
+std::string configOfRecipe(const FileLoader& library, const std::string& path,
+                           const std::string& text, std::string& why);
+
+} // namespace recipec::driver
+
+#endif // RECIPEC_DRIVER_LIBRARYMODEL_H
