@@ -18,6 +18,7 @@ cli::Command runCommand(Invocation& invocation);
 cli::Command fmtCommand(Invocation& invocation);
 cli::Command explainCommand(Invocation& invocation);
 cli::Command docCommand(Invocation& invocation);
+cli::Command importNemoCommand(Invocation& invocation);
 
 /// Options of several subcommands.
 cli::Option setOption(Invocation& invocation);

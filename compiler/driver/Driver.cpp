@@ -26,7 +26,7 @@ cli::Program programOf(Invocation& invocation) {
       .commands = {checkCommand(invocation), planCommand(invocation),
                    estimateCommand(invocation), runCommand(invocation),
                    fmtCommand(invocation), explainCommand(invocation),
-                   docCommand(invocation)},
+                   docCommand(invocation), importNemoCommand(invocation)},
       .foreignCommands = foreignCommands(),
       .version = [] { return "recipec " + std::string(version) + "\n"; },
       .advise = adviseOption,

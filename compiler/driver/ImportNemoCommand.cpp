@@ -1,0 +1,131 @@
+// `recipec import-nemo FILE`: recipes from other programs' configurations.
+//
+//   1. Find the format by the file's name, and read the jobs that it asks for.
+//   2. Write the jobs as a recipe file, and format it.
+
+#include "compiler/driver/Commands.h"
+
+#include "compiler/diag/Render.h"
+#include "compiler/driver/GeneratingRecipe.h"
+#include "compiler/driver/ImportConfig.h"
+#include "compiler/driver/ImportTable.h"
+#include "compiler/driver/OutputFile.h"
+#include "compiler/driver/Terminal.h"
+#include "compiler/format/Format.h"
+#include "compiler/import/Performance.h"
+#include "compiler/import/Recipes.h"
+#include "runtime/cli/Options.h"
+
+#include <filesystem>
+#include <ostream>
+#include <string_view>
+#include <utility>
+
+namespace recipec::driver {
+namespace {
+
+/// What the command reads, and the sentences at the head of the recipes.
+struct Imported {
+  std::vector<importer::Job> jobs;
+  std::vector<std::string> header;
+};
+
+/// The file of `FILE:ROW`, and the row; the row is empty in `FILE`.
+std::pair<std::string, std::string> splitRow(const std::string& input) {
+  constexpr std::string_view table = ".csv:";
+  const size_t at = input.rfind(table);
+  std::error_code ignored;
+  if (at == input.npos || std::filesystem::exists(input, ignored))
+    return {input, ""};
+  const size_t colon = at + table.size() - 1;
+  return {input.substr(0, colon), input.substr(colon + 1)};
+}
+
+void reportFormat(Session& session, const std::string& path) {
+  std::error_code ignored;
+  const bool isThere = std::filesystem::exists(path, ignored);
+  session.engine
+      .report(diag::Kind::FileNotReadable, {},
+              isThere ? "`" + path + "` is in no format that this command reads"
+                      : "there is no file `" + path + "`")
+      .help("name a config.json of Hugging Face or its folder, or a table of "
+            "NeMo's recommended configurations in CSV");
+}
+
+/// Reads the jobs of the input. Errors go to the session's engine.
+Imported readJobs(Session& session, const std::string& input) {
+  namespace fs = std::filesystem;
+  const auto [file, row] = splitRow(input);
+  const fs::path path =
+      isModelFolder(file) ? fs::path(file) / "config.json" : fs::path(file);
+  std::error_code ignored;
+  Imported imported;
+  if (!fs::is_regular_file(path, ignored)) {
+    reportFormat(session, file);
+  } else if (path.extension() == ".csv") {
+    imported.jobs = importTable(session, file, row);
+    imported.header = importer::performanceHeader();
+  } else if (path.extension() == ".json") {
+    if (auto job = importConfig(session, path.string()))
+      imported.jobs.push_back(std::move(*job));
+  } else {
+    reportFormat(session, file);
+  }
+  return imported;
+}
+
+/// Formats a recipe file that this command has written.
+std::string formatted(const std::string& text) {
+  SourceMap sources;
+  diag::Engine engine;
+  const SourceId source =
+      sources.add("imported.recipe", text, SourceKind::file);
+  const ast::File file = parse::parse(sources, source, engine);
+  return engine.hasErrors() ? text : format::format(file, sources);
+}
+
+/// The text of the recipes, formatted.
+std::string textOf(const Imported& imported, const std::string& input) {
+  std::vector<std::string> header = {
+      "Written by `recipec import-nemo " +
+      std::filesystem::path(input).filename().string() + "`."};
+  header.insert(header.end(), imported.header.begin(), imported.header.end());
+  return formatted(importer::recipesText(imported.jobs, header));
+}
+
+int runImportNemo(const Invocation& invocation) {
+  const std::string& input = invocation.inputs[0];
+  Session session(Target{input, "", ""});
+  const Imported imported = readJobs(session, input);
+  const int result = finish(session, invocation);
+  if (imported.jobs.empty())
+    return exitDiagnostics;
+  const std::string text = textOf(imported, input);
+  if (invocation.output.empty() || isStandardOutput(invocation.output))
+    invocation.out << text;
+  else if (!writeOutput(invocation.output, text, invocation.err))
+    return exitDiagnostics;
+  return result;
+}
+
+} // namespace
+
+cli::Command importNemoCommand(Invocation& invocation) {
+  cli::Option output = cli::text(
+      "--output", "OUT", "write to the file OUT instead of standard output",
+      invocation.output);
+  output.shortName = "-o";
+  return {
+      .name = "import-nemo",
+      .synopsis = "FILE[:ROW] [-o OUT]",
+      .summary = "write recipes from other programs' configurations",
+      .details =
+          "Reads a Hugging Face config.json, or the folder that has one.\n\n"
+          "What has no counterpart is listed above the recipe, with the "
+          "reason.",
+      .options = {std::move(output), maxErrorsOption(invocation)},
+      .operands = {1, 1, "a file", &invocation.inputs},
+      .run = [&invocation] { return runImportNemo(invocation); }};
+}
+
+} // namespace recipec::driver
