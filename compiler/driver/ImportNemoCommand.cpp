@@ -9,6 +9,7 @@
 #include "compiler/driver/GeneratingRecipe.h"
 #include "compiler/driver/ImportConfig.h"
 #include "compiler/driver/ImportTable.h"
+#include "compiler/driver/ImportYaml.h"
 #include "compiler/driver/OutputFile.h"
 #include "compiler/driver/Terminal.h"
 #include "compiler/format/Format.h"
@@ -48,8 +49,10 @@ void reportFormat(Session& session, const std::string& path) {
       .report(diag::Kind::FileNotReadable, {},
               isThere ? "`" + path + "` is in no format that this command reads"
                       : "there is no file `" + path + "`")
-      .help("name a config.json of Hugging Face or its folder, or a table of "
-            "NeMo's recommended configurations in CSV");
+      .help(
+          "name a config.json of Hugging Face or its folder, a table of NeMo's "
+          "recommended configurations in CSV, or a configuration of NeMo in "
+          "YAML");
 }
 
 /// Reads the jobs of the input. Errors go to the session's engine.
@@ -67,6 +70,9 @@ Imported readJobs(Session& session, const std::string& input) {
     imported.header = importer::performanceHeader();
   } else if (path.extension() == ".json") {
     if (auto job = importConfig(session, path.string()))
+      imported.jobs.push_back(std::move(*job));
+  } else if (path.extension() == ".yaml" || path.extension() == ".yml") {
+    if (auto job = importYaml(session, file))
       imported.jobs.push_back(std::move(*job));
   } else {
     reportFormat(session, file);

@@ -67,18 +67,21 @@ std::vector<Family> familiesIn(const ast::File& file,
   return families;
 }
 
+/// `llama` of std/models/llama.recipe.
+std::string moduleOf(const std::string& path) {
+  return path.substr(modelsFolder.size(), path.size() - modelsFolder.size() -
+                                              recipeExtension.size());
+}
+
 std::vector<Family> allFamilies(FileLoader& loader) {
   std::vector<Family> families;
   for (const std::string& path : loader.standardFiles()) {
     if (!path.starts_with(modelsFolder))
       continue;
     const ast::File* file = loader.load(path).file;
-    const std::string module =
-        path.substr(modelsFolder.size(),
-                    path.size() - modelsFolder.size() - recipeExtension.size());
     if (!file)
       continue;
-    for (const Family& family : familiesIn(*file, module))
+    for (const Family& family : familiesIn(*file, moduleOf(path)))
       families.push_back(family);
   }
   return families;
@@ -143,6 +146,20 @@ std::vector<std::string> modelsOf(const Family& family) {
       names.push_back(let->name.text);
   }
   return names;
+}
+
+std::vector<importer::Model> libraryModels(FileLoader& loader) {
+  std::vector<importer::Model> models;
+  for (const std::string& path : loader.standardFiles()) {
+    const ast::File* file =
+        path.starts_with(modelsFolder) ? loader.load(path).file : nullptr;
+    if (!file)
+      continue;
+    for (const ast::Declaration& declaration : file->declarations)
+      if (auto* let = std::get_if<ast::Let>(&declaration.node))
+        models.push_back({moduleOf(path), let->name.text, {}});
+  }
+  return models;
 }
 
 std::vector<ModelField> fieldsOf(const Family& family,

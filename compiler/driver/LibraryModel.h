@@ -7,6 +7,7 @@
 #define RECIPEC_DRIVER_LIBRARYMODEL_H
 
 #include "compiler/driver/Session.h"
+#include "compiler/import/Job.h"
 
 #include <nlohmann/json.hpp>
 
@@ -54,6 +55,10 @@ std::vector<std::string> knownModelTypes(FileLoader& loader);
 /// The names of the family and of the models that its file derives from it, in
 /// order.
 std::vector<std::string> modelsOf(const Family& family);
+
+/// The models that the library derives from families, with or without a
+/// config.json.
+std::vector<importer::Model> libraryModels(FileLoader& loader);
 
 /// The fields that have a key of their own in `hf_config`, for example
 /// `vocab_size = vocab`, with the file's values. A field that has several keys

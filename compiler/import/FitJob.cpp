@@ -29,7 +29,16 @@ void fitVocabulary(Job& job, int64_t vocab) {
                               "padded to a multiple of 128 * `tp`"});
 }
 
+/// A length for configurations that do not say one.
+constexpr int64_t usualSequence = 4096;
+
 void fitPositions(Job& job, int64_t maxPositions) {
+  if (job.sequence == 0) {
+    job.sequence = std::min(usualSequence, maxPositions);
+    job.remarks.push_back("The configuration says no length of sequences: the "
+                          "recipe takes " +
+                          std::to_string(job.sequence) + ".");
+  }
   if (job.sequence > maxPositions)
     job.model.fields.push_back({"max_positions", std::to_string(job.sequence)});
 }

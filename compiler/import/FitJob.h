@@ -20,7 +20,8 @@ struct ModelFacts {
 /// 1. Sets `etp` to `tp` where a mixture of experts does not say it, and drops
 ///    the degrees of experts of a model without any.
 /// 2. Pads the vocabulary to a multiple of 128 `tp` where `tp` does not divide
-///    it, and raises `max_positions` to the job's sequence.
+///    it; chooses a sequence where the job has none, and raises
+///    `max_positions` to it.
 /// 3. Where the pipeline's chunks do not divide the layers, counts the
 /// embedding
 ///    and the loss as layers, or only the loss, or lists the layers of each

@@ -50,6 +50,7 @@ struct Layout {
 struct Job {
   std::string name;                      // of the recipe: `pretrain_llama3_8b`
   std::string summary;                   // a sentence for its `##` comment
+  bool isMixin = false;                  // settings alone, for any recipe
   std::string task = "pretrain";         // of a recipe
   Model model = {};                      // its `module` may be empty
   std::string hardware = "h100";         // of std.hardware

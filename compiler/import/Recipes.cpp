@@ -125,11 +125,14 @@ std::string commentsOf(const Job& job) {
 }
 
 std::string recipeText(const Job& job) {
-  std::vector<Setting> settings = layoutSettings(job);
+  std::vector<Setting> settings;
+  if (!job.isMixin)
+    settings = layoutSettings(job);
   if (job.sequence > 0)
     settings.push_back({"data.sequence", std::to_string(job.sequence)});
   settings.insert(settings.end(), job.settings.begin(), job.settings.end());
-  std::string text = commentsOf(job) + "recipe " + job.name + " {\n";
+  std::string text = commentsOf(job) + (job.isMixin ? "mixin " : "recipe ") +
+                     job.name + " {\n";
   if (job.task != "pretrain")
     text += "task = " + quoted(job.task) + "\n";
   if (!job.model.module.empty())

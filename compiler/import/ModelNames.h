@@ -1,0 +1,22 @@
+// Models of the standard library by the names that other programs give them.
+
+#ifndef RECIPEC_IMPORT_MODELNAMES_H
+#define RECIPEC_IMPORT_MODELNAMES_H
+
+#include "compiler/import/Job.h"
+
+#include <optional>
+#include <string_view>
+#include <vector>
+
+namespace recipec::importer {
+
+/// The model that a name means: that of a Hugging Face repository
+/// (`meta-llama/Llama-2-7b-hf`), of a file (`/models/llama-2-7b.nemo`) or of a
+/// class of NeMo (`nemo.collections.llm.Llama3Config8B`).
+std::optional<Model> modelCalled(std::string_view name,
+                                 const std::vector<Model>& library);
+
+} // namespace recipec::importer
+
+#endif // RECIPEC_IMPORT_MODELNAMES_H

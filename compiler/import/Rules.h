@@ -1,0 +1,67 @@
+// Rules that translate the keys of a configuration, and what they found.
+
+#ifndef RECIPEC_IMPORT_RULES_H
+#define RECIPEC_IMPORT_RULES_H
+
+#include "compiler/diag/Diagnostic.h"
+#include "compiler/import/Entries.h"
+#include "compiler/import/Job.h"
+
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace recipec::importer {
+
+/// How the value of a key is read.
+enum class Reading {
+  number, // of any kind
+  count,  // a whole number
+  text,
+  texts,   // a list
+  flag,    // true or false; an option without a value is true
+  omitted, // `meaning` is the reason
+  implied, // the recipe says it already, or it describes the file itself
+};
+
+/// A key, with `*` for any text at its beginning or end, and its meaning: a
+/// name in Found.
+struct Rule {
+  std::string_view key;
+  Reading reading;
+  std::string_view meaning = {};
+};
+
+/// The values of a configuration by their meaning, which is a path of a recipe
+/// (`batch.global`) or a name that FoundJob.h lists (`devices`).
+class Found {
+public:
+  /// The value, which counts as used; nullopt if the configuration lacks it.
+  std::optional<std::string> take(const std::string& meaning);
+  std::optional<int64_t> takeCount(const std::string& meaning);
+  std::vector<std::string> takeList(const std::string& meaning);
+  bool has(const std::string& meaning) const {
+    return values.contains(meaning);
+  }
+  bool takeFlag(const std::string& meaning);
+  void put(const std::string& meaning, std::vector<std::string> value) {
+    values[meaning] = std::move(value);
+  }
+
+  std::vector<Omission> omissions;
+
+private:
+  std::map<std::string, std::vector<std::string>> values;
+};
+
+/// Applies the first rule of each entry. Entries without a rule and omitted
+/// ones become omissions; a value that does not fit its rule is a diagnostic.
+Found applyRules(const std::vector<Entry>& entries, std::span<const Rule> rules,
+                 diag::Engine& engine);
+
+} // namespace recipec::importer
+
+#endif // RECIPEC_IMPORT_RULES_H
