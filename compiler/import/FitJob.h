@@ -22,10 +22,9 @@ struct ModelFacts {
 /// 2. Pads the vocabulary to a multiple of 128 `tp` where `tp` does not divide
 ///    it; chooses a sequence where the job has none, and raises
 ///    `max_positions` to it.
-/// 3. Where the pipeline's chunks do not divide the layers, counts the
-/// embedding
-///    and the loss as layers, or only the loss, or lists the layers of each
-///    chunk with the rest in the last one.
+/// 3. Where the pipeline's chunks do not divide the layers, counts the loss as
+///    a layer, or the embedding as well, or lists the layers of each chunk with
+///    the rest in the last one.
 /// Leaves a layout that is impossible as it is.
 void fitJob(Job& job, const ModelFacts& facts);
 
