@@ -55,6 +55,13 @@ void reportFormat(Session& session, const std::string& path) {
           "YAML");
 }
 
+/// Reads the job of a command, with the defaults of a table if `input` names
+/// one.
+Imported readCommand(Session& session, const std::vector<std::string>& command,
+                     const std::string& input) {
+  return {importScript(session, command, input), importer::performanceHeader()};
+}
+
 /// Reads the jobs of the input. Errors go to the session's engine.
 Imported readJobs(Session& session, const std::string& input) {
   namespace fs = std::filesystem;
@@ -90,28 +97,55 @@ std::string formatted(const std::string& text) {
   return engine.hasErrors() ? text : format::format(file, sources);
 }
 
+/// The call without the options of a command, which may hold secrets.
+std::string callOf(const Invocation& invocation) {
+  std::string call = "recipec import-nemo";
+  for (const std::string& input : invocation.inputs)
+    call += " " + std::filesystem::path(input).filename().string();
+  if (!invocation.passedOn.empty())
+    call += " --";
+  for (const std::string& word : invocation.passedOn) {
+    if (word.starts_with("-") && word != "-m")
+      break;
+    call += " " + word;
+  }
+  return call;
+}
+
 /// The text of the recipes, formatted.
-std::string textOf(const Imported& imported, const std::string& input) {
-  std::vector<std::string> header = {
-      "Written by `recipec import-nemo " +
-      std::filesystem::path(input).filename().string() + "`."};
+std::string textOf(const Imported& imported, const Invocation& invocation) {
+  std::vector<std::string> header = {"Written by `" + callOf(invocation) +
+                                     "`."};
   header.insert(header.end(), imported.header.begin(), imported.header.end());
   return formatted(importer::recipesText(imported.jobs, header));
 }
 
 int runImportNemo(const Invocation& invocation) {
-  const std::string& input = invocation.inputs[0];
+  const std::string input =
+      invocation.inputs.empty() ? "" : invocation.inputs[0];
   Session session(Target{input, "", ""});
-  const Imported imported = readJobs(session, input);
+  const Imported imported =
+      invocation.passedOn.empty()
+          ? readJobs(session, input)
+          : readCommand(session, invocation.passedOn, input);
   const int result = finish(session, invocation);
   if (imported.jobs.empty())
     return exitDiagnostics;
-  const std::string text = textOf(imported, input);
+  const std::string text = textOf(imported, invocation);
   if (invocation.output.empty() || isStandardOutput(invocation.output))
     invocation.out << text;
   else if (!writeOutput(invocation.output, text, invocation.err))
     return exitDiagnostics;
   return result;
+}
+
+cli::Check checkInput(const Invocation& invocation) {
+  if (!invocation.inputs.empty() || !invocation.passedOn.empty())
+    return std::nullopt;
+  return cli::UsageError{"`recipec import-nemo` needs a file or a command",
+                         "usage: recipec import-nemo FILE, or recipec "
+                         "import-nemo -- python -m "
+                         "scripts.performance.llm.pretrain_llama3_8b ..."};
 }
 
 } // namespace
@@ -126,11 +160,19 @@ cli::Command importNemoCommand(Invocation& invocation) {
       .synopsis = "FILE[:ROW] [-o OUT]",
       .summary = "write recipes from other programs' configurations",
       .details =
-          "Reads a Hugging Face config.json, or the folder that has one.\n\n"
+          "Reads a Hugging Face config.json, or the folder that has one; a "
+          "configuration of NeMo in YAML; or a table of NeMo's recommended "
+          "configurations, model_configs_h100.csv, of which ROW selects one by "
+          "its line or by the name of its recipe.\n\n"
+          "Behind `--` stands a command of NeMo's performance scripts; the "
+          "defaults of its options are those of TABLE.\n\n"
           "What has no counterpart is listed above the recipe, with the "
           "reason.",
+      .moreUsage = {"recipec import-nemo [TABLE] [-o OUT] -- COMMAND..."},
       .options = {std::move(output), maxErrorsOption(invocation)},
-      .operands = {1, 1, "a file", &invocation.inputs},
+      .operands = {0, 1, "", &invocation.inputs},
+      .passedOn = &invocation.passedOn,
+      .check = [&invocation] { return checkInput(invocation); },
       .run = [&invocation] { return runImportNemo(invocation); }};
 }
 

@@ -5,7 +5,7 @@
 #include "compiler/driver/ImportTable.h"
 
 #include "compiler/driver/ImportTrials.h"
-#include "compiler/import/Performance.h"
+#include "compiler/import/PerformanceScript.h"
 #include "compiler/import/Recipes.h"
 
 #include <filesystem>
@@ -97,7 +97,65 @@ void reportUnknownRow(Session& session, SourceId source,
                         (names.empty() ? "NAME" : names[0]) + "`");
 }
 
+/// The configurations of all rows that can be read.
+std::vector<importer::PerformanceConfig> configsOf(Session& session,
+                                                   const std::string& path) {
+  sema::Loaded::State state;
+  const SourceId source = session.loader.addSource(path, state);
+  std::vector<importer::PerformanceConfig> configs;
+  const auto table =
+      source == SourceId::none
+          ? std::nullopt
+          : importer::readTable(session.sources, source, session.engine);
+  if (!table || !importer::checkColumns(*table, session.engine))
+    return configs;
+  const std::string name = std::filesystem::path(path).filename().string();
+  diag::Engine silent;
+  for (const importer::Row& row : table->rows)
+    if (auto config = importer::readRow(*table, row, name, gpuOfTable(name),
+                                        silent, silent))
+      configs.push_back(std::move(*config));
+  return configs;
+}
+
+/// The command as a source, and its words.
+std::vector<importer::Word> wordsOf(Session& session,
+                                    const std::vector<std::string>& command) {
+  std::string text;
+  std::vector<importer::Word> words;
+  for (const std::string& word : command) {
+    text += text.empty() ? "" : " ";
+    words.push_back({word,
+                     {SourceId::none, uint32_t(text.size()),
+                      uint32_t(text.size() + word.size())}});
+    text += word;
+  }
+  const SourceId source =
+      session.sources.add("the command", text, SourceKind::commandLine);
+  for (importer::Word& word : words)
+    word.range.source = source;
+  return words;
+}
+
 } // namespace
+
+std::vector<importer::Job> importScript(Session& session,
+                                        const std::vector<std::string>& command,
+                                        const std::string& table) {
+  const std::vector<importer::Word> words = wordsOf(session, command);
+  const SourceRange whole = cover(words.front().range, words.back().range);
+  std::vector<importer::PerformanceConfig> defaults;
+  if (!table.empty())
+    defaults = configsOf(session, table);
+  const auto config = importer::readScript(importer::readArguments(words),
+                                           whole, defaults, session.engine);
+  auto job =
+      config ? importer::jobOf(*config, whole, session.engine) : std::nullopt;
+  if (!job)
+    return {};
+  JobFitter(session.loader).fit(*job);
+  return {*job};
+}
 
 std::vector<importer::Job> importTable(Session& session,
                                        const std::string& path,

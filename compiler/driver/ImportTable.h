@@ -18,6 +18,12 @@ std::vector<importer::Job> importTable(Session& session,
                                        const std::string& path,
                                        const std::string& wanted);
 
+/// The job of a command of NeMo's performance scripts. The CSV file at `table`
+/// has the defaults of the options that are not given; it may be empty.
+std::vector<importer::Job> importScript(Session& session,
+                                        const std::vector<std::string>& command,
+                                        const std::string& table);
+
 } // namespace recipec::driver
 
 #endif // RECIPEC_DRIVER_IMPORTTABLE_H

@@ -11,7 +11,7 @@ constexpr std::string_view ofContainer =
     "a recipe runs the installed programs, not a container";
 constexpr std::string_view asTraining = "validation has the batch of training";
 
-constexpr Rule rules[] = {
+constexpr Rule yamlRules[] = {
     // Kubernetes
     {"apiVersion", Reading::implied},
     {"kind", Reading::implied},
@@ -100,7 +100,7 @@ constexpr Rule rules[] = {
 } // namespace
 
 std::span<const Rule> nemoRules() {
-  return rules;
+  return yamlRules;
 }
 
 } // namespace recipec::importer

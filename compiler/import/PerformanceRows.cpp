@@ -74,6 +74,20 @@ public:
     return cell ? cell->text : missing(column);
   }
 
+  /// Whether `dtype` is fp8; it is bf16 otherwise.
+  bool isFp8() {
+    const std::string type = text("dtype");
+    const Cell* cell = find("dtype");
+    if (!cell || type == "fp8" || type == "bf16")
+      return type == "fp8";
+    isGood = false;
+    engine
+        .report(diag::Kind::InvalidData, cell->range,
+                "there is no `dtype` `" + type + "`")
+        .help("the tables have `bf16` and `fp8`");
+    return false;
+  }
+
   /// The whole number of a cell: pandas writes `8` as `8.0` in a column that
   /// has empty cells.
   int64_t number(std::string_view column, std::optional<int64_t> usual = {}) {
@@ -210,7 +224,7 @@ readRow(const Table& table, const Row& row, std::string_view tableName,
   config.model = reader.text("model");
   config.size = reader.text("size");
   config.gpu = gpuOf(reader, gpu, doubts);
-  config.isFp8 = reader.text("dtype") == "fp8";
+  config.isFp8 = reader.isFp8();
   readSizes(config, reader);
   listOmissions(config, table, reader);
   if (!reader.isGood)

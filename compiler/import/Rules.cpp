@@ -54,6 +54,17 @@ std::string misfit(const Entry& entry, Reading reading) {
   return "";
 }
 
+/// Whether the value of a key must not be repeated in a recipe.
+bool isSecret(const std::string& key) {
+  return key.ends_with("_token") || key.ends_with("_key") || key == "-hf" ||
+         key == "-wdk";
+}
+
+/// The entry as a recipe's comment shows it.
+std::string shown(const Entry& entry) {
+  return isSecret(entry.key) ? entry.key : entry.written();
+}
+
 } // namespace
 
 std::optional<std::string> Found::take(const std::string& meaning) {
@@ -92,11 +103,11 @@ Found applyRules(const std::vector<Entry>& entries, std::span<const Rule> rules,
         rules, [&](const Rule& each) { return matches(each, entry.key); });
     if (rule == rules.end()) {
       found.omissions.push_back(
-          {entry.written(), "this command knows no counterpart"});
+          {shown(entry), "this command knows no counterpart"});
       continue;
     }
     if (rule->reading == Reading::omitted)
-      found.omissions.push_back({entry.written(), std::string(rule->meaning)});
+      found.omissions.push_back({shown(entry), std::string(rule->meaning)});
     if (rule->reading == Reading::omitted ||
         rule->reading == Reading::implied || entry.values.empty())
       continue;
