@@ -130,7 +130,7 @@ public:
       : items(items), shared(shared), barriers(barriers), lane(thread % 32),
         row(thread / 8), chunk(thread % 8), item(int(blockIdx.x)) {
     beginItem();
-    next = look();
+    next = findSource();
     advance();
   }
 
@@ -202,7 +202,7 @@ private:
   }
 
   /// Looks up the slots of the tile, a tile ahead of their use.
-  __device__ __forceinline__ Source look() const {
+  __device__ __forceinline__ Source findSource() const {
     if (item >= items.count)
       return {false, 0, -1};
     const int own = row / 4 * 4 + lane % 4 + lane / 4 * rowsAtOnce;
@@ -218,7 +218,7 @@ private:
         beginItem();
       }
     }
-    next = look();
+    next = findSource();
   }
 
   // ---- copies

@@ -105,8 +105,8 @@ public:
       : step(step), shape(step.shape), data(data), token(token),
         sequence(step.tokens.sequences[token]), lane(int(threadIdx.x) % 32),
         warp(int(threadIdx.x) / 32),
-        shared(uint32_t(__cvta_generic_to_shared(shared)) +
-               warp * Stages::bytes) {
+        stagesAt(uint32_t(__cvta_generic_to_shared(shared)) +
+                 warp * Stages::bytes) {
     const int chunks = (shape.group() + heads - 1) / heads;
     keyHead = int(blockIdx.y) / chunks;
     const int skipped = int(blockIdx.y) % chunks * heads;
@@ -161,8 +161,8 @@ private:
 
   __device__ void load(uint32_t (&to)[words], int stage, bool isValue, int row,
                        int vector) const {
-    const uint32_t from =
-        shared + Stages::at(stage, isValue, row, vector) * Stages::vectorBytes;
+    const uint32_t from = stagesAt + Stages::at(stage, isValue, row, vector) *
+                                         Stages::vectorBytes;
     // Volatile, since loads far ahead of their use would take many registers.
     if constexpr (words == 4)
       asm volatile("ld.shared.v4.u32 {%0,%1,%2,%3}, [%4];"
@@ -246,7 +246,7 @@ private:
 #pragma unroll
       for (const bool isValue : {false, true})
         copyAsync<Stages::vectorBytes>(
-            shared +
+            stagesAt +
                 Stages::at(stage, isValue, row, vector) * Stages::vectorBytes,
             (isValue ? data.values : data.keys) + (isThere ? at : 0), isThere);
     }
@@ -373,7 +373,7 @@ private:
   const AttentionShape& shape;
   const PagedGroupData<P>& data;
   const int token, sequence, lane, warp;
-  const uint32_t shared;    // the address of this warp's stages
+  const uint32_t stagesAt;  // this warp's, in shared memory
   int keyHead, head, count; // the query heads of this block
   int first, end;           // its positions
   int nextSlot;             // of the round that is fetched next
