@@ -17,10 +17,10 @@ PINNED = pathlib.Path(__file__).parent / "npm"
 LOCK = "package-lock.json"
 
 
-def npm(*arguments, timeout):
+def npm(*arguments, timeout, folder=None):
     subprocess.run(["npm", *arguments, "--loglevel=error"], check=True,
-                   stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                   timeout=timeout)
+                   cwd=folder, stdin=subprocess.DEVNULL,
+                   stdout=subprocess.DEVNULL, timeout=timeout)
 
 
 def installed(folder):
@@ -35,8 +35,10 @@ def install(folder):
     folder.mkdir(parents=True)
     for name in ("package.json", LOCK):
         shutil.copy(PINNED / name, folder)
-    npm("ci", f"--prefix={folder}", "--ignore-scripts", "--prefer-offline",
-        "--no-audit", "--no-fund", timeout=300)
+    # Not --prefix: it would hide the machine's npmrc, and the certificates that
+    # it names.
+    npm("ci", "--ignore-scripts", "--prefer-offline", "--no-audit", "--no-fund",
+        timeout=300, folder=folder)
 
 
 def main():
