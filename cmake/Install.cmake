@@ -1,5 +1,5 @@
 # `cmake --install build` and the packages of `cpack --config
-# build/CPackConfig.cmake`: both programs, the standard library to read (they
+# build/CPackConfig.cmake`: the programs, the standard library to read (they
 # have it embedded), documents, examples, man pages and completions.
 
 if(RECIPEC_SANITIZE)
@@ -7,7 +7,7 @@ if(RECIPEC_SANITIZE)
 endif()
 
 include(GNUInstallDirs)
-install(TARGETS recipec reciperun)
+install(TARGETS recipec reciperun reciperun-server)
 
 set(share ${CMAKE_INSTALL_DATADIR})
 install(DIRECTORY stdlib/ DESTINATION ${share}/recipec/std
@@ -18,12 +18,14 @@ install(DIRECTORY examples DESTINATION ${share}/doc/recipec
         PATTERN runs EXCLUDE PATTERN out EXCLUDE)
 
 set(shell_files ${PROJECT_BINARY_DIR}/share)
+set(needed_by_reciperun reciperun-server) # prints the help of `serve`
 foreach(program recipec reciperun)
   add_custom_command(
     OUTPUT ${shell_files}/man/man1/${program}.1
     COMMAND ${PROJECT_SOURCE_DIR}/tools/shell-files $<TARGET_FILE:${program}>
             ${shell_files}
-    DEPENDS ${program} ${PROJECT_SOURCE_DIR}/tools/shell-files
+    DEPENDS ${program} ${needed_by_${program}}
+            ${PROJECT_SOURCE_DIR}/tools/shell-files
     COMMENT "Writing the man page and completions of ${program}"
     VERBATIM)
   list(APPEND pages ${shell_files}/man/man1/${program}.1)

@@ -10,7 +10,6 @@
 #include "runtime/serve/bench/BenchCommand.h"
 #include "runtime/serve/commands/ChatCommand.h"
 #include "runtime/serve/commands/GenerateCommand.h"
-#include "runtime/server/commands/ServeCommand.h"
 #include "runtime/train/Exceptions.h"
 #include "runtime/train/ForeignUsage.h"
 #include "runtime/train/RankJob.h"
@@ -20,6 +19,7 @@
 #include <cstring>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace reciperun::train {
 namespace {
@@ -33,13 +33,13 @@ std::string versionText() {
          "\n";
 }
 
-cli::Program describeProgram() {
+cli::Program describeProgram(cli::Command serve) {
   return {.name = "reciperun",
           .purpose = "Carries out the plans that recipec compiles.",
           .notes = "Exit codes: 0 done, 1 failed, 2 wrong usage, 128 + n ended "
                    "by signal n after the step in progress.",
           .commands = {trainCommand(), evalCommand(), serve::generateCommand(),
-                       serve::chatCommand(), server::serveCommand(),
+                       serve::chatCommand(), std::move(serve),
                        serve::benchCommand(), convertCommand(),
                        checkpointCommand()},
           .foreignCommands = foreignCommands(),
@@ -52,8 +52,8 @@ cli::Program describeProgram() {
           .adviseSurplus = adviseSurplus};
 }
 
-int dispatch(const std::vector<std::string>& arguments) {
-  const cli::Program program = describeProgram();
+int dispatch(const std::vector<std::string>& arguments, cli::Command serve) {
+  const cli::Program program = describeProgram(std::move(serve));
   if (arguments.empty()) {
     std::fputs(cli::helpOf(program).c_str(), stderr);
     return 2;
@@ -81,10 +81,10 @@ int finishOutput(int code) {
 
 } // namespace
 
-int runCommand(const std::vector<std::string>& arguments) {
+int runCommand(const std::vector<std::string>& arguments, cli::Command serve) {
   reportExceptionsOfThreads();
   try {
-    return finishOutput(dispatch(arguments));
+    return finishOutput(dispatch(arguments, std::move(serve)));
   } catch (...) {
     std::fprintf(stderr, "error: %s\n", statusOfException().message().c_str());
     return 1;

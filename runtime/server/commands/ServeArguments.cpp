@@ -3,6 +3,7 @@
 #include "runtime/server/commands/ServeArguments.h"
 
 #include "runtime/cli/Options.h"
+#include "runtime/server/program/ServerProgram.h"
 
 #include <algorithm>
 
@@ -239,24 +240,23 @@ cli::Command describeServe(ServeArguments& arguments) {
     options.push_back(std::move(each));
   for (cli::Option& each : accessOptions(arguments.access))
     options.push_back(std::move(each));
-  return {.name = "serve",
-          .synopsis = "DIR|REPOSITORY... [options]",
-          .summary = "serve models over HTTP, with OpenAI's and KServe's APIs",
-          .details =
-              "Serves the model in DIR, a folder that a training exported or a "
-              "Hugging Face directory of a library model, or the models of "
-              "repositories in Triton's layout, until SIGTERM or SIGINT "
-              "arrives. Clients of OpenAI's API work unchanged: "
-              "/v1/chat/completions, /v1/completions and /v1/models, with "
-              "streaming, structured output and vLLM's further fields; and "
-              "/tokenize, /detokenize, /health, /version and /metrics as vLLM "
-              "has them. So do clients of KServe's protocol, below /v2, with "
-              "Triton's extensions. A browser shows the server's load live at "
-              "/.",
-          .options = std::move(options),
-          .operands = {1, 64, "the model's directory, or repositories",
-                       &arguments.directories},
-          .check = [&arguments] { return completeServe(arguments); }};
+  cli::Command command = nameServe();
+  command.details =
+      "Serves the model in DIR, a folder that a training exported or a "
+      "Hugging Face directory of a library model, or the models of "
+      "repositories in Triton's layout, until SIGTERM or SIGINT "
+      "arrives. Clients of OpenAI's API work unchanged: "
+      "/v1/chat/completions, /v1/completions and /v1/models, with "
+      "streaming, structured output and vLLM's further fields; and "
+      "/tokenize, /detokenize, /health, /version and /metrics as vLLM "
+      "has them. So do clients of KServe's protocol, below /v2, with "
+      "Triton's extensions. A browser shows the server's load live at "
+      "/.";
+  command.options = std::move(options);
+  command.operands = {1, 64, "the model's directory, or repositories",
+                      &arguments.directories};
+  command.check = [&arguments] { return completeServe(arguments); };
+  return command;
 }
 
 } // namespace reciperun::server
