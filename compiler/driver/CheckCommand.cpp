@@ -40,7 +40,7 @@ std::optional<Launchable> checkSelected(Session& session,
   // An error in one recipe does not keep the others from being checked.
   diag::Engine engine;
   std::optional<Launchable> result;
-  auto compilation = compile(session, engine);
+  auto compilation = compile(session, engine, {}, Verification::none);
   auto plan = compilation ? makePlan(session, engine, *compilation)
                           : std::optional<reciperun::plan::Plan>();
   if (plan && !invocation.noFiles)

@@ -53,7 +53,7 @@ int estimateSweep(Session& session, std::vector<sema::Selection> selection,
   for (sema::Selection& each : selection) {
     session.selected = std::move(each);
     diag::Engine engine;
-    if (auto compilation = compile(session, engine))
+    if (auto compilation = compile(session, engine, {}, Verification::none))
       points.push_back(
           {compilation->recipe.name, compilation->estimate,
            estimateJson(*compilation),
@@ -76,7 +76,7 @@ int estimateSweep(Session& session, std::vector<sema::Selection> selection,
 }
 
 int estimateOne(Session& session, const Invocation& invocation) {
-  auto compilation = compile(session, session.engine);
+  auto compilation = compile(session, session.engine, {}, Verification::none);
   int code = finish(session, invocation);
   if (!compilation)
     return exitDiagnostics;

@@ -40,7 +40,7 @@
 namespace recipec::driver {
 
 /// Whether the verifier runs after each pass. It takes half of the time, so
-/// trial compilations turn it off.
+/// compilations whose Program is not emitted turn it off.
 enum class Verification { eachPass, none };
 
 /// Evaluates the selected recipe with `changes`, which come after the session's
