@@ -8,7 +8,7 @@
 namespace recipec::ir {
 namespace {
 
-const SoundProgram program(R"(program test bf16
+const SoundProgram quantized(R"(program test bf16
 axis dp = 2
 axis tp = 2
 dim batch = 4
@@ -52,64 +52,65 @@ function backward {
 )");
 
 TEST(VerifyQuantized, TakesWhatIsSound) {
-  program.expectSound();
+  quantized.expectSound();
 }
 
 TEST(VerifyQuantized, LayoutsAreThoseOfTheMatrix) {
-  program.expectFound("{lead = 2}", "{lead = 1}", "dimensions differ");
-  program.expectFound("{lead = 2}", "{lead = 4}", "rows nor columns");
-  program.expectFound("_ {lead = 1} : f8e4m3[", "_ {lead = 1} : bf16[",
-                      "8 bits");
-  program.expectFound("f8e4m3[heads/tp, width, hidden]",
-                      "f8e4m3[width, heads/tp, hidden]", "dimensions differ");
+  quantized.expectFound("{lead = 2}", "{lead = 1}", "dimensions differ");
+  quantized.expectFound("{lead = 2}", "{lead = 4}", "rows nor columns");
+  quantized.expectFound("_ {lead = 1} : f8e4m3[", "_ {lead = 1} : bf16[",
+                        "8 bits");
+  quantized.expectFound("f8e4m3[heads/tp, width, hidden]",
+                        "f8e4m3[width, heads/tp, hidden]", "dimensions differ");
 }
 
 TEST(VerifyQuantized, AMatrixHasItsScaleAndItsHistory) {
   const std::string made = " = quantize @w, _ {lead = 1} : ",
                     plain = "f8e4m3[hidden, heads/tp, width], ",
                     turned = "saved f8e4m3[heads/tp, width, hidden]";
-  program.expectFound(
+  quantized.expectFound(
       "%ws, %wt, _, _" + made + plain + "saved f32[], " + turned,
       "_, %wt, %ws, _" + made + plain + turned + ", saved f32[]", "no scale");
   const std::string scale = "f8e8m0[1, 1, 32, 4, 4]",
                     of = " = quantize %d, _ {blocks = \"mx\", lead = 2} : "
                          "f8e4m3[batch/dp, sequence, hidden], " +
                          scale + ", f8e4m3[hidden, batch/dp, sequence]";
-  program.expectFound("%mts, _" + of + ", " + scale, "_, _" + of, "no scale");
-  program.expectFound("quantize %x, %history", "quantize %x, _",
-                      "history is another");
+  quantized.expectFound("%mts, _" + of + ", " + scale, "_, _" + of, "no scale");
+  quantized.expectFound("quantize %x, %history", "quantize %x, _",
+                        "history is another");
 }
 
 TEST(VerifyQuantized, MatmulsAreOfRowsByRows) {
-  program.expectFound("scaled_matmul %xq, %wq,", "scaled_matmul %xq, %wt,",
-                      "dimensions differ");
-  program.expectFound("scaled_matmul %xq,", "scaled_matmul %x,", "8 bits");
+  quantized.expectFound("scaled_matmul %xq, %wq,", "scaled_matmul %xq, %wt,",
+                        "dimensions differ");
+  quantized.expectFound("scaled_matmul %xq,", "scaled_matmul %x,", "8 bits");
 }
 
 TEST(VerifyQuantized, WhatIsAddedToLiesLikeTheSum) {
-  program.expectFound("%ws, %y {fast", "%ws, %x {fast", "dimensions differ");
-  program.expectFound("%ws, %y {fast", "%ws, %z {fast", "partial sums differ");
+  quantized.expectFound("%ws, %y {fast", "%ws, %x {fast", "dimensions differ");
+  quantized.expectFound("%ws, %y {fast", "%ws, %z {fast",
+                        "partial sums differ");
 }
 
 TEST(VerifyQuantized, WhatASwigluMakesLiesLikeItsOperands) {
-  program.expectFound("swiglu_quantize %x, %x,", "swiglu_quantize %x, %z,",
-                      "dimensions differ");
-  program.expectFound("swiglu_quantize %x, %x,", "swiglu_quantize %y, %y,",
-                      "not linear");
-  program.expectFound("quantize %x, %x, %x, _", "quantize %x, %x, %x, %history",
-                      "history is another");
-  program.expectFound("f32[], f8e4m3[heads/tp, width, batch/dp, sequence]\n}",
-                      "f32[], f8e4m3[heads/tp, batch/dp, sequence, width]\n}",
-                      "dimensions differ");
+  quantized.expectFound("swiglu_quantize %x, %x,", "swiglu_quantize %x, %z,",
+                        "dimensions differ");
+  quantized.expectFound("swiglu_quantize %x, %x,", "swiglu_quantize %y, %y,",
+                        "not linear");
+  quantized.expectFound("quantize %x, %x, %x, _",
+                        "quantize %x, %x, %x, %history", "history is another");
+  quantized.expectFound("f32[], f8e4m3[heads/tp, width, batch/dp, sequence]\n}",
+                        "f32[], f8e4m3[heads/tp, batch/dp, sequence, width]\n}",
+                        "dimensions differ");
 }
 
 TEST(VerifyQuantized, ATransposeIsOfTheMatrix) {
   const std::string of = "%wr = transpose %wq {lead = 1} : ";
-  program.expectFound(of,
-                      "%wr = transpose %wq {lead = 2} : ", "dimensions differ");
-  program.expectFound(of,
-                      "%wr = transpose %wq {lead = 3} : ", "rows nor columns");
-  program.expectFound(of + "f8e4m3", of + "f8e5m2", "not of one type");
+  quantized.expectFound(
+      of, "%wr = transpose %wq {lead = 2} : ", "dimensions differ");
+  quantized.expectFound(
+      of, "%wr = transpose %wq {lead = 3} : ", "rows nor columns");
+  quantized.expectFound(of + "f8e4m3", of + "f8e5m2", "not of one type");
 }
 
 TEST(VerifyQuantized, RunsOfPartsLieInThem) {
@@ -119,27 +120,27 @@ TEST(VerifyQuantized, RunsOfPartsLieInThem) {
     std::string other = run;
     return other.replace(other.find(from), from.size(), to);
   };
-  program.expectFound(run, with("928", "929"), "does not lie in the parts");
-  program.expectFound(run, with("place = 3", "place = 4"), "no such maximum");
-  program.expectFound(run, with("dp", "tp"), "does not split it");
-  program.expectFound(run, with("place = 3, ", ""), "not said");
-  program.expectFound(run, with("@part", "%x"), "does not split it");
+  quantized.expectFound(run, with("928", "929"), "does not lie in the parts");
+  quantized.expectFound(run, with("place = 3", "place = 4"), "no such maximum");
+  quantized.expectFound(run, with("dp", "tp"), "does not split it");
+  quantized.expectFound(run, with("place = 3, ", ""), "not said");
+  quantized.expectFound(run, with("@part", "%x"), "does not split it");
 }
 
 TEST(VerifyQuantized, APartIsCastInItsPlace) {
-  program.expectFound("@narrow, @scale = quantize_shard",
-                      "@part, @scale = quantize_shard", "8 bits");
-  program.expectFound("@narrow, @scale = quantize_shard",
-                      "@narrow, %history = quantize_shard", "not a number");
-  program.expectFound("@narrow, @scale = quantize_shard",
-                      "@scale, @scale = quantize_shard", "dimensions differ");
+  quantized.expectFound("@narrow, @scale = quantize_shard",
+                        "@part, @scale = quantize_shard", "8 bits");
+  quantized.expectFound("@narrow, @scale = quantize_shard",
+                        "@narrow, %history = quantize_shard", "not a number");
+  quantized.expectFound("@narrow, @scale = quantize_shard",
+                        "@scale, @scale = quantize_shard", "dimensions differ");
 }
 
 TEST(VerifyQuantized, SumsOverRanksArePartial) {
-  program.expectFound("bf16[batch/dp, sequence, hidden] +tp",
-                      "bf16[batch/dp, sequence, hidden]", "partial sum");
-  program.expectFound("f32[hidden, heads/tp, width] +dp",
-                      "f32[hidden, heads/tp, width]", "partial sum");
+  quantized.expectFound("bf16[batch/dp, sequence, hidden] +tp",
+                        "bf16[batch/dp, sequence, hidden]", "partial sum");
+  quantized.expectFound("f32[hidden, heads/tp, width] +dp",
+                        "f32[hidden, heads/tp, width]", "partial sum");
 }
 
 } // namespace

@@ -8,7 +8,7 @@
 namespace recipec::ir {
 namespace {
 
-const SoundProgram program(R"(program test f32
+const SoundProgram stateSpace(R"(program test f32
 axis dp = 2
 axis tp = 2
 dim batch = 4
@@ -46,46 +46,47 @@ function backward {
 )");
 
 TEST(VerifyStateSpace, ASoundProgramHasNoFindings) {
-  program.expectSound();
+  stateSpace.expectSound();
 }
 
 TEST(VerifyStateSpace, SequencesAreWhole) {
-  program.expectFound("batch/dp, sequence", "batch, sequence/dp",
-                      "a sequence or a group is split");
-  program.expectFound("groups/tp, channels", "groups, channels/tp",
-                      "a sequence or a group is split");
+  stateSpace.expectFound("batch/dp, sequence", "batch, sequence/dp",
+                         "a sequence or a group is split");
+  stateSpace.expectFound("groups/tp, channels", "groups, channels/tp",
+                         "a sequence or a group is split");
 }
 
 TEST(VerifyStateSpace, ParametersLieAsTheirGroups) {
-  program.expectFound("f32[groups/tp, channels, kernel]",
-                      "f32[groups, channels, kernel]",
-                      "the weight is another's");
-  program.expectFound("@r : f32[groups/tp, heads]", "@r : f32[groups, heads]",
-                      "the parameters are another's");
-  program.expectFound("@s : f32[groups/tp, channels]",
-                      "@s : f32[groups, channels]",
-                      "trailing dimensions differ");
+  stateSpace.expectFound("f32[groups/tp, channels, kernel]",
+                         "f32[groups, channels, kernel]",
+                         "the weight is another's");
+  stateSpace.expectFound("@r : f32[groups/tp, heads]",
+                         "@r : f32[groups, heads]",
+                         "the parameters are another's");
+  stateSpace.expectFound("@s : f32[groups/tp, channels]",
+                         "@s : f32[groups, channels]",
+                         "trailing dimensions differ");
 }
 
 TEST(VerifyStateSpace, States) {
-  program.expectFound("groups/tp, chunks, channels, state",
-                      "groups/tp, chunks, channels, heads",
-                      "the states are another's");
+  stateSpace.expectFound("groups/tp, chunks, channels, state",
+                         "groups/tp, chunks, channels, heads",
+                         "the states are another's");
 }
 
 TEST(VerifyStateSpace, Tokens) {
-  program.expectFound("%b, %b, @r", "%b, %dt, @r", "dimensions differ");
-  program.expectFound("%x : f32[batch/dp,", "%x : f32[batch,",
-                      "leading dimensions differ");
+  stateSpace.expectFound("%b, %b, @r", "%b, %dt, @r", "dimensions differ");
+  stateSpace.expectFound("%x : f32[batch/dp,", "%x : f32[batch,",
+                         "leading dimensions differ");
 }
 
 TEST(VerifyStateSpace, Gradients) {
   for (const char* gradient :
        {"%dw : f32[groups/tp, channels, kernel]", "%dr : f32[groups/tp, heads]",
         "%ds : f32[groups/tp, channels]"})
-    program.expectFound(gradient + std::string(" +dp"), gradient,
-                        "the partial sum is not that of the gradient");
-  program.expectFound("%dr, _, _ =", "%ds, _, _ =", "dimensions differ");
+    stateSpace.expectFound(gradient + std::string(" +dp"), gradient,
+                           "the partial sum is not that of the gradient");
+  stateSpace.expectFound("%dr, _, _ =", "%ds, _, _ =", "dimensions differ");
 }
 
 } // namespace

@@ -19,7 +19,7 @@ namespace {
 
 using sizes::WeightFormat;
 
-constexpr int64_t rows = 70, columns = 256;
+constexpr int64_t upRows = 70, upColumns = 256;
 
 std::vector<float> someValues(int64_t count) {
   std::mt19937 random(11);
@@ -38,16 +38,16 @@ std::vector<std::byte> narrowed(const std::vector<float>& values) {
   return bytes;
 }
 
-const char* const matrix = "model.layers.0.mlp.up_proj.weight";
+const char* const upProjection = "model.layers.0.mlp.up_proj.weight";
 
 /// A model with a matrix of a linear layer, a router, a norm and an embedding.
 void writeSource(const std::filesystem::path& folder) {
   std::filesystem::create_directories(folder);
   const std::vector<TensorSpec> specs = {
       {"model.embed_tokens.weight", "BF16", {8, 128}},
-      {matrix, "BF16", {rows, columns}},
+      {upProjection, "BF16", {upRows, upColumns}},
       {"model.layers.0.mlp.gate.weight", "BF16", {4, 128}},
-      {"model.norm.weight", "BF16", {columns}}};
+      {"model.norm.weight", "BF16", {upColumns}}};
   auto writer = ModelWriter::create(folder, specs, int64_t(1) << 40);
   ASSERT_TRUE(writer);
   for (const TensorSpec& spec : specs)
@@ -60,12 +60,12 @@ std::vector<float> readStored(const std::filesystem::path& folder) {
   EXPECT_TRUE(model);
   auto weights = StoredWeights::open(*model);
   EXPECT_TRUE(weights) << weights.status().message();
-  const StoredWeight* weight = weights->find(matrix);
+  const StoredWeight* weight = weights->find(upProjection);
   if (!weight)
     return {};
   auto reader = StoredWeightReader::open(*weight);
-  std::vector<float> values(size_t(rows * columns));
-  EXPECT_TRUE(reader->readRows(0, rows, values).isOk());
+  std::vector<float> values(size_t(upRows * upColumns));
+  EXPECT_TRUE(reader->readRows(0, upRows, values).isOk());
   return values;
 }
 
@@ -103,7 +103,7 @@ protected:
 };
 
 TEST_F(QuantizeDirectory, StandsForTheQuantizedValues) {
-  const std::vector<float> values = someValues(rows * columns);
+  const std::vector<float> values = someValues(upRows * upColumns);
   for (WeightFormat format :
        {WeightFormat::fp8, WeightFormat::int8, WeightFormat::int4})
     for (QuantizedLayout layout :
@@ -117,7 +117,7 @@ TEST_F(QuantizeDirectory, StandsForTheQuantizedValues) {
       ASSERT_TRUE(status.isOk()) << status.message();
       EXPECT_EQ(reported, total);
       auto made = quantize::quantizeMatrix(quantize::usualScheme(format),
-                                           values, columns, 1);
+                                           values, upColumns, 1);
       ASSERT_TRUE(made);
       EXPECT_EQ(readStored(folder / "out"),
                 quantize::dequantizeMatrix(*made, 1))
@@ -141,7 +141,7 @@ TEST_F(QuantizeDirectory, IsAsCompressedTensorsPublishesIt) {
   const auto packed =
       model->find("model.layers.0.mlp.up_proj.weight_packed")->tensor;
   EXPECT_EQ(packed->dtype, "I32");
-  EXPECT_EQ(packed->shape, (std::vector<int64_t>{rows, columns / 8}));
+  EXPECT_EQ(packed->shape, (std::vector<int64_t>{upRows, upColumns / 8}));
   const nlohmann::json config = json("out/config.json");
   EXPECT_EQ(config["hidden_size"], 128);
   const nlohmann::json& quantization = config["quantization_config"];
@@ -166,10 +166,10 @@ TEST_F(QuantizeDirectory, IsAsModelOptPublishesIt) {
   EXPECT_FALSE(json("out/config.json").contains("quantization_config"));
   auto model = ModelFiles::open(folder / "out");
   ASSERT_TRUE(model);
-  EXPECT_EQ(model->find(matrix)->tensor->dtype, "F8_E4M3");
+  EXPECT_EQ(model->find(upProjection)->tensor->dtype, "F8_E4M3");
   EXPECT_EQ(
       model->find("model.layers.0.mlp.up_proj.weight_scale")->tensor->shape,
-      std::vector<int64_t>{rows});
+      std::vector<int64_t>{upRows});
 }
 
 // Quantizing again what was quantized in the same way changes nothing: each
@@ -192,12 +192,12 @@ TEST_F(QuantizeDirectory, TakesAQuantizedSource) {
 /// of the model computes or another op.
 InputStatistics outliers(bool hasNorm) {
   InputStatistics statistics;
-  std::vector<float> x(size_t(columns), 1.0f);
+  std::vector<float> x(size_t(upColumns), 1.0f);
   for (size_t j = 0; j < x.size(); j += 16)
     x[j] = 50;
-  statistics.inputs.emplace_back(columns);
+  statistics.inputs.emplace_back(upColumns);
   statistics.inputs[0].add(x);
-  statistics.inputOf[matrix] = 0;
+  statistics.inputOf[upProjection] = 0;
   if (hasNorm)
     statistics.norms = {InputStatistics::Norm{"model.norm.weight"}};
   return statistics;
@@ -228,14 +228,14 @@ double outputError(const std::vector<float>& meant,
                    const std::vector<float>& made) {
   double sum = 0;
   for (size_t i = 0; i < meant.size(); ++i) {
-    const double x = i % size_t(columns) % 16 == 0 ? 50 : 1;
+    const double x = i % size_t(upColumns) % 16 == 0 ? 50 : 1;
     sum += x * x * double(meant[i] - made[i]) * double(meant[i] - made[i]);
   }
   return sum;
 }
 
 TEST_F(QuantizeDirectory, HasFactorsOfInputsThatLowerTheError) {
-  const std::vector<float> values = someValues(rows * columns);
+  const std::vector<float> values = someValues(upRows * upColumns);
   QuantizeOptions options;
   options.format = WeightFormat::int4;
   options.layout = QuantizedLayout::modelOpt;
@@ -251,7 +251,7 @@ TEST_F(QuantizeDirectory, HasFactorsOfInputsThatLowerTheError) {
   EXPECT_EQ(json("out/hf_quant_config.json")["quantization"]["pre_quant_scale"],
             true);
   const std::vector<float> factors = readTensor(folder / "out", ownFactors);
-  ASSERT_EQ(factors.size(), size_t(columns));
+  ASSERT_EQ(factors.size(), size_t(upColumns));
   EXPECT_LT(factors[16], factors[1]);
   EXPECT_EQ(readTensor(folder / "out", "model.norm.weight"),
             readTensor(folder / "source", "model.norm.weight"));
@@ -273,13 +273,13 @@ TEST_F(QuantizeDirectory, FoldsFactorsIntoANorm) {
                            after =
                                readTensor(folder / "out", "model.norm.weight");
   ASSERT_EQ(after.size(), before.size());
-  std::vector<float> factors, scaled = someValues(rows * columns);
+  std::vector<float> factors, scaled = someValues(upRows * upColumns);
   for (size_t j = 0; j < before.size(); ++j)
     factors.push_back(after[j] / before[j]);
   EXPECT_LT(factors[16], factors[1]);
   quantize::scaleInputs(factors, scaled);
   auto made = quantize::quantizeMatrix(
-      quantize::usualScheme(WeightFormat::int4), scaled, columns, 1,
+      quantize::usualScheme(WeightFormat::int4), scaled, upColumns, 1,
       quantize::columnImportance(outliers(true).inputs[0], factors));
   ASSERT_TRUE(made);
   EXPECT_EQ(readStored(folder / "out"), quantize::dequantizeMatrix(*made, 1));
@@ -315,7 +315,7 @@ TEST_F(QuantizeDirectory, LeavesNothingWhenTheCalibrationFails) {
   options.calibrate = [] {
     InputStatistics statistics;
     statistics.inputs.emplace_back(3);
-    statistics.inputOf[matrix] = 0;
+    statistics.inputOf[upProjection] = 0;
     return statistics;
   };
   EXPECT_NE(quantizeHuggingFace(folder / "source", folder / "out", options)

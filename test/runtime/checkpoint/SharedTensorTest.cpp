@@ -14,6 +14,7 @@
 #include "runtime/plan/Mesh.h"
 #include "runtime/plan/RegionShards.h"
 
+#include "StatePlan.h"
 #include "TestFolder.h"
 #include "ThreadRanks.h"
 
@@ -33,12 +34,8 @@ struct Ranks {
   }
 };
 
-const Ranks layouts[] = {{},     {1, 2},       {2, 1},
-                         {2, 2}, {2, 1, true}, {3, 2, true}};
-
-int64_t roundUp(int64_t number, int64_t multiple) {
-  return (number + multiple - 1) / multiple * multiple;
-}
+const Ranks rankLayouts[] = {{},     {1, 2},       {2, 1},
+                             {2, 2}, {2, 1, true}, {3, 2, true}};
 
 int addBuffer(plan::Plan& plan, int64_t elements) {
   plan::Buffer buffer;
@@ -89,7 +86,7 @@ void addRegion(plan::Plan& plan, std::vector<int> members,
   plan.stages[0].regions.push_back(std::move(region));
 }
 
-enum { t, z, norm, b };
+enum { t, z, normWeight, b };
 
 /// `mix.weight` [12, 4] consists of three parameters, which the plan lists in
 /// another order than their rows. A parameter between them is a whole tensor.
@@ -120,7 +117,7 @@ plan::Plan planOf(const Ranks& ranks) {
     plan.parameters[size_t(number)].hfRows = plan::HfRows{first, 12};
   }
   addRegion(plan, {t, z, b}, "dp", ranks.inParts);
-  addRegion(plan, {norm}, "dp+tp", ranks.inParts);
+  addRegion(plan, {normWeight}, "dp+tp", ranks.inParts);
   return plan;
 }
 
@@ -211,7 +208,7 @@ TEST(SharedTensor, GivesEachParameterItsRows) {
 
 TEST(SharedTensor, RoundTripIsBitExactOnEveryLayout) {
   std::string first;
-  for (const Ranks& ranks : layouts) {
+  for (const Ranks& ranks : rankLayouts) {
     TestFolder folder;
     writeModel(folder);
     passThrough(planOf(ranks), folder);
@@ -331,11 +328,11 @@ void startFrom(const TestFolder& folder, const std::string& checkpoint,
 }
 
 TEST(SharedTensor, GoesThroughCheckpointsBetweenLayouts) {
-  for (const Ranks& from : layouts) {
+  for (const Ranks& from : rankLayouts) {
     TestFolder folder;
     writeModel(folder);
     save(folder, from);
-    for (const Ranks& to : layouts) {
+    for (const Ranks& to : rankLayouts) {
       startFrom(folder, name, to);
       EXPECT_EQ(dataOf(folder / "out"), patterns())
           << from.text() << " to " << to.text();
@@ -354,7 +351,7 @@ TEST(SharedTensor, ConvertsBothWays) {
   ASSERT_TRUE(converted.isOk()) << converted.message();
   // The manifest stores the tensor as one parameter; each of the plan's
   // parameters maps to its rows.
-  for (const Ranks& to : layouts) {
+  for (const Ranks& to : rankLayouts) {
     startFrom(folder, "saved", to);
     EXPECT_EQ(dataOf(folder / "out"), patterns()) << to.text();
   }

@@ -18,10 +18,6 @@ namespace {
 
 constexpr int64_t alignment = 64;
 
-int64_t roundUp(int64_t number, int64_t multiple) {
-  return (number + multiple - 1) / multiple * multiple;
-}
-
 class StageMaker {
 public:
   StageMaker(plan::Plan& plan, int number, const Layout& layout)
@@ -114,6 +110,10 @@ float numberOf(int parameter, StateKind kind, int64_t global) {
 }
 
 } // namespace
+
+int64_t roundUp(int64_t number, int64_t multiple) {
+  return (number + multiple - 1) / multiple * multiple;
+}
 
 plan::Plan statePlan(const Layout& layout) {
   plan::Plan plan;

@@ -8,6 +8,7 @@
 #include "runtime/memory/Arena.h"
 #include "runtime/plan/Plan.h"
 
+#include <cstdint>
 #include <vector>
 
 namespace reciperun::checkpoint {
@@ -21,6 +22,9 @@ struct Layout {
   plan::DType compute = plan::DType::f32;
   plan::DType master = plan::DType::f32; // in addition to bf16 parameters
 };
+
+/// The smallest multiple of `multiple` that is at least `number`.
+int64_t roundUp(int64_t number, int64_t multiple);
 
 /// Four parameters. `embed`, held by the first and the last stage, is split by
 /// rows. `out`, split in the middle dimension, and `norm`, not split, belong to

@@ -73,7 +73,7 @@ Status load(StateRanks& ranks, const std::filesystem::path& path,
   return Status::ok();
 }
 
-constexpr const char* name = "step-00000001";
+constexpr const char* firstStep = "step-00000001";
 
 TEST(State, IsWrittenOnceByAllRanksTogether) {
   for (const Layout& layout : layouts) {
@@ -102,7 +102,7 @@ TEST(State, MovesBetweenAnyTwoLayouts) {
     for (const Layout& to : layouts) {
       StateRanks target(to);
       EXPECT_GT(target.wrong(), 0) << "nothing is there before";
-      Status status = load(target, folder / name);
+      Status status = load(target, folder / firstStep);
       ASSERT_TRUE(status.isOk()) << status.message();
       EXPECT_EQ(target.wrong(), 0)
           << "pp " << from.pp << " dp " << from.dp << " tp " << from.tp
@@ -126,7 +126,7 @@ TEST(State, HoldsMastersWholeHoweverTheyAreKept) {
     for (const Layout& to : narrow) {
       StateRanks target(to);
       EXPECT_GT(target.wrongMasters(), 0) << "nothing is there before";
-      Status status = load(target, folder / name);
+      Status status = load(target, folder / firstStep);
       ASSERT_TRUE(status.isOk()) << status.message();
       EXPECT_EQ(target.wrongMasters(), 0)
           << "dp " << from.dp << " tp " << from.tp << " to dp " << to.dp
@@ -141,7 +141,7 @@ TEST(State, LeavesMomentsWhereWeightsAloneAreTaken) {
   source.fill();
   save(source, folder.path());
   StateRanks target({1, 1, 2});
-  ASSERT_TRUE(load(target, folder / name, Take::weights).isOk());
+  ASSERT_TRUE(load(target, folder / firstStep, Take::weights).isOk());
   EXPECT_EQ(target.wrong(/*weightsAlone=*/true), 0);
   EXPECT_GT(target.wrong(), 0);
 }
@@ -156,11 +156,11 @@ protected:
   }
   /// Makes the manifest one from before headers had checksums.
   void dropHeaderHashes() {
-    auto manifest = readManifest(folder / name);
+    auto manifest = readManifest(folder / firstStep);
     ASSERT_TRUE(manifest);
     for (SavedFile& file : manifest->files)
       file.header.clear();
-    folder.write(std::string(name) + "/manifest.json", toJson(*manifest));
+    folder.write(std::string(firstStep) + "/manifest.json", toJson(*manifest));
   }
   /// Copies a file from another save of the same state into the checkpoint.
   void mix(const SaveId& other) {
@@ -172,16 +172,16 @@ protected:
     std::snprintf(step, sizeof step, "step-%08d", int(other.step));
     const char* file = "rank-00001.safetensors";
     std::filesystem::copy_file(
-        from / step / file, folder / name / file,
+        from / step / file, folder / firstStep / file,
         std::filesystem::copy_options::overwrite_existing);
   }
   std::string loaded() {
     StateRanks target({1, 1, 2});
-    return load(target, folder / name).message();
+    return load(target, folder / firstStep).message();
   }
   void replace(const std::string& file, const std::string& from,
                const std::string& to) {
-    std::filesystem::path path = folder / name / file;
+    std::filesystem::path path = folder / firstStep / file;
     std::string text = readBytes(path);
     size_t at = text.find(from);
     ASSERT_NE(at, std::string::npos);
@@ -192,7 +192,8 @@ protected:
 };
 
 TEST_F(DamagedState, NamesATruncatedFile) {
-  std::filesystem::resize_file(folder / name / "rank-00001.safetensors", 500);
+  std::filesystem::resize_file(folder / firstStep / "rank-00001.safetensors",
+                               500);
   std::string message = loaded();
   EXPECT_NE(message.find("rank-00001.safetensors` has 500 bytes, the manifest"),
             std::string::npos)
@@ -200,7 +201,7 @@ TEST_F(DamagedState, NamesATruncatedFile) {
 }
 
 TEST_F(DamagedState, NamesAMissingFile) {
-  std::filesystem::remove(folder / name / "rank-00000.safetensors");
+  std::filesystem::remove(folder / firstStep / "rank-00000.safetensors");
   std::string message = loaded();
   EXPECT_NE(message.find("cannot read"), std::string::npos) << message;
   EXPECT_NE(message.find("rank-00000.safetensors"), std::string::npos)
@@ -210,7 +211,7 @@ TEST_F(DamagedState, NamesAMissingFile) {
 TEST_F(DamagedState, NamesWhereBytesDiffer) {
   for (const char* file :
        {"rank-00000.safetensors", "rank-00001.safetensors"}) {
-    const std::filesystem::path path = folder / name / file;
+    const std::filesystem::path path = folder / firstStep / file;
     const std::string whole = readBytes(path);
     std::string damaged = whole;
     damaged.back() ^= 1;
@@ -264,12 +265,12 @@ TEST_F(DamagedState, NamesAnotherType) {
 }
 
 TEST_F(DamagedState, NamesAMissingPiece) {
-  auto manifest = readManifest(folder / name);
+  auto manifest = readManifest(folder / firstStep);
   ASSERT_TRUE(manifest);
   std::erase_if(manifest->parameters[1].pieces, [](const Piece& piece) {
     return piece.kind == StateKind::momentV && piece.file == 1;
   });
-  folder.write(std::string(name) + "/manifest.json", toJson(*manifest));
+  folder.write(std::string(firstStep) + "/manifest.json", toJson(*manifest));
   std::string message = loaded();
   EXPECT_NE(message.find("lacks a piece of the second moments of `out`: no "
                          "file holds element"),
@@ -278,40 +279,40 @@ TEST_F(DamagedState, NamesAMissingPiece) {
 }
 
 TEST_F(DamagedState, NamesMomentsThatAreNotThere) {
-  auto manifest = readManifest(folder / name);
+  auto manifest = readManifest(folder / firstStep);
   ASSERT_TRUE(manifest);
   std::erase_if(manifest->parameters[0].pieces, [](const Piece& piece) {
     return piece.kind == StateKind::momentM;
   });
-  folder.write(std::string(name) + "/manifest.json", toJson(*manifest));
+  folder.write(std::string(firstStep) + "/manifest.json", toJson(*manifest));
   EXPECT_NE(loaded().find("holds no first moments of `embed`"),
             std::string::npos);
 }
 
 TEST_F(DamagedState, NamesTheFirstParameterThatTheModelHasNot) {
-  auto manifest = readManifest(folder / name);
+  auto manifest = readManifest(folder / firstStep);
   ASSERT_TRUE(manifest);
   manifest->parameters[1].name = "on";
   manifest->parameters[1].hfName = "hf.on";
-  folder.write(std::string(name) + "/manifest.json", toJson(*manifest));
+  folder.write(std::string(firstStep) + "/manifest.json", toJson(*manifest));
   EXPECT_NE(loaded().find("is of another model: it lacks `out`"),
             std::string::npos)
       << loaded();
   manifest->parameters.push_back(manifest->parameters[1]);
   manifest->parameters[1].name = "out";
-  folder.write(std::string(name) + "/manifest.json", toJson(*manifest));
+  folder.write(std::string(firstStep) + "/manifest.json", toJson(*manifest));
   EXPECT_NE(loaded().find("it holds `on`, which the recipe's model has no"),
             std::string::npos)
       << loaded();
 }
 
 TEST_F(DamagedState, NamesTheFirstParameterOfAnotherShape) {
-  auto manifest = readManifest(folder / name);
+  auto manifest = readManifest(folder / firstStep);
   ASSERT_TRUE(manifest);
   manifest->parameters[0].shape = {8, 6};
   for (Piece& piece : manifest->parameters[0].pieces)
     piece.block = {{8, 8, 0}, {6, 6, 0}};
-  folder.write(std::string(name) + "/manifest.json", toJson(*manifest));
+  folder.write(std::string(firstStep) + "/manifest.json", toJson(*manifest));
   EXPECT_NE(loaded().find("`embed` has shape [8, 6] there, and [8, 5]"),
             std::string::npos)
       << loaded();

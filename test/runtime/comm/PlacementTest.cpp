@@ -12,7 +12,7 @@ namespace reciperun::comm {
 namespace {
 
 /// Two data-parallel replicas of two ranks, whose memory is mapped along `tp`.
-plan::Plan testPlan() {
+plan::Plan placementPlan() {
   plan::Plan plan;
   plan.mesh.axes = {{"dp", 2}, {"tp", 2}};
   plan.mesh.groups = {{"tp", {"tp"}}};
@@ -31,13 +31,13 @@ std::string refusal(const plan::Plan& plan, const std::vector<int64_t>& hosts) {
 }
 
 TEST(Placement, takesHostsThatHoldWholeGroups) {
-  const plan::Plan plan = testPlan();
+  const plan::Plan plan = placementPlan();
   EXPECT_EQ(refusal(plan, {0, 0, 0, 0}), "");
   EXPECT_EQ(refusal(plan, {0, 0, 2, 2}), "");
 }
 
 TEST(Placement, refusesAGroupOnTwoHosts) {
-  EXPECT_EQ(refusal(testPlan(), {0, 1, 2, 3}),
+  EXPECT_EQ(refusal(placementPlan(), {0, 1, 2, 3}),
             "ranks 0 and 1 are on different hosts; the plan is for 4 "
             "consecutive ranks on each host and lets these two map each "
             "other's memory; start it with mpirun `--map-by ppr:4:node`, or "
@@ -49,20 +49,20 @@ TEST(Placement, proposesNoPlanForHostsThatDiffer) {
   // Ranks dealt out in turn, and a host of one rank beside one of three.
   for (const std::vector<int64_t>& hosts :
        {std::vector<int64_t>{0, 1, 0, 1}, {0, 1, 1, 1}}) {
-    const std::string told = refusal(testPlan(), hosts);
+    const std::string told = refusal(placementPlan(), hosts);
     EXPECT_NE(told.find("mpirun `--map-by ppr:4:node`"), std::string::npos);
     EXPECT_EQ(told.find("--set"), std::string::npos) << told;
   }
 }
 
 TEST(Placement, doesNotMatterToNccl) {
-  plan::Plan plan = testPlan();
+  plan::Plan plan = placementPlan();
   plan.connections->groups.pop_back();
   EXPECT_EQ(refusal(plan, {0, 1, 0, 1}), "");
 }
 
 TEST(Placement, doesNotMatterWithoutConnections) {
-  plan::Plan plan = testPlan();
+  plan::Plan plan = placementPlan();
   plan.connections.reset();
   EXPECT_EQ(refusal(plan, {0, 1, 2, 3}), "");
 }

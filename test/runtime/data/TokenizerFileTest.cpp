@@ -9,7 +9,7 @@
 namespace reciperun::data {
 namespace {
 
-std::string refusal(const nlohmann::json& file) {
+std::string fileRefusal(const nlohmann::json& file) {
   const Expected<Tokenizer> tokenizer = Tokenizer::parse(file.dump(), "f.json");
   EXPECT_FALSE(tokenizer);
   return tokenizer.message();
@@ -28,57 +28,58 @@ TEST(TokenizerFile, failOtherModels) {
   for (const char* type : {"WordPiece", "Unigram", "WordLevel"}) {
     nlohmann::json file = smallTokenizer();
     file["model"]["type"] = type;
-    EXPECT_EQ(refusal(file), "`f.json`: `model` is of type `" +
-                                 std::string(type) + "`; " + supported);
+    EXPECT_EQ(fileRefusal(file), "`f.json`: `model` is of type `" +
+                                     std::string(type) + "`; " + supported);
   }
 }
 
 TEST(TokenizerFile, failSentencePieceWithoutByteFallback) {
   nlohmann::json file = smallTokenizer();
   file["pre_tokenizer"] = {{"type", "Metaspace"}};
-  EXPECT_EQ(refusal(file),
+  EXPECT_EQ(fileRefusal(file),
             "`f.json`: `pre_tokenizer` is of type `Metaspace`; " + supported);
 }
 
 TEST(TokenizerFile, failOtherParts) {
   nlohmann::json file = smallTokenizer();
   file["normalizer"] = {{"type", "Lowercase"}};
-  EXPECT_NE(refusal(file).find("`Lowercase`"), std::string::npos);
+  EXPECT_NE(fileRefusal(file).find("`Lowercase`"), std::string::npos);
   file = smallTokenizer();
   file["decoder"] = {{"type", "WordPiece"}};
-  EXPECT_NE(refusal(file).find("`decoder`"), std::string::npos);
+  EXPECT_NE(fileRefusal(file).find("`decoder`"), std::string::npos);
   file = smallTokenizer();
   file["model"]["dropout"] = 0.1;
-  EXPECT_NE(refusal(file).find("`dropout`"), std::string::npos);
+  EXPECT_NE(fileRefusal(file).find("`dropout`"), std::string::npos);
   file = smallTokenizer();
   file["model"]["end_of_word_suffix"] = "</w>";
-  EXPECT_NE(refusal(file).find("`end_of_word_suffix`"), std::string::npos);
+  EXPECT_NE(fileRefusal(file).find("`end_of_word_suffix`"), std::string::npos);
   file = smallTokenizer();
   file["pre_tokenizer"] = nullptr;
-  EXPECT_NE(refusal(file).find("`pre_tokenizer`"), std::string::npos);
+  EXPECT_NE(fileRefusal(file).find("`pre_tokenizer`"), std::string::npos);
 }
 
 TEST(TokenizerFile, failInconsistentFiles) {
   nlohmann::json file = smallTokenizer();
   file["model"]["merges"].push_back({"x", "y"});
-  EXPECT_EQ(refusal(file),
+  EXPECT_EQ(fileRefusal(file),
             "`f.json`: merge 8 names `xy`, which `model.vocab` lacks" +
                 damaged);
   file = smallTokenizer();
   file["model"]["merges"].push_back("alone");
-  EXPECT_EQ(refusal(file), "`f.json`: `model.merges[7]` is not a pair of "
-                           "tokens" +
-                               damaged);
+  EXPECT_EQ(fileRefusal(file), "`f.json`: `model.merges[7]` is not a pair of "
+                               "tokens" +
+                                   damaged);
   file = smallTokenizer();
   file["model"]["vocab"]["h"] = -4;
-  EXPECT_EQ(refusal(file),
+  EXPECT_EQ(fileRefusal(file),
             "`f.json`: `model.vocab.h` is not an id from 0 to 16777215" +
                 damaged);
   file = smallTokenizer();
   file["model"]["vocab"]["<s>"] = 12;
-  EXPECT_EQ(refusal(file), "`f.json`: `added_tokens[0]` gives `<s>` the id "
-                           "300, `model.vocab` the id 12; give the token one "
-                           "id in both");
+  EXPECT_EQ(fileRefusal(file),
+            "`f.json`: `added_tokens[0]` gives `<s>` the id "
+            "300, `model.vocab` the id 12; give the token one "
+            "id in both");
 }
 
 TEST(TokenizerFile, failFilesThatAreNone) {

@@ -22,7 +22,7 @@ namespace {
 using plan::DType;
 using plan::OpKind;
 
-struct Problem {
+struct PagedProblem {
   std::vector<int64_t> lengths;
   int64_t heads = 4, keyHeads = 2, width = 16;
   int64_t window = 0, chunk = 0; // 0: none
@@ -53,13 +53,13 @@ struct Problem {
 struct Operands {
   Array q, k, v;
 
-  Operands(const Problem& p, DType type)
+  Operands(const PagedProblem& p, DType type)
       : q(Array::random(DType::bf16, p.queryShape(), 1).cast(type)),
         k(Array::random(DType::bf16, p.keyShape(), 2).cast(type)),
         v(Array::random(DType::bf16, p.keyShape(), 3).cast(type)) {}
 };
 
-Array plainAttention(const Problem& p, const Operands& in) {
+Array plainAttention(const PagedProblem& p, const Operands& in) {
   Array out(DType::f64, p.queryShape());
   const double scale = p.scale ? p.scale : 1 / std::sqrt(double(p.width));
   int64_t begin = 0;
@@ -104,7 +104,7 @@ struct Cache {
   Array keyScales, valueScales; // of pages in 8 bits
   std::vector<int64_t> slots;   // of the sequences
 
-  Cache(const Problem& p, DType type, int64_t page, unsigned seed) {
+  Cache(const PagedProblem& p, DType type, int64_t page, unsigned seed) {
     std::mt19937 random(seed);
     const auto sequences = int64_t(p.lengths.size()) + 2;
     const int64_t longest =
@@ -140,7 +140,7 @@ struct Cache {
   }
 };
 
-void runStep(const Problem& p, const Operands& in, ServingStep& step,
+void runStep(const PagedProblem& p, const Operands& in, ServingStep& step,
              Cache& cache, Array& out, int threads = 2) {
   Array q = rowsOf(in.q, step.rows), k = rowsOf(in.k, step.rows),
         v = rowsOf(in.v, step.rows), o = q;
@@ -158,7 +158,7 @@ struct Cut {
 };
 
 /// Attention in `type` over pages of `stored`.
-Array paged(const Problem& p, DType type, const Cut& cut, DType stored) {
+Array paged(const PagedProblem& p, DType type, const Cut& cut, DType stored) {
   const auto& [page, most, seed, threads] = cut;
   const Operands in(p, type);
   Cache cache(p, stored, page, seed);
@@ -168,13 +168,13 @@ Array paged(const Problem& p, DType type, const Cut& cut, DType stored) {
   return out;
 }
 
-Array paged(const Problem& p, DType type, const Cut& cut) {
+Array paged(const PagedProblem& p, DType type, const Cut& cut) {
   return paged(p, type, cut, type);
 }
 
 /// f64 rounds at 1e-16 and f32 at 6e-8, with sums of a few hundred terms. bf16
 /// results round to 2^-9 of the largest.
-void check(const Problem& p) {
+void check(const PagedProblem& p) {
   const Array plain = plainAttention(p, Operands(p, DType::f64));
   const std::pair<int64_t, int64_t> cuts[] = {
       {1, 40}, {16, 200}, {40, 9}, {8, 1}}; // pages and steps
@@ -214,7 +214,7 @@ TEST(AttentionPaged, OfCappedScores) {
 
 /// The result of a token depends on nothing but its sequence.
 TEST(AttentionPaged, CutsPagesAndThreadsChangeNothing) {
-  const Problem p{{1500, 3, 600}, 2, 1, 16, 700};
+  const PagedProblem p{{1500, 3, 600}, 2, 1, 16, 700};
   for (DType type : {DType::f32, DType::bf16})
     for (DType stored : {type, DType::f8e4m3, DType::i8}) {
       const Array whole = paged(p, type, {64, 5000, 1, 1}, stored);
@@ -239,7 +239,7 @@ void roundRow(Array& rows, int64_t begin, int64_t width, DType stored) {
 }
 
 TEST(AttentionPaged, PagesInEightBitsHoldRoundedRows) {
-  const Problem p{{70, 1, 33}, 4, 2, 19};
+  const PagedProblem p{{70, 1, 33}, 4, 2, 19};
   for (DType stored : {DType::f8e4m3, DType::i8}) {
     Operands in(p, DType::f64);
     for (Array* rows : {&in.k, &in.v})
@@ -256,7 +256,7 @@ TEST(AttentionPaged, PagesInEightBitsHoldRoundedRows) {
 
 /// A row of zeros stays zeros, and one of NaN is seen in what reads it.
 TEST(AttentionPaged, PagesInEightBitsKeepZerosAndNaN) {
-  const Problem p{{6}, 1, 1, 8};
+  const PagedProblem p{{6}, 1, 1, 8};
   for (DType stored : {DType::f8e4m3, DType::i8}) {
     Operands in(p, DType::f32);
     for (int64_t i = 0; i < 3 * p.width; ++i)
@@ -276,7 +276,7 @@ TEST(AttentionPaged, PagesInEightBitsKeepZerosAndNaN) {
 
 /// Pages that all tokens of a step have left behind need not exist.
 TEST(AttentionPaged, ReadsNoPageBeforeTheWindow) {
-  const Problem p{{200}, 4, 2, 16, 20};
+  const PagedProblem p{{200}, 4, 2, 16, 20};
   const Operands in(p, DType::f32);
   const Array plain = plainAttention(p, Operands(p, DType::f64));
   Cache cache(p, DType::f32, 8, 1);
@@ -290,7 +290,7 @@ TEST(AttentionPaged, ReadsNoPageBeforeTheWindow) {
   EXPECT_LT(relativeError(out, plain), 1e-5);
 }
 
-std::string errorOf(const Problem& p, ServingStep step, Cache cache) {
+std::string errorOf(const PagedProblem& p, ServingStep step, Cache cache) {
   const Operands in(p, DType::f32);
   Array q = rowsOf(in.q, step.rows), k = rowsOf(in.k, step.rows),
         v = rowsOf(in.v, step.rows), o = q;
@@ -313,7 +313,7 @@ std::string errorOf(const Problem& p, ServingStep step, Cache cache) {
 }
 
 TEST(AttentionPaged, ReportsBadSteps) {
-  const Problem p{{20}};
+  const PagedProblem p{{20}};
   Cache cache(p, DType::f32, 8, 1); // 3 sequences of 4 pages, 12 pages in all
   const int64_t slot = cache.slots[0], other = (slot + 1) % 3;
   const std::string name = "op `layers.0.attention`: ";

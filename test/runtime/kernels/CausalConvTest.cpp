@@ -15,7 +15,7 @@ using plan::DType;
 using plan::OpKind;
 
 /// Consecutive documents of the given lengths over all sequences, then padding.
-struct Problem {
+struct ConvProblem {
   int64_t sequences, tokens, groups, channels, taps;
   std::vector<int64_t> lengths;
 
@@ -37,10 +37,10 @@ struct Problem {
 
 /// Channels that do not fill whole tiles, documents within and across token
 /// tiles, and one that is shorter than the kernel.
-const Problem across = {2, 300, 2, 35, 4, {2, 254, 3, 41, 290}};
-const Problem small = {2, 7, 2, 3, 3, {4, 1, 2, 5}};
+const ConvProblem across = {2, 300, 2, 35, 4, {2, 254, 3, 41, 290}};
+const ConvProblem small = {2, 7, 2, 3, 3, {4, 1, 2, 5}};
 
-Array plainConv(const Problem& p, const Array& x, const Array& w) {
+Array plainConv(const ConvProblem& p, const Array& x, const Array& w) {
   Array y(DType::f64, p.shape());
   const Array segments = p.segments();
   const int64_t row = p.groups * p.channels;
@@ -58,16 +58,16 @@ Array plainConv(const Problem& p, const Array& x, const Array& w) {
   return y;
 }
 
-struct Results {
+struct ConvResults {
   Array y, dx, dw;
 };
 
-Results ourConv(const Problem& p, const Array& x, const Array& w,
-                const Array& dy, DType type, int threads = 2) {
+ConvResults ourConv(const ConvProblem& p, const Array& x, const Array& w,
+                    const Array& dy, DType type, int threads = 2) {
   Array tx = x.cast(type), tw = w.cast(type), tdy = dy.cast(type);
   Array segments = p.segments();
-  Results r{Array(type, p.shape()), Array(type, p.shape()),
-            Array(accumulatorOf(type), p.weightShape())};
+  ConvResults r{Array(type, p.shape()), Array(type, p.shape()),
+                Array(accumulatorOf(type), p.weightShape())};
   const Place place{{}, 0, threads};
   call(OpKind::CausalConv, {&tx, &tw, &segments}, {&r.y}, {}, place);
   call(OpKind::CausalConvBackward, {&tdy, &tx, &tw, &segments}, {&r.dx, &r.dw},
@@ -80,20 +80,20 @@ Array some(std::vector<int64_t> shape, unsigned seed) {
 }
 
 TEST(CausalConv, IsTheSumOverADocumentsTokens) {
-  const Problem longKernel = {1, 5, 1, 2, 9, {3, 2}};
-  const Problem noKernel = {1, 5, 1, 2, 1, {5}};
-  for (const Problem& p : {across, small, longKernel, noKernel}) {
+  const ConvProblem longKernel = {1, 5, 1, 2, 9, {3, 2}};
+  const ConvProblem noKernel = {1, 5, 1, 2, 1, {5}};
+  for (const ConvProblem& p : {across, small, longKernel, noKernel}) {
     const Array x = some(p.shape(), 1), w = some(p.weightShape(), 2),
                 dy = some(p.shape(), 3), plain = plainConv(p, x, w);
-    const Results exact = ourConv(p, x, w, dy, DType::f64);
+    const ConvResults exact = ourConv(p, x, w, dy, DType::f64);
     EXPECT_LT(relativeError(exact.y, plain), 1e-14);
     // y sums one term per tap; dw sums hundreds of terms.
-    const Results single = ourConv(p, x, w, dy, DType::f32);
+    const ConvResults single = ourConv(p, x, w, dy, DType::f32);
     EXPECT_LT(relativeError(single.y, plain), 1e-6);
     EXPECT_LT(relativeError(single.dx, exact.dx), 1e-6);
     EXPECT_LT(relativeError(single.dw, exact.dw), 1e-6);
     // Computed in f32 and rounded once; dw is not rounded.
-    const Results half = ourConv(p, x, w, dy, DType::bf16);
+    const ConvResults half = ourConv(p, x, w, dy, DType::bf16);
     EXPECT_LT(relativeError(half.y, plain), 0x1p-8);
     EXPECT_LT(relativeError(half.dx, exact.dx), 0x1p-8);
     EXPECT_LT(relativeError(half.dw, exact.dw), 1e-6);
@@ -103,10 +103,10 @@ TEST(CausalConv, IsTheSumOverADocumentsTokens) {
 /// The convolution is linear in x and in w: for y' = conv(x, w'), dy . y'
 /// equals dw . w'; for y' = conv(x', w), it equals dx . x'.
 TEST(CausalConv, GradientsAreItsTransposes) {
-  for (const Problem& p : {across, small}) {
+  for (const ConvProblem& p : {across, small}) {
     const Array x = some(p.shape(), 1), w = some(p.weightShape(), 2),
                 dy = some(p.shape(), 3);
-    const Results ours = ourConv(p, x, w, dy, DType::f64);
+    const ConvResults ours = ourConv(p, x, w, dy, DType::f64);
     const Array otherX = some(p.shape(), 4), otherW = some(p.weightShape(), 5);
     const double byX = dot(dy, plainConv(p, otherX, w)),
                  byW = dot(dy, plainConv(p, x, otherW));
@@ -118,7 +118,7 @@ TEST(CausalConv, GradientsAreItsTransposes) {
 TEST(CausalConv, GradientsAreThoseOfDifferences) {
   Array x = some(small.shape(), 1), w = some(small.weightShape(), 2);
   const Array dy = some(small.shape(), 3);
-  const Results ours = ourConv(small, x, w, dy, DType::f64);
+  const ConvResults ours = ourConv(small, x, w, dy, DType::f64);
   auto loss = [&] { return dot(dy, ourConv(small, x, w, dy, DType::f64).y); };
   // Central differences of a linear function are exact up to rounding, 1e-14 /
   // 1e-5.
@@ -129,9 +129,9 @@ TEST(CausalConv, GradientsAreThoseOfDifferences) {
 TEST(CausalConv, ThreadsChangeNothing) {
   const Array x = some(across.shape(), 1), w = some(across.weightShape(), 2),
               dy = some(across.shape(), 3);
-  const Results one = ourConv(across, x, w, dy, DType::f32, 1);
+  const ConvResults one = ourConv(across, x, w, dy, DType::f32, 1);
   for (int threads : {2, 5}) {
-    const Results many = ourConv(across, x, w, dy, DType::f32, threads);
+    const ConvResults many = ourConv(across, x, w, dy, DType::f32, threads);
     EXPECT_EQ(relativeError(many.y, one.y), 0);
     EXPECT_EQ(relativeError(many.dx, one.dx), 0);
     EXPECT_EQ(relativeError(many.dw, one.dw), 0);
@@ -141,7 +141,7 @@ TEST(CausalConv, ThreadsChangeNothing) {
 TEST(CausalConv, GradientsThatNobodyWantsAreLeftOut) {
   Array x = some(small.shape(), 1), w = some(small.weightShape(), 2),
         dy = some(small.shape(), 3), segments = small.segments();
-  const Results both = ourConv(small, x, w, dy, DType::f64);
+  const ConvResults both = ourConv(small, x, w, dy, DType::f64);
   Array dx(DType::f64, small.shape()), dw(DType::f64, small.weightShape());
   const std::vector<Array*> inputs = {&dy, &x, &w, &segments};
   call(OpKind::CausalConvBackward, inputs, {&dx, nullptr});

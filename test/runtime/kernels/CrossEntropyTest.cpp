@@ -28,14 +28,14 @@ Rows someRows() {
   return rows;
 }
 
-struct Results {
+struct LossResults {
   double loss;
   Array dlogits;
 };
 
 /// The four steps over `ranks` shards of the logits; the test does the
 /// collectives between them.
-Results crossEntropy(const Array& logits, int ranks, Rows rows) {
+LossResults crossEntropy(const Array& logits, int ranks, Rows rows) {
   const DType type = logits.dtype(), sums = accumulatorOf(type);
   const int64_t tokens = logits.shape()[1], vocabulary = logits.shape()[2];
   const int64_t width = vocabulary / ranks;
@@ -65,7 +65,7 @@ Results crossEntropy(const Array& logits, int ranks, Rows rows) {
   }
   Array loss(DType::f64, {1});
   call(OpKind::Nll, {&maximum, &whole, &rows.weights, &rows.scale}, {&loss});
-  Results results{loss.get(0), Array(type, logits.shape())};
+  LossResults results{loss.get(0), Array(type, logits.shape())};
   for (int rank = 0; rank < ranks; ++rank) {
     Array& part = parts[size_t(rank)]; // in place
     call(OpKind::CrossEntropyBackward,
@@ -79,9 +79,9 @@ Results crossEntropy(const Array& logits, int ranks, Rows rows) {
 }
 
 /// -log softmax by its definition, in double.
-Results definition(const Array& logits, const Rows& rows) {
+LossResults definition(const Array& logits, const Rows& rows) {
   const int64_t tokens = logits.shape()[1], vocabulary = logits.shape()[2];
-  Results results{0, Array(DType::f64, logits.shape())};
+  LossResults results{0, Array(DType::f64, logits.shape())};
   for (int64_t i = 0; i < tokens; ++i) {
     double sum = 0;
     for (int64_t j = 0; j < vocabulary; ++j)
@@ -101,9 +101,9 @@ Results definition(const Array& logits, const Rows& rows) {
 
 void check(DType type, double tolerance) {
   const Array logits = Array::random(type, {1, 6, 20}, 1, 3);
-  const Results expected = definition(logits, someRows());
+  const LossResults expected = definition(logits, someRows());
   for (int ranks : {1, 2}) {
-    const Results ours = crossEntropy(logits, ranks, someRows());
+    const LossResults ours = crossEntropy(logits, ranks, someRows());
     EXPECT_NEAR(ours.loss, expected.loss,
                 std::min(tolerance, 1e-6) * expected.loss);
     EXPECT_LT(relativeError(ours.dlogits, expected.dlogits), tolerance);
@@ -124,7 +124,7 @@ TEST(CrossEntropy, ShardsAndWholeInBf16) {
 
 TEST(CrossEntropy, LargeLogitsDoNotOverflow) {
   Array logits = Array::random(DType::f32, {1, 6, 20}, 1, 1000);
-  const Results ours = crossEntropy(logits, 2, someRows());
+  const LossResults ours = crossEntropy(logits, 2, someRows());
   EXPECT_TRUE(std::isfinite(ours.loss));
   for (int64_t i = 0; i < logits.size(); ++i)
     EXPECT_TRUE(std::isfinite(ours.dlogits.get(i)));

@@ -14,14 +14,7 @@ namespace {
 using plan::DType;
 using plan::OpKind;
 
-constexpr double tolerance = 1e-6;
-
-Array real(std::vector<int64_t> shape, unsigned seed) {
-  return Array::random(DType::f64, std::move(shape), seed);
-}
-Array like(const Array& other) {
-  return Array(other.dtype(), other.shape());
-}
+constexpr double gradientTolerance = 1e-6;
 
 /// Two sequences of three tokens, dispatched to two groups of 2 experts with a
 /// capacity of 6. ~1 has no slot, -1 is padding.
@@ -91,7 +84,8 @@ TEST(Experts, GradientOfDispatch) {
   loss();
   call(OpKind::DispatchBackward, {&dy, &t.rows, nullptr, nullptr},
        {&dx, nullptr});
-  EXPECT_LT(relativeError(dx, centralDifferences(t.x, loss)), tolerance);
+  EXPECT_LT(relativeError(dx, centralDifferences(t.x, loss)),
+            gradientTolerance);
 }
 
 TEST(Experts, GradientOfDispatchWithGates) {
@@ -105,9 +99,10 @@ TEST(Experts, GradientOfDispatchWithGates) {
   loss();
   call(OpKind::DispatchBackward, {&dy, &t.rows, &t.x, &t.gates},
        {&dx, &dgates});
-  EXPECT_LT(relativeError(dx, centralDifferences(t.x, loss)), tolerance);
+  EXPECT_LT(relativeError(dx, centralDifferences(t.x, loss)),
+            gradientTolerance);
   EXPECT_LT(relativeError(dgates, centralDifferences(t.gates, loss)),
-            tolerance);
+            gradientTolerance);
 }
 
 TEST(Experts, GradientOfCombine) {
@@ -125,10 +120,11 @@ TEST(Experts, GradientOfCombine) {
     };
     call(OpKind::CombineBackward, {&dout, &t.rows, values, gates},
          {&dy, isWeighted ? &dgates : nullptr});
-    EXPECT_LT(relativeError(dy, centralDifferences(y, loss)), tolerance);
+    EXPECT_LT(relativeError(dy, centralDifferences(y, loss)),
+              gradientTolerance);
     if (isWeighted) {
       EXPECT_LT(relativeError(dgates, centralDifferences(t.gates, loss)),
-                tolerance);
+                gradientTolerance);
     }
   }
 }
@@ -209,7 +205,7 @@ TEST(Experts, CombineTakesRowsForTheGradientOfGates) {
 
 /// Two experts whose rows come in two blocks of 80: one tall group, low and
 /// empty ones, and unused rows after them.
-struct Rows {
+struct ExpertRows {
   Array counts = Array::integers({1, 2, 2}, {3, 71, 0, 2});
 
   static bool isUsed(int64_t row) { return row < 74 || row == 80 || row == 81; }
@@ -219,7 +215,7 @@ constexpr int64_t rowCount = 160;
 
 TEST(Experts, GradientOfTheLinear) {
   const Place place = {{}, 0, 1};
-  Rows rows;
+  ExpertRows rows;
   for (bool isStacked : {false, true}) {
     Array x = real({1, rowCount, 2}, 1), dy = real({1, rowCount, 1, 3}, 2);
     Array w = isStacked ? real({2, 2, 1, 3}, 3) : real({2, 1, 3, 2}, 3);
@@ -232,13 +228,15 @@ TEST(Experts, GradientOfTheLinear) {
            place);
       return dot(y, dy);
     };
-    EXPECT_LT(relativeError(dx, centralDifferences(x, loss)), tolerance);
-    EXPECT_LT(relativeError(dw, centralDifferences(w, loss)), tolerance);
+    EXPECT_LT(relativeError(dx, centralDifferences(x, loss)),
+              gradientTolerance);
+    EXPECT_LT(relativeError(dw, centralDifferences(w, loss)),
+              gradientTolerance);
   }
 }
 
 TEST(Experts, LinearIsALinearForEachExpert) {
-  Rows rows;
+  ExpertRows rows;
   for (DType type : {DType::f32, DType::bf16}) {
     Array x = real({1, rowCount, 8}, 1).cast(type);
     Array w = real({2, 4, 8}, 2).cast(type);
@@ -251,20 +249,20 @@ TEST(Experts, LinearIsALinearForEachExpert) {
       call(OpKind::Linear, {&x, &we}, {&ye});
       // Sums of 8 products in f32, in an order that oneDNN may choose.
       for (int64_t i = 0; i < ye.size(); ++i) {
-        if (Rows::isUsed(i / 4) && Rows::expertOf(i / 4) == e) {
+        if (ExpertRows::isUsed(i / 4) && ExpertRows::expertOf(i / 4) == e) {
           EXPECT_NEAR(y.get(i), ye.get(i), type == DType::f32 ? 1e-5 : 0x1p-6);
         }
       }
     }
     for (int64_t i = 0; i < y.size(); ++i)
-      if (!Rows::isUsed(i / 4)) {
+      if (!ExpertRows::isUsed(i / 4)) {
         EXPECT_EQ(y.get(i), 0);
       }
   }
 }
 
 TEST(Experts, LinearAddsWhereAsked) {
-  Rows rows;
+  ExpertRows rows;
   Array x = real({1, rowCount, 3}, 1), w = real({2, 4, 3}, 2);
   Array once(DType::f64, {1, rowCount, 4}), twice = once;
   call(OpKind::ExpertLinear, {&x, &w, &rows.counts}, {&once});

@@ -19,13 +19,6 @@ using plan::OpKind;
 
 constexpr double tolerance = 1e-6;
 
-Array real(std::vector<int64_t> shape, unsigned seed) {
-  return Array::random(DType::f64, std::move(shape), seed);
-}
-Array like(const Array& other) {
-  return Array(other.dtype(), other.shape());
-}
-
 TEST(Gradient, Embedding) {
   Array tokens = Array::integers({2, 3}, {4, 0, 4, 1, 6, 4});
   Array table = real({7, 5}, 1), y(DType::f64, {2, 3, 5});

@@ -113,6 +113,14 @@ void Array::set(int64_t i, double value) {
   }
 }
 
+Array real(std::vector<int64_t> shape, unsigned seed) {
+  return Array::random(DType::f64, std::move(shape), seed);
+}
+
+Array like(const Array& other) {
+  return Array(other.dtype(), other.shape());
+}
+
 plan::Mesh meshOf(const char* axis, int size) {
   plan::Mesh mesh;
   mesh.axes = {{axis, size}};

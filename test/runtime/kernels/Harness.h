@@ -45,6 +45,11 @@ private:
   std::vector<std::byte> bytes;
 };
 
+/// `Array::random` in f64.
+Array real(std::vector<int64_t> shape, unsigned seed);
+/// Zeros in the type and shape of `other`.
+Array like(const Array& other);
+
 using ops::Attributes;
 
 /// The rank, mesh and threads of a call.

@@ -16,10 +16,6 @@ using plan::OpKind;
 
 constexpr double rounding = 1e-13;
 
-Array real(std::vector<int64_t> shape, unsigned seed) {
-  return Array::random(DType::f64, std::move(shape), seed);
-}
-
 void expectSame(const Array& got, const Array& wanted) {
   ASSERT_EQ(got.size(), wanted.size());
   for (int64_t i = 0; i < got.size(); ++i)

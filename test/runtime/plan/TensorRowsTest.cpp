@@ -14,7 +14,7 @@
 namespace reciperun::plan {
 namespace {
 
-Parameter rows(const char* name, int64_t first, int64_t count) {
+Parameter tensorRows(const char* name, int64_t first, int64_t count) {
   Parameter parameter;
   parameter.name = name;
   parameter.hfName = "mix.weight";
@@ -27,10 +27,11 @@ Parameter rows(const char* name, int64_t first, int64_t count) {
 
 /// Three parts of a tensor of twelve rows, in another order than the rows.
 std::vector<Parameter> parts() {
-  return {rows("c", 10, 2), rows("a", 0, 4), rows("b", 4, 6)};
+  return {tensorRows("c", 10, 2), tensorRows("a", 0, 4), tensorRows("b", 4, 6)};
 }
 
-std::string refusal(const std::function<void(std::vector<Parameter>&)>& edit) {
+std::string
+rowsRefusal(const std::function<void(std::vector<Parameter>&)>& edit) {
   std::vector<Parameter> edited = parts();
   edit(edited);
   return checkTensorRows(edited).message();
@@ -58,35 +59,36 @@ TEST(TensorRows, OfSeveralTensorsAreApart) {
 }
 
 TEST(TensorRows, MayNotLeaveTheTensor) {
-  EXPECT_EQ(refusal([](Parameters& p) { p[0].hfRows->first = 11; }),
+  EXPECT_EQ(rowsRefusal([](Parameters& p) { p[0].hfRows->first = 11; }),
             "parameter `c` begins at row 11 of the 12 of tensor `mix.weight`, "
             "which does not hold it");
   for (int64_t first : {int64_t(-1), INT64_MAX, INT64_MIN})
-    EXPECT_PRED2(says,
-                 refusal([&](Parameters& p) { p[1].hfRows->first = first; }),
-                 "of the 12 of tensor `mix.weight`, which does not hold it");
+    EXPECT_PRED2(
+        says, rowsRefusal([&](Parameters& p) { p[1].hfRows->first = first; }),
+        "of the 12 of tensor `mix.weight`, which does not hold it");
   for (int64_t of : {int64_t(0), int64_t(-1), INT64_MIN})
-    EXPECT_PRED2(says, refusal([&](Parameters& p) { p[1].hfRows->of = of; }),
+    EXPECT_PRED2(says,
+                 rowsRefusal([&](Parameters& p) { p[1].hfRows->of = of; }),
                  "of tensor `mix.weight`, which does not hold it");
-  EXPECT_PRED2(says, refusal([](Parameters& p) { p[1].hfShape = {}; }),
+  EXPECT_PRED2(says, rowsRefusal([](Parameters& p) { p[1].hfShape = {}; }),
                "of the 12 of tensor `mix.weight`, which does not hold it");
   // More elements than 64 bits can count.
   EXPECT_PRED2(says,
-               refusal([](Parameters& p) { p[1].hfRows->of = INT64_MAX; }),
+               rowsRefusal([](Parameters& p) { p[1].hfRows->of = INT64_MAX; }),
                "of tensor `mix.weight`, which does not hold it");
 }
 
 TEST(TensorRows, OverlapInNoRow) {
-  EXPECT_EQ(refusal([](Parameters& p) { p[2].hfRows->first = 3; }),
+  EXPECT_EQ(rowsRefusal([](Parameters& p) { p[2].hfRows->first = 3; }),
             "tensor `mix.weight` has parameters up to row 4, and the next, "
             "`b`, begins at row 3");
 }
 
 TEST(TensorRows, LeaveNoRowOut) {
-  EXPECT_EQ(refusal([](Parameters& p) { p.erase(p.begin() + 2); }),
+  EXPECT_EQ(rowsRefusal([](Parameters& p) { p.erase(p.begin() + 2); }),
             "tensor `mix.weight` has parameters up to row 4, and the next, "
             "`c`, begins at row 10");
-  EXPECT_EQ(refusal([](Parameters& p) { p.erase(p.begin()); }),
+  EXPECT_EQ(rowsRefusal([](Parameters& p) { p.erase(p.begin()); }),
             "tensor `mix.weight` has 12 rows, of which the first 10 are "
             "parameters");
 }
@@ -94,14 +96,14 @@ TEST(TensorRows, LeaveNoRowOut) {
 TEST(TensorRows, AreOfOneKind) {
   std::string words = "parameters `a` and `b` are rows of tensor `mix.weight`, "
                       "and not of one kind";
-  EXPECT_EQ(refusal([](Parameters& p) { p[2].hfShape = {6, 4}; }), words);
-  EXPECT_EQ(refusal([](Parameters& p) { p[2].hfRows->of = 13; }), words);
-  EXPECT_EQ(refusal([](Parameters& p) { p[2].type = DType::f64; }), words);
-  EXPECT_EQ(refusal([](Parameters& p) { p[2].trainable = false; }), words);
-  EXPECT_EQ(refusal([](Parameters& p) { p[2].hfRows.reset(); }),
+  EXPECT_EQ(rowsRefusal([](Parameters& p) { p[2].hfShape = {6, 4}; }), words);
+  EXPECT_EQ(rowsRefusal([](Parameters& p) { p[2].hfRows->of = 13; }), words);
+  EXPECT_EQ(rowsRefusal([](Parameters& p) { p[2].type = DType::f64; }), words);
+  EXPECT_EQ(rowsRefusal([](Parameters& p) { p[2].trainable = false; }), words);
+  EXPECT_EQ(rowsRefusal([](Parameters& p) { p[2].hfRows.reset(); }),
             "parameter `b` is all of tensor `mix.weight`, of which others are "
             "rows");
-  EXPECT_NE(refusal([](Parameters& p) {
+  EXPECT_NE(rowsRefusal([](Parameters& p) {
               for (Parameter& each : p)
                 each.hfName = "mix.{expert}.weight";
             }),
@@ -110,7 +112,7 @@ TEST(TensorRows, AreOfOneKind) {
 
 TEST(TensorRows, NoTwoParametersAreOneTensor) {
   auto make = [](const char* name, const char* tensor) {
-    Parameter parameter = rows(name, 0, 4);
+    Parameter parameter = tensorRows(name, 0, 4);
     parameter.hfName = tensor;
     parameter.hfRows.reset();
     return parameter;
@@ -127,7 +129,7 @@ TEST(TensorRows, NoTwoParametersAreOneTensor) {
 }
 
 TEST(TensorRows, AreOfSoManyExperts) {
-  Parameter parameter = rows("a", 0, 4);
+  Parameter parameter = tensorRows("a", 0, 4);
   parameter.hfRows.reset();
   parameter.hfName = "experts.{expert}.weight";
   EXPECT_TRUE(checkTensorRows({parameter}).isOk());

@@ -41,14 +41,14 @@ Plan pipeline() {
 }
 
 /// The message for a plan edited by `change`.
-template <class Change> std::string refusal(const Change& change) {
+template <class Change> std::string connectionsRefusal(const Change& change) {
   Plan plan = pipeline();
   change(plan);
   return validateConnections(plan).message();
 }
 /// The message for a table edited by `change`.
 template <class Change> std::string refusalOf(const Change& change) {
-  return refusal([&](Plan& plan) { change(*plan.connections); });
+  return connectionsRefusal([&](Plan& plan) { change(*plan.connections); });
 }
 
 bool says(const std::string& message, const std::string& part) {
@@ -56,13 +56,15 @@ bool says(const std::string& message, const std::string& part) {
 }
 
 TEST(ValidateConnections, takesATableThatFits) {
-  EXPECT_EQ(refusal([](Plan&) {}), "");
+  EXPECT_EQ(connectionsRefusal([](Plan&) {}), "");
 }
 
 TEST(ValidateConnections, wantsATableForSeveralGpusOnly) {
-  EXPECT_PRED2(says, refusal([](Plan& plan) { plan.connections.reset(); }),
+  EXPECT_PRED2(says,
+               connectionsRefusal([](Plan& plan) { plan.connections.reset(); }),
                "it lacks the connections of its 4 GPUs");
-  EXPECT_PRED2(says, refusal([](Plan& plan) { plan.device = "cpu"; }),
+  EXPECT_PRED2(says,
+               connectionsRefusal([](Plan& plan) { plan.device = "cpu"; }),
                "it has connections without several GPUs");
 }
 

@@ -28,7 +28,7 @@ struct Call {
 };
 
 /// The message for the sample plan with one op instead of its functions.
-std::string refusal(const Call& call) {
+std::string quantizedRefusal(const Call& call) {
   Plan plan = samplePlan();
   std::vector<int> inputs, outputs;
   for (size_t i = 0; i < call.operands.size(); ++i) {
@@ -135,9 +135,9 @@ const Call all[] = {whole,   wholeRows, rows,        squares,  mx,
 
 TEST(ValidateQuantized, takesWhatFits) {
   for (const Call& call : all)
-    EXPECT_EQ(refusal(call), "");
+    EXPECT_EQ(quantizedRefusal(call), "");
   for (const Call& call : {past, mostOfPart, castPart})
-    EXPECT_EQ(refusal(call), "");
+    EXPECT_EQ(quantizedRefusal(call), "");
 }
 
 TEST(ValidateQuantized, sizesDependOnOneAnother) {
@@ -146,7 +146,7 @@ TEST(ValidateQuantized, sizesDependOnOneAnother) {
       for (size_t d = 0; d < call.operands[i].shape.size(); ++d) {
         Call other = call;
         other.operands[i].shape[d] += 1;
-        EXPECT_PRED2(says, refusal(other), " wants ")
+        EXPECT_PRED2(says, quantizedRefusal(other), " wants ")
             << ops::opName(call.kind) << " operand " << i << " dimension " << d;
       }
 }
@@ -158,7 +158,7 @@ TEST(ValidateQuantized, typesAreThoseOfTheOp) {
         continue;
       Call other = call;
       other.operands[i].type = DType::i32;
-      EXPECT_PRED2(says, refusal(other), "does not take `operand")
+      EXPECT_PRED2(says, quantizedRefusal(other), "does not take `operand")
           << ops::opName(call.kind) << " operand " << i;
     }
 }
@@ -167,7 +167,7 @@ TEST(ValidateQuantized, whatGoesTogetherIsThere) {
   auto without = [](Call call, std::vector<size_t> operands) {
     for (size_t operand : operands)
       call.operands[operand] = none;
-    return refusal(call);
+    return quantizedRefusal(call);
   };
   EXPECT_EQ(without(whole, {2}), "");
   EXPECT_EQ(without(whole, {4}), "");
@@ -180,10 +180,10 @@ TEST(ValidateQuantized, whatGoesTogetherIsThere) {
 TEST(ValidateQuantized, matricesOfOneOpAreAlike) {
   Call other = slopes;
   other.operands[5] = {F, {300, 10}};
-  EXPECT_NE(refusal(other).find("[300, 10]"), std::string::npos);
+  EXPECT_NE(quantizedRefusal(other).find("[300, 10]"), std::string::npos);
   other = slopes;
   other.operands[5].type = DType::f8e5m2;
-  EXPECT_PRED2(says, refusal(other),
+  EXPECT_PRED2(says, quantizedRefusal(other),
                "does not take `operand 10` of type f8e4m3");
 }
 
@@ -192,7 +192,7 @@ TEST(ValidateQuantized, runsLieInTheParts) {
     auto with = [&](const char* attribute, AttributeValue value) {
       Call other = call;
       other.attributes[attribute] = std::move(value);
-      return refusal(other);
+      return quantizedRefusal(other);
     };
     EXPECT_PRED2(says, with("axis", std::string("pp")),
                  "names the axis `pp`, which the mesh lacks");
@@ -207,46 +207,49 @@ TEST(ValidateQuantized, runsLieInTheParts) {
     for (size_t i = 0; i < call.operands.size(); ++i) {
       Call other = call;
       other.operands[i].type = DType::i32;
-      EXPECT_PRED2(says, refusal(other), "does not take `operand") << i;
+      EXPECT_PRED2(says, quantizedRefusal(other), "does not take `operand")
+          << i;
     }
   }
   Call other = castPart;
   other.operands[2].shape = {1024};
-  EXPECT_NE(refusal(other).find("[1024]"), std::string::npos);
+  EXPECT_NE(quantizedRefusal(other).find("[1024]"), std::string::npos);
 }
 
 TEST(ValidateQuantized, attributesThatKernelsKnow) {
   Call other = rows;
   other.attributes = {{"blocks", std::string("columns")}};
-  EXPECT_PRED2(says, refusal(other),
+  EXPECT_PRED2(says, quantizedRefusal(other),
                "has `blocks` = `columns`, which is not known");
   other = ofBlocks;
   other.operands[2] = {DType::f32, {2, 4}};
   other.attributes["a_blocks"] = std::string("squares");
-  EXPECT_NE(refusal(other).find("both sides"), std::string::npos);
+  EXPECT_NE(quantizedRefusal(other).find("both sides"), std::string::npos);
   other = ofMx;
   other.operands[3] = {DType::f32, {1, 30}};
   other.attributes["b_blocks"] = std::string("rows");
-  EXPECT_NE(refusal(other).find("one side alone"), std::string::npos);
+  EXPECT_NE(quantizedRefusal(other).find("one side alone"), std::string::npos);
   other = ofWholeRows;
   other.operands[3] = one;
   other.attributes.erase("b_blocks");
-  EXPECT_NE(refusal(other).find("`whole_rows` on one side alone"),
+  EXPECT_NE(quantizedRefusal(other).find("`whole_rows` on one side alone"),
             std::string::npos);
   other = rows;
   other.attributes = wholeRows.attributes;
-  EXPECT_NE(refusal(other).find("more than one matrix"), std::string::npos);
+  EXPECT_NE(quantizedRefusal(other).find("more than one matrix"),
+            std::string::npos);
   other = ofInt4;
   other.attributes = {{"scales", std::string("columns")}};
-  EXPECT_PRED2(says, refusal(other),
+  EXPECT_PRED2(says, quantizedRefusal(other),
                "has `scales` = `columns`, which is not known");
   other = rows;
   other.operands[1] = other.operands[6] = history;
   other.keepsAmaxHistory = true;
-  EXPECT_NE(refusal(other).find("history of blocks"), std::string::npos);
+  EXPECT_NE(quantizedRefusal(other).find("history of blocks"),
+            std::string::npos);
   other = past;
   other.keepsAmaxHistory = false;
-  EXPECT_NE(refusal(other).find("one history"), std::string::npos);
+  EXPECT_NE(quantizedRefusal(other).find("one history"), std::string::npos);
 }
 
 } // namespace

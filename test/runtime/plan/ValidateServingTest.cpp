@@ -113,14 +113,14 @@ Plan servingPlan() {
   return plan;
 }
 
-std::string refusal(const std::function<void(Plan&)>& edit) {
+std::string servingRefusal(const std::function<void(Plan&)>& edit) {
   Plan plan = servingPlan();
   edit(plan);
   return validate(plan).message();
 }
 
 void expectRefused(const std::function<void(Plan&)>& edit, const char* words) {
-  const std::string message = refusal(edit);
+  const std::string message = servingRefusal(edit);
   EXPECT_NE(message.find(words), std::string::npos) << message;
 }
 
@@ -137,8 +137,8 @@ std::vector<int64_t>& shapeOf(Plan& plan, int buffer) {
 }
 
 TEST(ValidateServing, takesWhatFits) {
-  EXPECT_EQ(refusal([](Plan&) {}), "");
-  EXPECT_EQ(refusal([](Plan& p) { p.task = "generate"; }), "");
+  EXPECT_EQ(servingRefusal([](Plan&) {}), "");
+  EXPECT_EQ(servingRefusal([](Plan& p) { p.task = "generate"; }), "");
 }
 
 TEST(ValidateServing, survivesJson) {

@@ -21,7 +21,7 @@ struct Call {
 };
 
 /// The message for the sample plan with one op instead of its functions.
-std::string refusal(const Call& call) {
+std::string stateSpaceRefusal(const Call& call) {
   Plan plan = samplePlan();
   std::vector<int> inputs, outputs;
   for (size_t i = 0; i < call.operands.size(); ++i) {
@@ -74,10 +74,10 @@ const Call scanBackward = {OpKind::StateScanBackward,
                             segments, states, x, dt, b, c, sum, sum, sum}};
 
 TEST(ValidateStateSpace, takesWhatFits) {
-  EXPECT_EQ(refusal(conv), "");
-  EXPECT_EQ(refusal(convBackward), "");
-  EXPECT_EQ(refusal(scan), "");
-  EXPECT_EQ(refusal(scanBackward), "");
+  EXPECT_EQ(stateSpaceRefusal(conv), "");
+  EXPECT_EQ(stateSpaceRefusal(convBackward), "");
+  EXPECT_EQ(stateSpaceRefusal(scan), "");
+  EXPECT_EQ(stateSpaceRefusal(scanBackward), "");
 }
 
 TEST(ValidateStateSpace, sizesDependOnOneAnother) {
@@ -90,9 +90,9 @@ TEST(ValidateStateSpace, sizesDependOnOneAnother) {
         for (int64_t change : {-1, 1}) {
           Call other = call;
           other.operands[i].shape[d] += change;
-          EXPECT_TRUE(says(refusal(other), " wants ") ||
-                      says(refusal(other), " does not divide "))
-              << refusal(other) << ": " << ops::opName(call.kind)
+          EXPECT_TRUE(says(stateSpaceRefusal(other), " wants ") ||
+                      says(stateSpaceRefusal(other), " does not divide "))
+              << stateSpaceRefusal(other) << ": " << ops::opName(call.kind)
               << ", operand " << i << ", dimension " << d;
         }
       }
@@ -105,7 +105,7 @@ TEST(ValidateStateSpace, typesDependOnOneAnother) {
       for (DType type : {f64, i64, u16}) {
         Call other = call;
         other.operands[i].dtype = type;
-        EXPECT_PRED2(says, refusal(other), " does not take ")
+        EXPECT_PRED2(says, stateSpaceRefusal(other), " does not take ")
             << ops::opName(call.kind) << ", operand " << i;
       }
 }
@@ -118,7 +118,7 @@ TEST(ValidateStateSpace, everyOperandIsNamed) {
       const bool mayLack =
           (call.kind == OpKind::CausalConvBackward && i >= 4) ||
           (call.kind == OpKind::StateScanBackward && i >= 14);
-      EXPECT_EQ(refusal(other).empty(), mayLack)
+      EXPECT_EQ(stateSpaceRefusal(other).empty(), mayLack)
           << ops::opName(call.kind) << ", operand " << i;
     }
 }
@@ -126,15 +126,15 @@ TEST(ValidateStateSpace, everyOperandIsNamed) {
 TEST(ValidateStateSpace, gradientsMayBeAsNarrowAsTheirOperands) {
   Call call = convBackward;
   call.operands[5].dtype = T;
-  EXPECT_EQ(refusal(call), "");
+  EXPECT_EQ(stateSpaceRefusal(call), "");
   call = scanBackward;
   call.operands[16].dtype = T;
-  EXPECT_EQ(refusal(call), "");
+  EXPECT_EQ(stateSpaceRefusal(call), "");
 }
 
 TEST(ValidateStateSpace, saysWhatDoesNotFit) {
   auto expect = [](const Call& call, const char* words) {
-    const std::string message = refusal(call);
+    const std::string message = stateSpaceRefusal(call);
     EXPECT_NE(message.find(words), std::string::npos) << message;
   };
   for (int64_t chunk : {0, -1}) {
@@ -147,7 +147,7 @@ TEST(ValidateStateSpace, saysWhatDoesNotFit) {
   fewer.chunk = 5;
   expect(fewer, "wants [2, 3, 2, 10, 7] f32 in `states`");
   fewer.operands[9].shape[2] = 2;
-  EXPECT_EQ(refusal(fewer), "");
+  EXPECT_EQ(stateSpaceRefusal(fewer), "");
   Call uneven = scan;
   uneven.operands[1].shape[3] = 4;
   for (size_t i : {4, 5, 6})
@@ -162,13 +162,14 @@ TEST(ValidateStateSpace, saysWhatDoesNotFit) {
 TEST(ValidateStateSpace, weightsOfNorms) {
   const Buffer rows = operand("rows", sums, {2, 9, 3});
   auto refusalWith = [&](std::vector<int64_t> shape) {
-    return refusal({OpKind::RmsNorm, 2, {x, operand("w", T, shape), x, rows}});
+    return stateSpaceRefusal(
+        {OpKind::RmsNorm, 2, {x, operand("w", T, shape), x, rows}});
   };
   auto refusalOfGradient = [&](std::vector<int64_t> shape) {
-    return refusal({OpKind::RmsNormBackward,
-                    4,
-                    {x, x, operand("w", T, {3, 10}), rows, x,
-                     operand("dw", sums, shape)}});
+    return stateSpaceRefusal({OpKind::RmsNormBackward,
+                              4,
+                              {x, x, operand("w", T, {3, 10}), rows, x,
+                               operand("dw", sums, shape)}});
   };
   EXPECT_EQ(refusalWith({10}), "");
   EXPECT_EQ(refusalWith({3, 10}), "");

@@ -30,7 +30,7 @@ Plan pipeline() {
 }
 
 /// The message for a plan edited by `change`.
-template <class Change> std::string refusal(const Change& change) {
+template <class Change> std::string transferRefusal(const Change& change) {
   Plan plan = pipeline();
   change(plan);
   return validateTransfers(plan).message();
@@ -42,22 +42,22 @@ TEST(ValidateTransfers, takesAWholePlan) {
 }
 
 TEST(ValidateTransfers, refusesSidesThatDiffer) {
-  EXPECT_NE(refusal([](Plan& plan) {
+  EXPECT_NE(transferRefusal([](Plan& plan) {
               plan.stages[1].transfers.pop_back();
             }).find("transfer 1 of stage 0 has no other side"),
             std::string::npos);
-  EXPECT_NE(refusal([](Plan& plan) {
+  EXPECT_NE(transferRefusal([](Plan& plan) {
               plan.stages[1].buffers[0].shape = {5};
             }).find("transfer 0 is of `x` and of `x`, which differ"),
             std::string::npos);
 }
 
 TEST(ValidateTransfers, refusesLinksThatTwoSidesSeeDifferently) {
-  EXPECT_NE(refusal([](Plan& plan) {
+  EXPECT_NE(transferRefusal([](Plan& plan) {
               plan.stages[1].transfers[1].link = 1;
             }).find("messages are not sent in the order"),
             std::string::npos);
-  EXPECT_NE(refusal([](Plan& plan) {
+  EXPECT_NE(transferRefusal([](Plan& plan) {
               // The opposite direction, over the same line.
               using Kind = Transfer::Kind;
               plan.stages[1].transfers.push_back({Kind::send, 0, 0, 2, 0});
@@ -67,7 +67,7 @@ TEST(ValidateTransfers, refusesLinksThatTwoSidesSeeDifferently) {
 }
 
 TEST(ValidateTransfers, refusesAnotherOrder) {
-  const auto told = refusal([](Plan& plan) {
+  const auto told = transferRefusal([](Plan& plan) {
     std::vector<ScheduleStep>& steps = plan.stages[1].schedules[0].steps;
     std::swap(steps[1], steps[2]);
   });
@@ -76,7 +76,7 @@ TEST(ValidateTransfers, refusesAnotherOrder) {
             std::string::npos)
       << told;
   // Messages on two lines may overtake each other.
-  EXPECT_EQ(refusal([](Plan& plan) {
+  EXPECT_EQ(transferRefusal([](Plan& plan) {
               for (Stage& stage : plan.stages)
                 stage.transfers[1].link = 1;
               std::vector<ScheduleStep>& steps =

@@ -102,10 +102,10 @@ TEST(EngineQueue, EachRequestHasItsAnswer) {
 }
 
 /// A device whose first step waits until it is released.
-class HeldModel : public FakeModel {
+class HeldFirstStepModel : public FakeModel {
 public:
-  HeldModel(const plan::Serving& limits, std::latch& begun,
-            std::latch& released)
+  HeldFirstStepModel(const plan::Serving& limits, std::latch& begun,
+                     std::latch& released)
       : FakeModel(limits), begun(begun), released(released) {}
   Status start(const serve::StepPlan& step) override {
     if (!std::exchange(hasBegun, true)) {
@@ -124,8 +124,9 @@ private:
 TEST(EngineQueue, CancelledRequestsEnd) {
   const plan::Serving limits = serve::smallLimits();
   std::latch begun(1), released(1);
-  serve::Engine engine(std::make_unique<HeldModel>(limits, begun, released),
-                       limits, {});
+  serve::Engine engine(
+      std::make_unique<HeldFirstStepModel>(limits, begun, released), limits,
+      {});
   EngineQueue queue;
   std::atomic<bool> isOver = false;
   std::thread front([&] {

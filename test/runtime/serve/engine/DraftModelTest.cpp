@@ -53,9 +53,9 @@ plan::Serving draftingLimits(int64_t tokens) {
 }
 
 /// An engine on a fake model, with a draft model.
-struct Server {
-  explicit Server(const plan::Serving& limits, int32_t wrong = 0,
-                  int depth = 1) {
+struct DraftingServer {
+  explicit DraftingServer(const plan::Serving& limits, int32_t wrong = 0,
+                          int depth = 1) {
     plan::Serving ofDraft = limits;
     ofDraft.draftTokens = 0;
     ofDraft.buckets = bucketsOf(ofDraft);
@@ -110,7 +110,7 @@ Tokens prompt(int64_t tokens, int32_t first = 0) {
 }
 
 TEST(DraftModel, HasEveryGuessAcceptedAsItsOwnDraft) {
-  Server server(draftingLimits(3));
+  DraftingServer server(draftingLimits(3));
   const RequestId id = server.submit(prompt(5), 21);
   server.runAll();
   EXPECT_EQ(server.answers[id], FakeModel::answer(prompt(5), 21));
@@ -123,7 +123,7 @@ TEST(DraftModel, HasEveryGuessAcceptedAsItsOwnDraft) {
 }
 
 TEST(DraftModel, ChangesNoAnswerWhereItIsWrong) {
-  Server server(draftingLimits(4), /*wrong=*/1);
+  DraftingServer server(draftingLimits(4), /*wrong=*/1);
   const RequestId id = server.submit(prompt(5), 20);
   server.runAll();
   EXPECT_EQ(server.answers[id], FakeModel::answer(prompt(5), 20));
@@ -149,7 +149,7 @@ int64_t acceptedOf(const Tokens& answer, int64_t most, int32_t wrong) {
 TEST(DraftModel, ContinuesBehindWrongGuesses) {
   for (int64_t most : {1, 2, 3, 5})
     for (int32_t wrong : {2, 3, 5}) {
-      Server server(draftingLimits(most), wrong);
+      DraftingServer server(draftingLimits(most), wrong);
       const RequestId id = server.submit(prompt(7), 40);
       server.runAll();
       const Tokens answer = FakeModel::answer(prompt(7), 40);
@@ -160,7 +160,7 @@ TEST(DraftModel, ContinuesBehindWrongGuesses) {
 }
 
 TEST(DraftModel, ReusesThePagesOfACommonPrefix) {
-  Server server(draftingLimits(2));
+  DraftingServer server(draftingLimits(2));
   server.submit(prompt(20), 3);
   server.runAll();
   const int64_t before = server.draft->computedTokens();
@@ -173,7 +173,7 @@ TEST(DraftModel, ReusesThePagesOfACommonPrefix) {
 }
 
 TEST(DraftModel, CatchesUpWithLongPromptsInParts) {
-  Server server(draftingLimits(3)); // 16 tokens a step
+  DraftingServer server(draftingLimits(3)); // 16 tokens a step
   const RequestId first = server.submit(prompt(4), 30);
   server.step();
   const RequestId second = server.submit(prompt(50, 9), 10);
@@ -184,7 +184,7 @@ TEST(DraftModel, CatchesUpWithLongPromptsInParts) {
 }
 
 TEST(DraftModel, GivesNoGuessWhereItsLogitsAreNotFinite) {
-  Server server(draftingLimits(3));
+  DraftingServer server(draftingLimits(3));
   server.model->poison = 9;
   const RequestId bad = server.submit({9, 1, 2}, 6);
   const RequestId good = server.submit({4, 5}, 6);
@@ -194,7 +194,7 @@ TEST(DraftModel, GivesNoGuessWhereItsLogitsAreNotFinite) {
 }
 
 TEST(DraftModel, FailsTheStepWhenItsDeviceDoes) {
-  Server server(draftingLimits(3));
+  DraftingServer server(draftingLimits(3));
   server.model->failing = 2;
   server.submit(prompt(5), 20);
   Expected<std::vector<Progress>> all = server.engine->step();
@@ -217,7 +217,7 @@ void runLoad(uint32_t seed, int32_t wrong) {
   limits.prefixCache = from(0, 3) > 0;
   limits.policy = from(0, 2) > 0 ? plan::ServingPolicy::maxUtilization
                                  : plan::ServingPolicy::guaranteedNoEvict;
-  Server server(limits, wrong, int(from(1, 2)));
+  DraftingServer server(limits, wrong, int(from(1, 2)));
   std::vector<std::pair<Tokens, int64_t>> asked;
   std::set<RequestId> cancelled;
   for (int64_t step = 0; step < 40; ++step) {
@@ -254,7 +254,7 @@ TEST(DraftModel, HasEveryGuessAcceptedAfterPreemptions) {
   plan::Serving limits = draftingLimits(3);
   limits.policy = plan::ServingPolicy::maxUtilization;
   limits.pages = 20; // of 4 tokens; a sequence takes up to 16
-  Server server(limits);
+  DraftingServer server(limits);
   std::vector<RequestId> ids;
   for (int i = 0; i < 6; ++i)
     ids.push_back(server.submit(prompt(9, i % 3), 30));

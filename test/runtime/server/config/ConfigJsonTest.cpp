@@ -23,7 +23,7 @@ json written(const std::string& text) {
   return made ? json::parse(*made) : json();
 }
 
-std::string failure(const std::string& text) {
+std::string jsonFailure(const std::string& text) {
   return readModelConfigJson(text, "m").message();
 }
 
@@ -125,19 +125,21 @@ TEST(ConfigJson, MistakesAreInvalidOverrides) {
        "unexpected directory name 'm' for model 'n'"},
   };
   for (const auto& [text, message] : cases) {
-    EXPECT_NE(failure(text).find(message), std::string::npos) << text << "\n"
-                                                              << failure(text);
+    EXPECT_NE(jsonFailure(text).find(message), std::string::npos)
+        << text << "\n"
+        << jsonFailure(text);
     EXPECT_EQ(readModelConfigJson(text, "m").status().code(),
               StatusCode::invalidArgument);
   }
 }
 
 TEST(ConfigJson, SizeAndDepthAreLimited) {
-  EXPECT_NE(failure(std::string(size_t(5) << 20, ' ')), "");
+  EXPECT_NE(jsonFailure(std::string(size_t(5) << 20, ' ')), "");
   std::string deep;
   for (int i = 0; i < 100'000; ++i)
     deep += "{\"input\":[";
-  EXPECT_NE(failure(deep).find("Invalid config override: "), std::string::npos);
+  EXPECT_NE(jsonFailure(deep).find("Invalid config override: "),
+            std::string::npos);
 }
 
 } // namespace

@@ -10,7 +10,7 @@
 namespace reciperun::server {
 namespace {
 
-std::string failure(const std::string& text) {
+std::string textFailure(const std::string& text) {
   return parseConfigText(text, "config.pbtxt").message();
 }
 
@@ -54,12 +54,14 @@ TEST(ConfigText, MessagesNameThePlaceAndTheFieldThatWasMeant) {
        "config.pbtxt:1:9: a text must end on its line; a quote is missing"},
   };
   for (const auto& [text, message] : cases)
-    EXPECT_NE(failure(text).find(message), std::string::npos) << text << "\n"
-                                                              << failure(text);
+    EXPECT_NE(textFailure(text).find(message), std::string::npos)
+        << text << "\n"
+        << textFailure(text);
 }
 
 TEST(ConfigText, AllUnknownFieldsAreReported) {
-  const std::string message = failure("a: 1\nname: \"m\"\nb { c: [1, 2] }\n");
+  const std::string message =
+      textFailure("a: 1\nname: \"m\"\nb { c: [1, 2] }\n");
   EXPECT_NE(message.find("config.pbtxt:1:1: unknown field `a`"),
             std::string::npos)
       << message;
@@ -72,9 +74,9 @@ TEST(ConfigText, DeepNestingIsRefusedAlsoInUnknownFields) {
   std::string text;
   for (int i = 0; i < 100'000; ++i)
     text += "x {";
-  EXPECT_EQ(failure(text),
+  EXPECT_EQ(textFailure(text),
             "config.pbtxt:1:153: messages are nested deeper than 50 levels");
-  EXPECT_EQ(failure("name: \"{{{{\" # {{{{\n"), "");
+  EXPECT_EQ(textFailure("name: \"{{{{\" # {{{{\n"), "");
 }
 
 TEST(ConfigText, PlacesAreThoseOfFieldsOrOfTheMessageWithoutThem) {

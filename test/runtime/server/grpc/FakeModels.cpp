@@ -66,7 +66,7 @@ Tensor tensorOf(const char* name, std::vector<int64_t> shape,
 Status unknownModel(const std::string& model) {
   return Status::error("Request for unknown model: '" + model +
                            "' is not found",
-                       StatusCode::notFound);
+                       reciperun::StatusCode::notFound);
 }
 
 TensorMetadata metadataOf(const char* name) {
@@ -96,7 +96,7 @@ FakeModels::config(const std::string& model, int64_t version) const {
   if (version > 1)
     return Status::error("Request for unknown model: '" + model + "' version " +
                              std::to_string(version) + " is not found",
-                         StatusCode::notFound);
+                         reciperun::StatusCode::notFound);
   return found->second;
 }
 
@@ -171,7 +171,8 @@ void FakeModels::hold(const std::shared_ptr<Inference>& inference) {
   open.push_back(inference);
   inference->whenCancelled([this, pending = std::weak_ptr(inference)] {
     if (const auto cancelled = pending.lock())
-      cancelled->fail(Status::error("cancelled", StatusCode::cancelled));
+      cancelled->fail(
+          Status::error("cancelled", reciperun::StatusCode::cancelled));
     cancellations.release();
   });
   arrivals.release();

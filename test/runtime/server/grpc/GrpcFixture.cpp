@@ -103,4 +103,10 @@ std::vector<int32_t> outputOf(const inference::ModelInferResponse& response,
   return values;
 }
 
+void expectFailure(const grpc::Status& status, grpc::StatusCode code,
+                   const std::string& message) {
+  EXPECT_EQ(status.error_code(), code);
+  EXPECT_EQ(status.error_message(), message);
+}
+
 } // namespace reciperun::server

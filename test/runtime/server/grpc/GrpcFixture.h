@@ -84,6 +84,10 @@ inference::ModelInferRequest repeatRequest(const std::string& id,
 std::vector<int32_t> outputOf(const inference::ModelInferResponse& response,
                               int index = 0);
 
+/// Expects a status with this code and message.
+void expectFailure(const grpc::Status& status, grpc::StatusCode code,
+                   const std::string& message);
+
 } // namespace reciperun::server
 
 #endif // RECIPERUN_TEST_SERVER_GRPC_GRPCFIXTURE_H

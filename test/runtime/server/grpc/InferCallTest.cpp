@@ -23,12 +23,6 @@ protected:
 
 using grpc::StatusCode;
 
-void expectFailure(const grpc::Status& status, StatusCode code,
-                   const std::string& message) {
-  EXPECT_EQ(status.error_code(), code);
-  EXPECT_EQ(status.error_message(), message);
-}
-
 TEST(GrpcStatus, hasTheCodesOfTriton) {
   using Code = reciperun::StatusCode;
   const std::pair<Code, StatusCode> codes[] = {

@@ -38,8 +38,9 @@ inference::InferParameter& parameterOf(Request& request,
   return (*request.mutable_parameters())[name];
 }
 
-std::string failureOf(const Request& request,
-                      StatusCode code = StatusCode::invalidArgument) {
+std::string
+failureOf(const Request& request,
+          reciperun::StatusCode code = reciperun::StatusCode::invalidArgument) {
   const auto read = readRequest(request);
   if (read)
     return "it is read";
@@ -187,7 +188,7 @@ TEST(InferMessages, refusesSharedMemory) {
             "invalid value type for 'shared_memory_region' parameter for "
             "tensor 'IN', expected string_param.");
   parameters["shared_memory_region"].set_string_param("r");
-  EXPECT_EQ(failureOf(request, StatusCode::notFound),
+  EXPECT_EQ(failureOf(request, reciperun::StatusCode::notFound),
             "Unable to find shared memory region: 'r'");
 }
 
@@ -305,7 +306,7 @@ TEST(InferMessages, refusesParametersOfOutputs) {
   EXPECT_EQ(failureOf(request),
             "invalid value for 'classification' parameter, expected >= 0");
   (*output.mutable_parameters())["shared_memory_region"].set_string_param("r");
-  EXPECT_EQ(failureOf(request, StatusCode::notFound),
+  EXPECT_EQ(failureOf(request, reciperun::StatusCode::notFound),
             "Unable to find shared memory region: 'r'");
 }
 
@@ -343,7 +344,7 @@ TEST(InferMessages, namesTheTypeThatAModelExpects) {
   EXPECT_EQ(wrong.message(), "[request id: seven] inference input 'IN' "
                              "data-type is '<invalid>', but model 'M' expects "
                              "'INT32'");
-  EXPECT_EQ(wrong.code(), StatusCode::invalidArgument);
+  EXPECT_EQ(wrong.code(), reciperun::StatusCode::invalidArgument);
 }
 
 TEST(InferMessages, writesRawContentsAndParameters) {

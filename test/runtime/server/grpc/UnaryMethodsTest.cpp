@@ -12,12 +12,6 @@ class UnaryMethods : public GrpcFixture {};
 
 using grpc::StatusCode;
 
-void expectFailure(const grpc::Status& status, StatusCode code,
-                   const std::string& message) {
-  EXPECT_EQ(status.error_code(), code);
-  EXPECT_EQ(status.error_message(), message);
-}
-
 inference::ModelReadyRequest readyRequest(const std::string& name,
                                           const std::string& version = "") {
   inference::ModelReadyRequest request;

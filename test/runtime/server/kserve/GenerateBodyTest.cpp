@@ -12,7 +12,7 @@
 namespace reciperun::server {
 namespace {
 
-constexpr size_t mostBytes = 1 << 12;
+constexpr size_t mostGenerateBytes = 1 << 12;
 
 const ModelMetadata model = {"llm",
                              {"1"},
@@ -25,19 +25,19 @@ const ModelMetadata model = {"llm",
                              {},
                              /*isBatched=*/true};
 
-Expected<InferRequest> read(std::string_view body) {
-  return readGenerateBody(model, body, mostBytes);
+Expected<InferRequest> readGenerate(std::string_view body) {
+  return readGenerateBody(model, body, mostGenerateBytes);
 }
 
 std::vector<int64_t> shapeOfFirst(std::string_view body) {
-  const auto request = read(body);
+  const auto request = readGenerate(body);
   EXPECT_TRUE(request) << request.message();
   return request && !request->inputs.empty() ? request->inputs[0].shape
                                              : std::vector<int64_t>();
 }
 
-std::string refusalOf(std::string_view body) {
-  const auto request = read(body);
+std::string generateRefusal(std::string_view body) {
+  const auto request = readGenerate(body);
   return request ? "accepted"
                  : std::to_string(httpStatusOf(request.status().code())) + " " +
                        request.message();
@@ -45,7 +45,7 @@ std::string refusalOf(std::string_view body) {
 
 TEST(GenerateBody, MembersAreInputsOrParameters) {
   const auto request =
-      read(R"({"text_input":"hi","id":"4","max_tokens":5,"ratio":0.5,
+      readGenerate(R"({"text_input":"hi","id":"4","max_tokens":5,"ratio":0.5,
                "parameters":{"flag":true,"stream":false}})");
   ASSERT_TRUE(request) << request.message();
   EXPECT_EQ(request->id, "4");
@@ -69,53 +69,54 @@ TEST(GenerateBody, ValuesGetTheModelsShape) {
 }
 
 TEST(GenerateBody, RefusalsHaveTritonsText) {
-  EXPECT_EQ(refusalOf(""), "500 failed to parse the request JSON buffer: The "
-                           "document is empty. at 0");
-  EXPECT_EQ(refusalOf("[]"), "500 attempt to get members for non-object");
-  EXPECT_EQ(refusalOf(R"({"id":1})"),
+  EXPECT_EQ(generateRefusal(""),
+            "500 failed to parse the request JSON buffer: The "
+            "document is empty. at 0");
+  EXPECT_EQ(generateRefusal("[]"), "500 attempt to get members for non-object");
+  EXPECT_EQ(generateRefusal(R"({"id":1})"),
             "500 Unable to parse 'id': attempt to access JSON non-string as "
             "string");
-  EXPECT_EQ(refusalOf(R"({"four":[1,2,3]})"),
+  EXPECT_EQ(generateRefusal(R"({"four":[1,2,3]})"),
             "400 The schema can not convert input 'four' to tensor with proper "
             "shape");
-  EXPECT_EQ(refusalOf(R"({"four":[1,2,3,4,5,6,7,8]})"),
+  EXPECT_EQ(generateRefusal(R"({"four":[1,2,3,4,5,6,7,8]})"),
             "400 The schema can not convert input 'four' to tensor with proper "
             "shape");
-  EXPECT_EQ(refusalOf(R"({"four":[[1,2],[3,4]]})"),
+  EXPECT_EQ(generateRefusal(R"({"four":[[1,2],[3,4]]})"),
             "400 The schema can not convert input 'four' to tensor with proper "
             "shape");
-  EXPECT_EQ(refusalOf(R"({"pairs":[[1,2],[3,4]]})"),
+  EXPECT_EQ(generateRefusal(R"({"pairs":[[1,2],[3,4]]})"),
             "500 Unable to parse 'data': Shape does not match true shape of "
             "'data' field");
-  EXPECT_EQ(refusalOf(R"({"parameters":{"four":[1,2,3,"a"]}})"),
+  EXPECT_EQ(generateRefusal(R"({"parameters":{"four":[1,2,3,"a"]}})"),
             "500 Converting keyword: 'parameters': Unable to parse 'data': "
             "attempt to access JSON non-number as double");
-  EXPECT_EQ(refusalOf(R"({"PARAMS":{"a":1}})"),
+  EXPECT_EQ(generateRefusal(R"({"PARAMS":{"a":1}})"),
             "400 parameter 'PARAMS' has invalid type. It should be either "
             "'int', 'bool', or 'string'.");
-  EXPECT_EQ(refusalOf(R"({"parameters":{"a":null}})"),
+  EXPECT_EQ(generateRefusal(R"({"parameters":{"a":null}})"),
             "400 Converting keyword: 'parameters': parameter 'a' has invalid "
             "type. It should be either 'int', 'bool', or 'string'.");
-  EXPECT_EQ(refusalOf(R"({"parameters":1})"),
+  EXPECT_EQ(generateRefusal(R"({"parameters":1})"),
             "500 Expected JSON object for keyword: 'parameters': attempt to "
             "access JSON non-object as object");
-  EXPECT_EQ(refusalOf(R"({"text_input":1})"),
+  EXPECT_EQ(generateRefusal(R"({"text_input":1})"),
             "500 Unable to parse JSON bytes array: attempt to access JSON "
             "non-string as string");
-  EXPECT_EQ(refusalOf(R"({"flag":"a"})"),
+  EXPECT_EQ(generateRefusal(R"({"flag":"a"})"),
             "500 Unable to parse 'data': attempt to access JSON non-boolean as "
             "boolean");
-  EXPECT_EQ(refusalOf(R"({"half":1})"),
+  EXPECT_EQ(generateRefusal(R"({"half":1})"),
             "400 receiving FP16 data via JSON is not supported. Please use the "
             "binary data format for input half");
-  EXPECT_EQ(refusalOf(R"({"text_input":"a","text_input":"b"})"),
+  EXPECT_EQ(generateRefusal(R"({"text_input":"a","text_input":"b"})"),
             "400 [request id: <id_unknown>] input 'text_input' already exists "
             "in request");
 }
 
 TEST(GenerateBody, InputsAreLimitedTogether) {
   const auto text = [](size_t bytes) { return std::string(bytes, 'a'); };
-  EXPECT_EQ(refusalOf(text(mostBytes + 1)),
+  EXPECT_EQ(generateRefusal(text(mostGenerateBytes + 1)),
             "400 request JSON size of 4097 bytes exceeds the maximum allowed "
             "input size of 4096 bytes. Use --http-max-input-size to increase "
             "the limit.");
@@ -123,8 +124,8 @@ TEST(GenerateBody, InputsAreLimitedTogether) {
   std::string numbers = "0";
   for (int i = 1; i < 1000; ++i)
     numbers += ",0";
-  EXPECT_EQ(refusalOf(R"({"text_input":")" + text(200) + R"(","pairs":[)" +
-                      numbers + "]}"),
+  EXPECT_EQ(generateRefusal(R"({"text_input":")" + text(200) +
+                            R"(","pairs":[)" + numbers + "]}"),
             "400 request size of 204 bytes with input 'pairs' of size 4000 "
             "bytes exceeds the maximum allowed input size of 4096. Use "
             "--http-max-input-size to increase the limit.");
@@ -133,7 +134,7 @@ TEST(GenerateBody, InputsAreLimitedTogether) {
 TEST(GenerateBody, ADimensionOfNoElementsIsNoDivisor) {
   const ModelMetadata empty = {
       "m", {"1"}, "fake", {{"a", DataType::int32, {0}}}, {}, false};
-  EXPECT_EQ(readGenerateBody(empty, R"({"a":1})", mostBytes).message(),
+  EXPECT_EQ(readGenerateBody(empty, R"({"a":1})", mostGenerateBytes).message(),
             "The schema can not convert input 'a' to tensor with proper shape");
 }
 

@@ -14,7 +14,7 @@
 namespace reciperun::server {
 namespace {
 
-constexpr size_t mostBytes = 1 << 20;
+constexpr size_t mostInferBytes = 1 << 20;
 
 const ModelMetadata simple = {"simple",
                               {"1"},
@@ -30,14 +30,14 @@ template <class T> std::vector<T> elements(const Tensor& tensor) {
   return values;
 }
 
-template <class T> std::string bytesOfValues(const std::vector<T>& values) {
+template <class T> std::string rawBytesOf(const std::vector<T>& values) {
   return {reinterpret_cast<const char*>(values.data()),
           values.size() * sizeof(T)};
 }
 
 Expected<InferCall> read(std::string_view body,
                          std::optional<size_t> jsonBytes = std::nullopt) {
-  return readInferBody(simple, body, jsonBytes, mostBytes);
+  return readInferBody(simple, body, jsonBytes, mostInferBytes);
 }
 
 InferCall readGood(std::string_view body,
@@ -161,7 +161,7 @@ TEST(InferBody, BinaryTensorsFollowTheJsonInTheOrderOfTheInputs) {
          {"name":"INPUT1","datatype":"FP16","shape":[1,1],
           "parameters":{"binary_data_size":2}}]})";
   const std::string body =
-      json + bytesOfValues<int32_t>({1, 2}) + bytesOfValues<uint16_t>({9});
+      json + rawBytesOf<int32_t>({1, 2}) + rawBytesOf<uint16_t>({9});
   const InferCall call = readGood(body, json.size());
   ASSERT_EQ(call.request.inputs.size(), 3u);
   EXPECT_EQ(elements<int32_t>(call.request.inputs[0]),
@@ -191,7 +191,7 @@ Expected<InferCall> readRaw(DataType type, std::vector<int64_t> shape,
                             std::string_view body) {
   const ModelMetadata model = {
       "raw", {"1"}, "fake", {{"INPUT0", type, std::move(shape)}}, {}, true};
-  return readInferBody(model, body, 0, mostBytes);
+  return readInferBody(model, body, 0, mostInferBytes);
 }
 
 TEST(InferBody, ARawTensorTakesTheModelsShape) {
@@ -223,7 +223,7 @@ TEST(InferBody, RawTensorsThatHaveNoSingleShape) {
   EXPECT_EQ(readRaw(DataType::bytes, {-1, 2}, "x").message(), words);
   EXPECT_EQ(readRaw(DataType::bytes, {-1, -1}, "x").message(), words);
   const auto large =
-      readRaw(DataType::uint8, {-1, -1}, std::string(mostBytes + 1, 'x'));
+      readRaw(DataType::uint8, {-1, -1}, std::string(mostInferBytes + 1, 'x'));
   EXPECT_EQ(large.message(),
             "Raw input has a byte_size (1048577 bytes) that exceeds the "
             "maximum allowed value of 1048576 bytes. Use --http-max-input-size "
@@ -271,7 +271,7 @@ INSTANTIATE_TEST_SUITE_P(
                     "root must not be followed by other values. at 2"},
         Case{"{\"a\":nul}", "500 failed to parse the request JSON buffer: "
                             "Invalid value. at 8"},
-        Case{std::string(mostBytes + 1, ' '),
+        Case{std::string(mostInferBytes + 1, ' '),
              "400 request JSON size of 1048577 bytes exceeds the maximum "
              "allowed input size of 1048576 bytes. Use --http-max-input-size "
              "to increase the limit."}));

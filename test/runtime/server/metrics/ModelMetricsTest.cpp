@@ -54,7 +54,7 @@ struct Page {
 
 using Phase = InferencePhase;
 
-const std::string labels = R"({model="simple",version="3"})";
+const std::string modelLabels = R"({model="simple",version="3"})";
 
 TEST(ModelMetrics, CountersAndGaugesHaveTheStatistics) {
   Page page;
@@ -69,12 +69,12 @@ TEST(ModelMetrics, CountersAndGaugesHaveTheStatistics) {
       {"nv_inference_compute_infer_duration_us", 4000},
       {"nv_inference_compute_output_duration_us", 5000}};
   for (const auto& [name, value] : counters) {
-    EXPECT_EQ(text.value(name + labels), value) << name;
+    EXPECT_EQ(text.value(name + modelLabels), value) << name;
     EXPECT_EQ(text.types.at(name), "counter") << name;
   }
-  EXPECT_EQ(text.value("nv_inference_pending_request_count" + labels), 6);
+  EXPECT_EQ(text.value("nv_inference_pending_request_count" + modelLabels), 6);
   EXPECT_EQ(text.types.at("nv_inference_pending_request_count"), "gauge");
-  EXPECT_EQ(text.value("nv_model_load_duration_secs" + labels), 1.5);
+  EXPECT_EQ(text.value("nv_model_load_duration_secs" + modelLabels), 1.5);
   EXPECT_EQ(text.types.at("nv_model_load_duration_secs"), "gauge");
 }
 
@@ -99,17 +99,17 @@ TEST(ModelMetrics, TheCacheIsThereWhereAModelUsesIt) {
   page.models[0].cacheHit = {4, 8000};
   page.models[0].cacheMiss = {5, 10'000};
   const MetricsText text = page.text();
-  EXPECT_EQ(text.value("nv_cache_num_hits_per_model" + labels), 4);
-  EXPECT_EQ(text.value("nv_cache_num_misses_per_model" + labels), 5);
-  EXPECT_EQ(text.value("nv_cache_hit_duration_per_model" + labels), 8);
-  EXPECT_EQ(text.value("nv_cache_miss_duration_per_model" + labels), 10);
+  EXPECT_EQ(text.value("nv_cache_num_hits_per_model" + modelLabels), 4);
+  EXPECT_EQ(text.value("nv_cache_num_misses_per_model" + modelLabels), 5);
+  EXPECT_EQ(text.value("nv_cache_hit_duration_per_model" + modelLabels), 8);
+  EXPECT_EQ(text.value("nv_cache_miss_duration_per_model" + modelLabels), 10);
 }
 
 TEST(ModelMetrics, CountersOfLatenciesCanBeSwitchedOff) {
   Page page({"counter_latencies=false"});
   const MetricsText text = page.text();
   EXPECT_FALSE(text.types.contains("nv_inference_queue_duration_us"));
-  EXPECT_EQ(text.value("nv_inference_request_success" + labels), 20);
+  EXPECT_EQ(text.value("nv_inference_request_success" + modelLabels), 20);
 }
 
 TEST(ModelMetrics, HistogramsAreThereOnDemand) {
@@ -121,8 +121,8 @@ TEST(ModelMetrics, HistogramsAreThereOnDemand) {
   const MetricsText text = page.text();
   const std::string name = "nv_inference_first_response_histogram_ms";
   EXPECT_EQ(text.types.at(name), "histogram");
-  EXPECT_EQ(text.value(name + "_count" + labels), 5);
-  EXPECT_EQ(text.value(name + "_sum" + labels), 13'221);
+  EXPECT_EQ(text.value(name + "_count" + modelLabels), 5);
+  EXPECT_EQ(text.value(name + "_sum" + modelLabels), 13'221);
   auto below = [&](const std::string& bound) {
     return text.value(name + R"(_bucket{model="simple",version="3",le=")" +
                       bound + R"("})");
@@ -146,19 +146,22 @@ TEST(ModelMetrics, SummariesAreThereOnDemand) {
   const MetricsText text = page.text();
   const std::string name = "nv_inference_request_summary_us";
   EXPECT_EQ(text.types.at(name), "summary");
-  EXPECT_EQ(text.value(name + "_count" + labels), 100);
-  EXPECT_EQ(text.value(name + "_sum" + labels), 5050);
+  EXPECT_EQ(text.value(name + "_count" + modelLabels), 100);
+  EXPECT_EQ(text.value(name + "_sum" + modelLabels), 5050);
   const std::string quantile = R"({model="simple",version="3",quantile=")";
   EXPECT_NEAR(text.value(name + quantile + "0.5\"}"), 50, 5);
   EXPECT_NEAR(text.value(name + quantile + "0.9\"}"), 90, 1);
   EXPECT_FALSE(text.values.contains(name + quantile + "0.99\"}"));
-  EXPECT_EQ(text.value("nv_inference_queue_summary_us_sum" + labels), 500);
-  EXPECT_EQ(text.value("nv_inference_compute_input_summary_us_sum" + labels),
-            100);
-  EXPECT_EQ(text.value("nv_inference_compute_infer_summary_us_sum" + labels),
-            200);
-  EXPECT_EQ(text.value("nv_inference_compute_output_summary_us_sum" + labels),
-            300);
+  EXPECT_EQ(text.value("nv_inference_queue_summary_us_sum" + modelLabels), 500);
+  EXPECT_EQ(
+      text.value("nv_inference_compute_input_summary_us_sum" + modelLabels),
+      100);
+  EXPECT_EQ(
+      text.value("nv_inference_compute_infer_summary_us_sum" + modelLabels),
+      200);
+  EXPECT_EQ(
+      text.value("nv_inference_compute_output_summary_us_sum" + modelLabels),
+      300);
   EXPECT_FALSE(text.types.contains("nv_cache_hit_summary_per_model"));
 }
 
@@ -169,10 +172,11 @@ TEST(ModelMetrics, SummariesOfAModelWithACacheHaveHitsAndMisses) {
   page.note(Phase::cacheMiss, 6000);
   page.note(Phase::computeInfer, 1000);
   const MetricsText text = page.text();
-  EXPECT_EQ(text.value("nv_cache_hit_summary_per_model_sum" + labels), 4);
-  EXPECT_EQ(text.value("nv_cache_miss_summary_per_model_sum" + labels), 6);
-  EXPECT_EQ(text.value("nv_inference_compute_infer_summary_us_count" + labels),
-            1);
+  EXPECT_EQ(text.value("nv_cache_hit_summary_per_model_sum" + modelLabels), 4);
+  EXPECT_EQ(text.value("nv_cache_miss_summary_per_model_sum" + modelLabels), 6);
+  EXPECT_EQ(
+      text.value("nv_inference_compute_infer_summary_us_count" + modelLabels),
+      1);
   EXPECT_FALSE(text.types.contains("nv_inference_request_summary_us"));
 }
 
@@ -181,7 +185,7 @@ TEST(ModelMetrics, AnUnloadedModelIsForgotten) {
   page.models.push_back(statisticsOf("other"));
   page.note(Phase::firstResponse, 1);
   const std::string count =
-      "nv_inference_first_response_histogram_ms_count" + labels;
+      "nv_inference_first_response_histogram_ms_count" + modelLabels;
   EXPECT_EQ(page.text().value(count), 1);
   const auto models = std::exchange(page.models, {statisticsOf("other")});
   EXPECT_FALSE(page.text().values.contains(count));
@@ -228,12 +232,14 @@ TEST(ModelMetrics, AVersionReportsItsRequests) {
   EXPECT_EQ(responses, 2);
   page.models = {version->statistics()};
   const MetricsText text = page.text();
-  EXPECT_EQ(text.value("nv_inference_request_success" + labels), 1);
-  EXPECT_EQ(text.value("nv_inference_request_summary_us_count" + labels), 1);
-  EXPECT_EQ(
-      text.value("nv_inference_first_response_histogram_ms_count" + labels), 1);
-  EXPECT_EQ(text.value("nv_inference_queue_duration_us" + labels), 7);
-  EXPECT_EQ(text.value("nv_inference_queue_summary_us_sum" + labels), 7);
+  EXPECT_EQ(text.value("nv_inference_request_success" + modelLabels), 1);
+  EXPECT_EQ(text.value("nv_inference_request_summary_us_count" + modelLabels),
+            1);
+  EXPECT_EQ(text.value("nv_inference_first_response_histogram_ms_count" +
+                       modelLabels),
+            1);
+  EXPECT_EQ(text.value("nv_inference_queue_duration_us" + modelLabels), 7);
+  EXPECT_EQ(text.value("nv_inference_queue_summary_us_sum" + modelLabels), 7);
 }
 
 } // namespace
