@@ -168,6 +168,7 @@ private:
     buffer.offset = placement.offset;
     buffer.slots = placement.slots;
     buffer.slotStride = placement.slotStride;
+    buffer.frame = placement.frame;
     made.numberOf[size_t(placement.value)] = int(made.buffers.size());
     made.buffers.push_back(std::move(buffer));
   }

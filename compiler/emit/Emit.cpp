@@ -403,6 +403,8 @@ plan::Stage Emitter::stage(const ir::Module& module) {
   plan::Stage made;
   made.memory = findings.memory[size_t(module.stage)];
   made.buffers = buffers.buffers;
+  for (const ir::Frame& frame : current->frames)
+    made.frames.push_back({frame.offsets});
   holdings(made);
   regions(made);
   functions(made);

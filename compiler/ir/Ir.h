@@ -131,6 +131,9 @@ struct Value {
   /// The number of copies, one for each micro-batch in flight. 0 when the value
   /// lives within one pass through its functions. Set by the schedule pass.
   int slots = 0;
+  /// The chunk of layers that keeps the value for its backward pass, in a frame
+  /// of each micro-batch; -1 when none does. Set by the schedule pass.
+  int keeper = -1;
 };
 std::string_view valueKindName(ValueKind kind);
 
@@ -249,6 +252,15 @@ struct Schedule {
   std::vector<ScheduleStep> steps;
 };
 
+/// What a chunk keeps of each micro-batch until its backward pass: the values
+/// of micro-batch m lie `offsets[m % offsets.size()]` bytes behind their
+/// addresses. The frames of an arena share an area.
+struct Frame {
+  int chunk = 0;
+  bool onHost = false;
+  std::vector<int64_t> offsets;
+};
+
 /// The address of a value, in bytes; the memory pass fills it.
 struct Placement {
   ValueId value = ValueId::none;
@@ -256,6 +268,7 @@ struct Placement {
   int64_t bytes = 0; // of one copy
   int slots = 1;     // micro-batch m has copy m % slots
   int64_t slotStride = 0;
+  int frame = -1;       // of the module
   std::string category; // a row of the memory table
 };
 
@@ -278,6 +291,7 @@ struct Module {
   int64_t arenaBytes = 0;
   std::vector<Placement> hostPlacements; // of values on the host
   int64_t hostBytes = 0;
+  std::vector<Frame> frames; // of both
   /// Values that the host fills or reads, by their role in the plan (`tokens`,
   /// `labels`, `loss`, `norm_squared`, `logits`, ...).
   std::map<std::string, ValueId> bindings;

@@ -158,6 +158,8 @@ private:
       module.arenaBytes = places(module.placements);
     else if (keyword == "host")
       module.hostBytes = places(module.hostPlacements);
+    else if (keyword == "frame")
+      frame();
     else
       fail("a declaration instead of `" + keyword + "`");
   }
@@ -473,6 +475,17 @@ private:
     module.schedules.push_back(std::move(schedule));
   }
 
+  void frame() {
+    Frame frame;
+    expectWord("of");
+    frame.chunk = int(integer());
+    frame.onHost = takeWord("host");
+    expect('{');
+    while (ok() && !take('}'))
+      frame.offsets.push_back(integer());
+    module.frames.push_back(std::move(frame));
+  }
+
   /// Reads the placements of an arena and returns its size in bytes.
   int64_t places(std::vector<Placement>& placements) {
     int64_t bytes = integer();
@@ -489,6 +502,8 @@ private:
         expectWord("stride");
         place.slotStride = integer();
       }
+      if (takeWord("frame"))
+        place.frame = int(integer());
       expectWord("in");
       place.category = name();
       placements.push_back(std::move(place));

@@ -469,6 +469,16 @@ private:
     places("memory", module.arenaBytes, module.placements);
     if (!module.hostPlacements.empty())
       places("host", module.hostBytes, module.hostPlacements);
+    for (const Frame& frame : module.frames) {
+      out += "frame of ";
+      number(int64_t(frame.chunk));
+      out += frame.onHost ? " host {" : " {";
+      for (int64_t offset : frame.offsets) {
+        out += ' ';
+        number(offset);
+      }
+      out += " }\n";
+    }
   }
 
   void places(std::string_view arena, int64_t bytes,
@@ -489,6 +499,10 @@ private:
         number(int64_t(place.slots));
         out += " stride ";
         number(place.slotStride);
+      }
+      if (place.frame >= 0) {
+        out += " frame ";
+        number(int64_t(place.frame));
       }
       out += " in ";
       name(place.category);

@@ -6,7 +6,7 @@ namespace reciperun::checkpoint {
 
 std::byte* ArenaBuffers::address(int buffer) const {
   return static_cast<std::byte*>(arena.address(stage.buffers[size_t(buffer)],
-                                               /*slot=*/0, plan.mesh, rank));
+                                               /*copy=*/0, plan.mesh, rank));
 }
 
 Status ArenaBuffers::write(int buffer, int64_t offset,

@@ -83,7 +83,7 @@ Expected<Executor> Executor::make(const plan::Plan& plan, memory::Arena& arena,
 }
 
 Status Executor::resolve(int function, int microBatch) {
-  BySlots& known = functions[size_t(function)];
+  ByAddresses& known = functions[size_t(function)];
   const int64_t number = microBatch % known.period;
   const auto [resolved, isNew] = known.resolved.try_emplace(number);
   if (!isNew)
@@ -102,7 +102,7 @@ Status Executor::resolve(int function, int microBatch) {
   return Status::ok();
 }
 
-/// The number of micro-batches after which the slots of all buffers of a
+/// The number of micro-batches after which the addresses of all buffers of a
 /// function repeat.
 int64_t Executor::period(const plan::Function& function) const {
   // The number of micro-batches is below this.
@@ -112,9 +112,8 @@ int64_t Executor::period(const plan::Function& function) const {
     for (const auto* list : {&op.inputs, &op.outputs})
       for (int number : *list)
         if (number >= 0)
-          period = std::min(
-              most,
-              std::lcm(period, int64_t(stage.buffers[size_t(number)].slots)));
+          period =
+              std::min(most, std::lcm(period, plan::copies(stage, number)));
   return period;
 }
 
@@ -147,14 +146,14 @@ Tensor Executor::tensor(int number, int microBatch) const {
   if (number < 0)
     return Tensor();
   const plan::Buffer& buffer = stage.buffers[size_t(number)];
-  return {arena.address(buffer, microBatch % buffer.slots, plan.mesh,
-                        communicator.rank()),
+  return {arena.address(buffer, plan::copyOffset(stage, buffer, microBatch),
+                        plan.mesh, communicator.rank()),
           buffer.dtype, buffer.shape};
 }
 
 Status Executor::prepare(device::Share share) {
   std::vector<device::OpCall> all;
-  for (const BySlots& function : functions)
+  for (const ByAddresses& function : functions)
     for (const auto& [number, resolved] : function.resolved)
       for (const Call& call : resolved.calls)
         if (!call.isCollective)
@@ -239,7 +238,7 @@ Status Executor::finish(int transfer, int microBatch) {
 }
 
 Status Executor::run(int function, int microBatch) {
-  BySlots& known = functions[size_t(function)];
+  ByAddresses& known = functions[size_t(function)];
   const auto found = known.resolved.find(microBatch % known.period);
   assert(found != known.resolved.end() && "a run that is in no schedule");
   Resolved& resolved = found->second;

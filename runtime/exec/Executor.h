@@ -1,7 +1,7 @@
 // Runs the functions and schedules of a plan.
 //
 // 1. make: resolves each op of each function to its kernel and to views of its
-//    buffers, once for every combination of buffer slots that occurs.
+//    buffers, once for every combination of their addresses that occurs.
 // 2. run: loops over the resolved ops. The plan determines which ops run, on
 //    which data and in which order; the executor has no policy. A device with
 //    lanes runs neighbouring matmuls that are independent at the same time.
@@ -99,7 +99,7 @@ private:
     size_t concurrent = 1; // the calls from it on that run concurrently
   };
 
-  /// The calls of a function on one combination of buffer slots.
+  /// The calls of a function on one combination of its buffers' addresses.
   struct Resolved {
     std::vector<Call> calls;
     bool hasRun = false;
@@ -109,7 +109,7 @@ private:
 
   /// The resolved runs of a function by the micro-batch modulo the function's
   /// period. Only runs that occur in the plan are resolved.
-  struct BySlots {
+  struct ByAddresses {
     int64_t period = 1;
     std::map<int64_t, Resolved> resolved;
   };
@@ -145,7 +145,7 @@ private:
   comm::Communicator& communicator;
   device::Device& runner;
   Observer* observer = nullptr;
-  std::vector<BySlots> functions;
+  std::vector<ByAddresses> functions;
   std::vector<bool> isRecordable; // by function
   std::vector<std::string> notes; // see takeNotes
   /// The communicator's ids of messages in flight, by transfer and slot.

@@ -98,15 +98,15 @@ Arena::~Arena() {
     release();
 }
 
-void* Arena::address(const plan::Buffer& buffer, int slot,
+void* Arena::address(const plan::Buffer& buffer, int64_t copy,
                      const plan::Mesh& mesh, int rank) const {
   if (buffer.host) {
     assert(host && "a plan with buffers on the host has an arena there");
     plan::Buffer own = buffer;
     own.host = false;
-    return host->address(own, slot, mesh, rank);
+    return host->address(own, copy, mesh, rank);
   }
-  int64_t offset = buffer.offset + slot * buffer.slotStride;
+  int64_t offset = buffer.offset + copy;
   if (!buffer.shardAxis.empty())
     offset +=
         plan::coordinate(mesh, rank, buffer.shardAxis) * buffer.shardStride;

@@ -46,11 +46,11 @@ public:
   int64_t bytes() const { return size; }
   std::byte* base() const { return data; }
 
-  /// The address of a buffer's data for the micro-batch in `slot` on a rank:
-  /// its offset, plus the slot's stride, plus the rank's own shard of a buffer
-  /// that is sharded in place.
-  void* address(const plan::Buffer& buffer, int slot, const plan::Mesh& mesh,
-                int rank) const;
+  /// The address of a buffer's data on a rank: its offset, plus the rank's own
+  /// shard of a buffer that is sharded in place, plus `copy`, the bytes that
+  /// the data of a micro-batch lies behind (plan::copyOffset).
+  void* address(const plan::Buffer& buffer, int64_t copy,
+                const plan::Mesh& mesh, int rank) const;
 
 private:
   std::byte* data = nullptr;

@@ -21,6 +21,21 @@ Holding holdingOf(const Stage& stage, int parameter) {
   return found == stage.holdings.end() ? Holding{parameter, -1, -1} : *found;
 }
 
+int64_t copies(const Stage& stage, int buffer) {
+  const Buffer& found = stage.buffers[size_t(buffer)];
+  return found.frame < 0
+             ? found.slots
+             : int64_t(stage.frames[size_t(found.frame)].offsets.size());
+}
+
+int64_t copyOffset(const Stage& stage, const Buffer& buffer, int microBatch) {
+  if (buffer.frame < 0)
+    return microBatch % buffer.slots * buffer.slotStride;
+  const std::vector<int64_t>& offsets =
+      stage.frames[size_t(buffer.frame)].offsets;
+  return offsets[size_t(microBatch) % offsets.size()];
+}
+
 int64_t pagesOfSequence(const Serving& serving) {
   if (serving.page <= 0)
     return 0;

@@ -25,7 +25,7 @@ namespace reciperun::plan {
 
 /// A reader rejects a plan of another major version or a newer minor version.
 inline constexpr int majorVersion = 1;
-inline constexpr int minorVersion = 0;
+inline constexpr int minorVersion = 1;
 
 using ops::Initializer;
 
@@ -56,10 +56,21 @@ struct Buffer {
   /// apart. Micro-batch m uses copy m % slots.
   int slots = 1;
   int64_t slotStride = 0;
+  int frame = -1; // of the stage: moves the buffer by the micro-batch; -1: none
   /// If set, the address moves by coordinate(shardAxis) * shardStride: the
   /// buffer is the rank's part of a whole buffer.
   std::string shardAxis;
   int64_t shardStride = 0;
+};
+
+/// The positions of buffers that are alive together: what a chunk of a
+/// pipeline's layers keeps of a micro-batch until its backward pass. The
+/// buffers of micro-batch m lie `offsets[m % offsets.size()]` bytes behind
+/// their own offsets. Frames share an area of the arena.
+struct Frame {
+  std::vector<int64_t> offsets; // aligned
+
+  bool operator==(const Frame&) const = default;
 };
 
 /// Bytes by category, as promised by `recipec check`. `total` is what a process
@@ -421,6 +432,7 @@ struct Prediction {
 struct Stage {
   MemoryTable memory;
   std::vector<Buffer> buffers;
+  std::vector<Frame> frames;
   std::vector<Holding> holdings;
   std::vector<Region> regions;
   Inputs inputs;
@@ -472,6 +484,11 @@ const Stage& stageOf(const Plan& plan, int rank);
 /// The buffers of a parameter in a stage, both -1 when the stage does not hold
 /// it.
 Holding holdingOf(const Stage& stage, int parameter);
+/// The number of copies of a buffer for micro-batches in flight: its slots, or
+/// the offsets of its frame. Micro-batches m and m + copies have the same one.
+int64_t copies(const Stage& stage, int buffer);
+/// The bytes that a micro-batch's copy of a buffer lies behind its first one.
+int64_t copyOffset(const Stage& stage, const Buffer& buffer, int microBatch);
 /// The pages of the longest sequence; 0 when the model has no attention.
 int64_t pagesOfSequence(const Serving& serving);
 /// Whether plans of the task have a section `serving`.

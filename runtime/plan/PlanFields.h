@@ -80,6 +80,10 @@ void fields(V& v, typename V::template Ref<MemoryTable> memory) {
   v.field("capacity", memory.capacity);
 }
 
+template <class V> void fields(V& v, typename V::template Ref<Frame> frame) {
+  v.field("offsets", frame.offsets);
+}
+
 template <class V> void fields(V& v, typename V::template Ref<Buffer> buffer) {
   v.field("name", buffer.name);
   v.field("dtype", buffer.dtype);
@@ -88,6 +92,7 @@ template <class V> void fields(V& v, typename V::template Ref<Buffer> buffer) {
   v.field("offset", buffer.offset);
   v.optional("slots", buffer.slots, 1);
   v.optional("slot_stride", buffer.slotStride, int64_t(0));
+  v.optional("frame", buffer.frame, -1);
   v.optional("shard_axis", buffer.shardAxis, std::string());
   v.optional("shard_stride", buffer.shardStride, int64_t(0));
 }
@@ -354,6 +359,7 @@ void fields(V& v, typename V::template Ref<Holding> holding) {
 template <class V> void fields(V& v, typename V::template Ref<Stage> stage) {
   v.field("memory", stage.memory);
   v.field("buffers", stage.buffers);
+  v.optional("frames", stage.frames, std::vector<Frame>());
   v.field("holdings", stage.holdings);
   v.field("regions", stage.regions);
   v.field("inputs", stage.inputs);

@@ -2,8 +2,8 @@
 //
 // 1. version, task, device, mesh: sizes multiply to the ranks, groups consist
 //    of axes;
-// 2. memory: every buffer lies in the arena, including its last slot and its
-//    last shard;
+// 2. memory: every buffer lies in the arena, including its last slot, its last
+//    shard and the farthest position of its frame;
 // 3. functions (each op through ValidateOps.cpp) and schedules;
 // 4. parameters, regions, inputs, outputs: buffers have the right type and
 // size;
@@ -38,6 +38,8 @@ public:
     RECIPERUN_TRY(memory());
     for (const Schedule& schedule : stage.schedules)
       RECIPERUN_TRY(steps(schedule));
+    for (const Frame& frame : stage.frames)
+      RECIPERUN_TRY(positions(frame));
     for (const Buffer& buffer : stage.buffers)
       RECIPERUN_TRY(inArena(buffer));
     for (const Function& function : stage.functions)
@@ -114,7 +116,25 @@ private:
     return Status::ok();
   }
 
-  /// The end of the buffer in bytes, over all slots and shards.
+  Status positions(const Frame& frame) const {
+    if (frame.offsets.empty())
+      return damaged("a frame has no offsets");
+    for (int64_t offset : frame.offsets)
+      if (offset < 0 || offset % bufferAlignment != 0)
+        return damaged("a frame has offset " + std::to_string(offset) +
+                       ", which is no multiple of " +
+                       std::to_string(bufferAlignment));
+    return Status::ok();
+  }
+
+  /// The largest offset of the buffer's frame; 0 without one.
+  int64_t farthest(const Buffer& buffer) const {
+    return buffer.frame < 0
+               ? 0
+               : std::ranges::max(stage.frames[size_t(buffer.frame)].offsets);
+  }
+
+  /// The end of the buffer in bytes, over all slots, shards and positions.
   std::optional<int64_t> end(const Buffer& buffer) const {
     int64_t bytes = byteSize(buffer.dtype);
     for (int64_t dimension : buffer.shape) {
@@ -128,7 +148,8 @@ private:
     for (std::optional<int64_t> part :
          {std::optional(buffer.offset),
           product(buffer.slots - 1, buffer.slotStride),
-          product(shards - 1, buffer.shardStride)})
+          product(shards - 1, buffer.shardStride),
+          std::optional(farthest(buffer))})
       if (!part || __builtin_add_overflow(result, *part, &result))
         return std::nullopt;
     return result;
@@ -147,6 +168,11 @@ private:
     if (!buffer.shardAxis.empty() && !hasExtent(plan.mesh, buffer.shardAxis))
       return damaged(who + " is split along " + quoted(buffer.shardAxis) +
                      ", which is no axis");
+    if (buffer.frame < -1 || buffer.frame >= int(stage.frames.size()))
+      return damaged(who + " is in frame " + std::to_string(buffer.frame) +
+                     " of " + std::to_string(stage.frames.size()));
+    if (buffer.frame >= 0 && (buffer.slots > 1 || !buffer.shardAxis.empty()))
+      return damaged(who + " is in a frame and has slots or shards");
     int64_t size = byteSize(buffer.dtype);
     if (buffer.offset % bufferAlignment != 0 || buffer.slotStride % size != 0 ||
         buffer.shardStride % size != 0)

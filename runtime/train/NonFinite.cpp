@@ -79,8 +79,8 @@ Status NonFiniteSearch::clear(const exec::Executor& executor,
                               int number) const {
   if (number < 0)
     return Status::ok();
-  for (int slot = 0; slot < stage.buffers[size_t(number)].slots; ++slot) {
-    const exec::Tensor result = executor.tensor(number, slot);
+  for (int copy = 0; copy < plan::copies(stage, number); ++copy) {
+    const exec::Tensor result = executor.tensor(number, copy);
     RECIPERUN_TRY(device.clear(result.data, result.bytes()));
   }
   return Status::ok();

@@ -16,7 +16,7 @@
 namespace recipec::passes {
 
 /// Whether a value keeps its bytes between functions: values that live from
-/// step to step, and values with slots.
+/// step to step, values with slots, and what chunks keep.
 bool isPersistent(const ir::Module& program, ir::ValueId value);
 
 /// Values that share one buffer: a result written over its operand, or a view.

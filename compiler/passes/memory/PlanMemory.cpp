@@ -5,10 +5,10 @@
 //    gradients, then optimizer state.
 //    Then what serving keeps of sequences: pages and states.
 // 2. Activations: inputs and scalars, which live through the step; values with
-//    slots, one copy per micro-batch in flight; then the timelines
-//    (Lifetimes.h). Each timeline is planned independently in the same space by
-//    best fit: an op's results take a free block, and after the op the values
-//    that are not used again release theirs.
+//    slots, one copy per micro-batch in flight; what chunks keep (Frames.h);
+//    then the timelines (Lifetimes.h). Each timeline is planned independently
+//    in the same space by best fit: an op's results take a free block, and
+//    after the op the values that are not used again release theirs.
 // 3. One workspace, which all ops share.
 //
 // Host values are placed in the same way, in an arena of their own. Every
@@ -19,6 +19,7 @@
 
 #include "compiler/cost/Workspace.h"
 #include "compiler/passes/ValueNames.h"
+#include "compiler/passes/memory/Frames.h"
 #include "compiler/passes/memory/FreeList.h"
 #include "compiler/passes/memory/Lifetimes.h"
 
@@ -27,6 +28,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <utility>
 
 namespace recipec::passes {
 namespace {
@@ -53,6 +55,7 @@ private:
   void placeRest(ir::ValueKind kind, const char* category);
   void placeKept();
   void placeSlots();
+  void placeChunks(bool onHost);
   void placeTimelines();
   void placeTimeline(const Timeline& timeline, FreeList& device,
                      FreeList& host);
@@ -65,14 +68,15 @@ private:
   }
   /// Places a value at the end of its arena.
   void append(ValueId value, const char* category);
-  void place(ValueId value, int64_t offset, const char* category);
+  ir::Placement& place(ValueId value, int64_t offset, const char* category);
 
   ir::Module& program;
   std::vector<bool> isPlaced;
   std::vector<int64_t> offsets = std::vector<int64_t>(isPlaced.size());
 };
 
-void MemoryPlanner::place(ValueId value, int64_t offset, const char* category) {
+ir::Placement& MemoryPlanner::place(ValueId value, int64_t offset,
+                                    const char* category) {
   assert(!isPlaced[size_t(value)] && "a value has one place");
   isPlaced[size_t(value)] = true;
   offsets[size_t(value)] = offset;
@@ -85,8 +89,8 @@ void MemoryPlanner::place(ValueId value, int64_t offset, const char* category) {
     placement.slots = slots;
     placement.slotStride = aligned(placement.bytes);
   }
-  (program[value].onHost ? program.hostPlacements : program.placements)
-      .push_back(std::move(placement));
+  return (program[value].onHost ? program.hostPlacements : program.placements)
+      .emplace_back(std::move(placement));
 }
 
 void MemoryPlanner::append(ValueId value, const char* category) {
@@ -176,6 +180,32 @@ std::vector<bool> MemoryPlanner::namedValues() const {
   return isNamed;
 }
 
+// ---- what chunks keep
+
+/// Places the values of each chunk one after another, at the same address for
+/// all chunks, and moves them by the frames of the micro-batches.
+void MemoryPlanner::placeChunks(bool onHost) {
+  int64_t& end = onHost ? program.hostBytes : program.arenaBytes;
+  std::vector<int64_t> sizes; // by chunk
+  for (size_t i = 0; i < program.values.size(); ++i) {
+    const ir::Value& value = program.values[i];
+    if (value.keeper < 0 || value.onHost != onHost)
+      continue;
+    sizes.resize(std::max(sizes.size(), size_t(value.keeper) + 1));
+    int64_t& bytes = sizes[size_t(value.keeper)];
+    place(ValueId(i), end + bytes, "activations").frame =
+        int(program.frames.size()) + value.keeper;
+    bytes += aligned(ir::localBytes(program, ValueId(i)));
+  }
+  if (sizes.empty())
+    return;
+  FrameArea area = placeFrames(program, sizes);
+  for (size_t chunk = 0; chunk < sizes.size(); ++chunk)
+    program.frames.push_back(
+        {int(chunk), onHost, std::move(area.offsets[chunk])});
+  end += area.bytes;
+}
+
 // ---- values of a step
 
 void MemoryPlanner::placeTimelines() {
@@ -255,6 +285,8 @@ void MemoryPlanner::run() {
   placeRest(ir::ValueKind::input, "activations");
   placeRest(ir::ValueKind::state, "activations");
   placeSlots();
+  for (bool onHost : {false, true})
+    placeChunks(onHost);
   placeTimelines();
   placeWorkspace();
   for (auto* placements : {&program.placements, &program.hostPlacements})

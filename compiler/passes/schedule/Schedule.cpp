@@ -3,7 +3,10 @@
 //    backward pass reads has one per micro-batch in flight, plus one if it is
 //    received, so that the next message can arrive meanwhile. A value that is
 //    only sent or received has two. A value that is received, added to and sent
-//    on in place has three.
+//    on in place has three. Where a stage has several chunks, most
+//    micro-batches are in flight in one chunk after another: values that are
+//    neither sent nor received have no slots there, but a frame of their chunk
+//    (PlanMemory.cpp).
 // 3. Write the steps. For each function: start to receive the inputs of this
 //    and the next function if their slots are free and no longer being sent,
 //    wait for its inputs from other stages, wait for the sends of values that
@@ -79,8 +82,18 @@ private:
     for (const ir::Op& op : function.ops)
       for (ValueId result : op.results)
         if (result != ValueId::none && stage[result].kind == ValueKind::saved &&
-            read.contains(result))
-          stage[result].slots = flying;
+            read.contains(result)) {
+          if (chunks > 1 && !isTransferred(result))
+            stage[result].keeper = function.chunk;
+          else
+            stage[result].slots = flying;
+        }
+  }
+
+  bool isTransferred(ValueId value) const {
+    return std::ranges::any_of(stage.transfers, [&](const Transfer& each) {
+      return each.value == value;
+    });
   }
 
   void transferred(const Transfer& transfer) {

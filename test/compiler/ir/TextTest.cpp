@@ -63,7 +63,10 @@ schedule train {
 memory 4096 {
   %tokens at 0 bytes 64 in activations
   %y at 64 bytes 128 slots 2 stride 256 in activations
+  %dx at 576 bytes 64 frame 1 in activations
 }
+frame of 0 { 0 256 }
+frame of 1 host { 512 }
 )";
 
 TEST(Text, PrintParsePrintIsTheIdentity) {

@@ -95,6 +95,38 @@ TEST_F(ExecutorTest, runsAScheduleOverSlots) {
   EXPECT_FALSE(executor->tensor(-1).present());
 }
 
+TEST_F(ExecutorTest, aFrameMovesItsBuffersByTheMicroBatch) {
+  const int kept = plan::addBuffer(plan, "kept", DType::f32, {2, 64});
+  const int sum = plan::addBuffer(plan, "sum", DType::f32, {64});
+  plan::Stage& stage = plan.stages[0];
+  stage.buffers[size_t(kept)].shape = {64};
+  stage.buffers[size_t(kept)].frame = 0;
+  stage.frames = {{{256, 0, 0}}}; // bytes, of the micro-batches modulo 3
+  stage.functions = {
+      {"clear", {plan::makeOp(OpKind::Zero, "clear", {}, {sum})}},
+      {"add", {plan::makeOp(OpKind::Add, "add", {sum, kept}, {sum})}}};
+  std::vector<plan::ScheduleStep> steps = {call(0, 0)};
+  for (int microBatch = 0; microBatch < 4; ++microBatch) {
+    steps.push_back(load(microBatch));
+    steps.push_back(call(1, microBatch));
+  }
+  stage.schedules = {{"train", steps}};
+  plan.train.accumulation = 4;
+  make();
+  EXPECT_EQ(executor->tensor(kept, 0).as<std::byte>(),
+            executor->tensor(kept, 1).as<std::byte>() + 256);
+  EXPECT_EQ(executor->tensor(kept, 1).data, executor->tensor(kept, 2).data);
+  EXPECT_EQ(executor->tensor(kept, 0).data, executor->tensor(kept, 3).data);
+  const Status status =
+      executor->run(*executor->findSchedule("train"), [&](int microBatch) {
+        std::fill_n(executor->tensor(kept, microBatch).as<float>(), 64,
+                    float(1 << microBatch));
+        return Status::ok();
+      });
+  ASSERT_TRUE(status.isOk()) << status.message();
+  EXPECT_EQ(executor->tensor(sum).as<float>()[63], 15.f);
+}
+
 /// A job in which no collective ever succeeds.
 class BrokenLink : public comm::LocalCommunicator {
 public:

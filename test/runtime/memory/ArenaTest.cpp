@@ -61,14 +61,13 @@ TEST(Arena, MovesItsMemory) {
   EXPECT_EQ(first->base(), nullptr);
 }
 
-TEST(Arena, AddressesFollowSlotsAndShards) {
+TEST(Arena, AddressesFollowCopiesAndShards) {
   const plan::Mesh mesh{{{"dp", 2}, {"tp", 2}}, {}, 4};
   Expected<Arena> arena = Arena::allocate(4096);
   ASSERT_TRUE(arena);
   plan::Buffer plain = buffer(192, 4);
   EXPECT_EQ(arena->address(plain, 0, mesh, 3), arena->base() + 192);
-  plain.slotStride = 256;
-  EXPECT_EQ(arena->address(plain, 2, mesh, 3), arena->base() + 192 + 512);
+  EXPECT_EQ(arena->address(plain, 512, mesh, 3), arena->base() + 192 + 512);
   plain.shardAxis = "dp";
   plain.shardStride = 64;
   EXPECT_EQ(arena->address(plain, 0, mesh, 1), arena->base() + 192);
@@ -81,9 +80,8 @@ TEST(Arena, HasAnotherForBuffersOnTheHost) {
   ASSERT_TRUE(arena);
   plan::Buffer there = buffer(256, 4);
   there.host = true;
-  there.slotStride = 16;
   Arena moved = *std::move(arena);
-  auto* address = static_cast<std::byte*>(moved.address(there, 1, mesh, 0));
+  auto* address = static_cast<std::byte*>(moved.address(there, 16, mesh, 0));
   EXPECT_TRUE(address + 16 <= moved.base() ||
               address >= moved.base() + moved.bytes());
   EXPECT_EQ(reinterpret_cast<uintptr_t>(address) % plan::bufferAlignment, 16u);

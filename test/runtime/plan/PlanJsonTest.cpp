@@ -81,9 +81,9 @@ TEST(PlanJson, replacesBytesThatAreNoUtf8) {
 TEST(PlanJson, refusesOtherVersionsByNamingBoth) {
   std::string text = toJson(samplePlan());
   for (auto [from, to, version] :
-       {std::tuple{"\"minor\":0", "\"minor\":1", "1.1"},
-        std::tuple{"\"major\":1", "\"major\":2", "2.0"},
-        std::tuple{"\"major\":1", "\"major\":0", "0.0"}}) {
+       {std::tuple{"\"minor\":1", "\"minor\":2", "1.2"},
+        std::tuple{"\"major\":1", "\"major\":2", "2.1"},
+        std::tuple{"\"major\":1", "\"major\":0", "0.1"}}) {
     // A newer version may have fields that this one does not know.
     std::string newer =
         replaced(replaced(text, from, to), "\"task\"", "\"mission\"");
@@ -92,7 +92,7 @@ TEST(PlanJson, refusesOtherVersionsByNamingBoth) {
     EXPECT_NE(plan.message().find(std::string("has version ") + version),
               std::string::npos)
         << plan.message();
-    EXPECT_NE(plan.message().find("reads version 1.0"), std::string::npos)
+    EXPECT_NE(plan.message().find("reads version 1.1"), std::string::npos)
         << plan.message();
   }
 }

@@ -63,6 +63,17 @@ TEST(Validate, buffersStayInTheArena) {
   EXPECT_REFUSED((p.stages[0].buffers[0].slotStride = p.stages[0].memory.arena,
                   p.stages[0].buffers[0].slots = 2),
                  "ends at byte");
+  EXPECT_REFUSED(p.stages[0].buffers[0].frame = 0, "in frame 0 of 0");
+  EXPECT_REFUSED(p.stages[0].frames.resize(1), "has no offsets");
+  EXPECT_REFUSED((p.stages[0].frames = {{{0, 4}}}), "has offset 4");
+  EXPECT_REFUSED((p.stages[0].frames = {{{0, p.stages[0].memory.arena}}},
+                  p.stages[0].buffers[0].frame = 0),
+                 "ends at byte");
+  EXPECT_REFUSED((p.stages[0].frames = {{{0}}},
+                  p.stages[0].buffers[0].frame = 0,
+                  p.stages[0].buffers[0].slots = 2,
+                  p.stages[0].buffers[0].slotStride = bufferAlignment),
+                 "in a frame and has slots");
   EXPECT_REFUSED(p.stages[0].memory.total = p.stages[0].memory.arena - 1,
                  "more than the total");
 }
