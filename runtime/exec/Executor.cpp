@@ -220,16 +220,19 @@ Status Executor::transfer(const plan::ScheduleStep& step) {
           : communicator.beginReceive(peer, described.link, bytes);
   if (!message)
     return message.status();
-  int slots = stage.buffers[size_t(described.buffer)].slots;
-  underway[{step.transfer, step.microBatch % slots}] = *message;
+  underway[{step.transfer, copyOf(step.transfer, step.microBatch)}] = *message;
   return Status::ok();
 }
 
-/// Completes the message in flight in the slot, if there is one.
+int64_t Executor::copyOf(int transfer, int microBatch) const {
+  const int buffer = stage.transfers[size_t(transfer)].buffer;
+  return plan::copyOffset(stage, stage.buffers[size_t(buffer)], microBatch);
+}
+
+/// Completes the message in flight in the micro-batch's copy of the buffer, if
+/// there is one.
 Status Executor::finish(int transfer, int microBatch) {
-  const plan::Transfer& described = stage.transfers[size_t(transfer)];
-  int slots = stage.buffers[size_t(described.buffer)].slots;
-  auto found = underway.find({transfer, microBatch % slots});
+  auto found = underway.find({transfer, copyOf(transfer, microBatch)});
   if (found == underway.end())
     return Status::ok();
   int message = found->second;

@@ -127,6 +127,7 @@ private:
   Status launch(int function, Resolved& resolved);
   void giveUpRecording(int function, const std::string& why);
   Status transfer(const plan::ScheduleStep& step);
+  int64_t copyOf(int transfer, int microBatch) const;
   Status finish(int transfer, int microBatch);
   Status checkDevice(const plan::Op& op) const;
   device::OpCall described(const Call& call) const;
@@ -148,8 +149,9 @@ private:
   std::vector<ByAddresses> functions;
   std::vector<bool> isRecordable; // by function
   std::vector<std::string> notes; // see takeNotes
-  /// The communicator's ids of messages in flight, by transfer and slot.
-  std::map<std::pair<int, int>, int> underway;
+  /// The communicator's ids of messages in flight, by transfer and the offset
+  /// of the copy of its buffer.
+  std::map<std::pair<int, int64_t>, int> underway;
   /// The communicator's ids of collectives in flight, by the first buffer that
   /// they fill.
   std::map<int, int> started;

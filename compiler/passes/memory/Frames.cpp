@@ -1,8 +1,7 @@
-// 1. A frame lives from the first to the last run of the schedule that uses a
-//    value which its chunk keeps of the micro-batch.
-// 2. Frames are allocated and released by best fit in the order of the runs:
-// the
-//    chunks of a stage have their most micro-batches in flight at different
+// 1. A frame lives from the first to the last step of the schedule that
+//    receives or uses a value which its chunk keeps of the micro-batch.
+// 2. Frames are allocated and released by best fit in the order of the steps:
+//    the chunks of a stage have their most micro-batches in flight at different
 //    times.
 // 3. Frames of different sizes leave gaps that no other frame fits into. Where
 //    they take less when all have the size of the largest, they do.
@@ -26,60 +25,78 @@ struct ChunkFrame {
   auto operator<=>(const ChunkFrame&) const = default;
 };
 
-/// The frames that a run is the first or the last one to use.
-struct Run {
+/// The frames that a step is the first or the last one to use.
+struct Step {
   std::vector<ChunkFrame> starting, ending;
 };
 
-/// The chunks whose kept values each function uses.
-std::map<std::string, std::set<int>> chunksOf(const ir::Module& program) {
-  std::map<std::string, std::set<int>> chunks;
-  for (const ir::Function& function : program.functions)
-    for (const ir::Op& op : function.ops)
-      for (const auto* list : {&op.operands, &op.results})
-        for (ir::ValueId value : *list)
-          if (value != ir::ValueId::none && program[value].keeper >= 0)
-            chunks[function.name].insert(program[value].keeper);
-  return chunks;
-}
+/// The steps of the schedule `train`, as far as they use frames of a kind.
+class FrameUses {
+public:
+  FrameUses(const ir::Module& program, FrameKind kind)
+      : program(program), kind(kind) {
+    for (const ir::Function& function : program.functions)
+      for (const ir::Op& op : function.ops)
+        for (const auto* list : {&op.operands, &op.results})
+          for (ir::ValueId value : *list)
+            if (isKept(value))
+              chunksOf[function.name].insert(program[value].keeper);
+  }
 
-std::vector<Run> runsOf(const ir::Module& program) {
-  std::map<std::string, std::set<int>> chunks = chunksOf(program);
-  std::map<ChunkFrame, std::pair<size_t, size_t>> lives; // first and last run
-  size_t count = 0;
-  for (const ir::Schedule& schedule : program.schedules) {
-    if (schedule.name != "train")
-      continue;
-    for (const ir::ScheduleStep& step : schedule.steps) {
-      if (step.kind != ir::ScheduleStep::Kind::run)
-        continue;
-      for (int chunk : chunks[step.function])
-        lives.try_emplace({chunk, step.microBatch}, count, count)
-            .first->second.second = count;
-      ++count;
+  std::vector<Step> steps() {
+    size_t count = 0;
+    for (const ir::Schedule& schedule : program.schedules)
+      if (schedule.name == "train")
+        for (const ir::ScheduleStep& step : schedule.steps)
+          add(step, count++);
+    std::vector<Step> result(count);
+    for (const auto& [frame, life] : lives) {
+      result[life.first].starting.push_back(frame);
+      result[life.second].ending.push_back(frame);
     }
+    return result;
   }
-  std::vector<Run> runs(count);
-  for (const auto& [frame, life] : lives) {
-    runs[life.first].starting.push_back(frame);
-    runs[life.second].ending.push_back(frame);
-  }
-  return runs;
-}
 
-FrameArea place(const std::vector<Run>& runs,
+private:
+  bool isKept(ir::ValueId value) const {
+    return value != ir::ValueId::none && program[value].keeper >= 0 &&
+           frameKindOf(program[value]) == kind;
+  }
+
+  void add(const ir::ScheduleStep& step, size_t number) {
+    if (step.kind == ir::ScheduleStep::Kind::run)
+      for (int chunk : chunksOf[step.function])
+        use({chunk, step.microBatch}, number);
+    if (step.transfer < 0)
+      return;
+    const ir::ValueId value = program.transfers[size_t(step.transfer)].value;
+    if (isKept(value))
+      use({program[value].keeper, step.microBatch}, number);
+  }
+
+  void use(const ChunkFrame& frame, size_t number) {
+    lives.try_emplace(frame, number, number).first->second.second = number;
+  }
+
+  const ir::Module& program;
+  FrameKind kind;
+  std::map<std::string, std::set<int>> chunksOf;         // that a function uses
+  std::map<ChunkFrame, std::pair<size_t, size_t>> lives; // first and last step
+};
+
+FrameArea place(const std::vector<Step>& steps,
                 const std::vector<int64_t>& sizes) {
   FrameArea area;
   area.offsets.resize(sizes.size());
   FreeList space;
-  for (const Run& run : runs) {
-    for (const auto& [chunk, microBatch] : run.starting) {
+  for (const Step& step : steps) {
+    for (const auto& [chunk, microBatch] : step.starting) {
       std::vector<int64_t>& offsets = area.offsets[size_t(chunk)];
       if (microBatch >= int(offsets.size()))
         offsets.resize(size_t(microBatch) + 1);
       offsets[size_t(microBatch)] = space.allocate(sizes[size_t(chunk)]);
     }
-    for (const auto& [chunk, microBatch] : run.ending)
+    for (const auto& [chunk, microBatch] : step.ending)
       space.release(area.offsets[size_t(chunk)][size_t(microBatch)],
                     sizes[size_t(chunk)]);
   }
@@ -101,17 +118,18 @@ void shorten(std::vector<int64_t>& offsets) {
 
 } // namespace
 
-FrameArea placeFrames(const ir::Module& program,
+FrameKind frameKindOf(const ir::Value& value) {
+  if (value.onHost)
+    return FrameKind::onHost;
+  return value.kind == ir::ValueKind::received ? FrameKind::received
+                                               : FrameKind::computed;
+}
+
+FrameArea placeFrames(const ir::Module& program, FrameKind kind,
                       const std::vector<int64_t>& sizes) {
-  std::vector<Run> runs = runsOf(program);
-  for (Run& run : runs)
-    for (auto* frames : {&run.starting, &run.ending})
-      std::erase_if(*frames, [&](const ChunkFrame& frame) {
-        return frame.chunk >= int(sizes.size()) ||
-               sizes[size_t(frame.chunk)] == 0;
-      });
+  const std::vector<Step> steps = FrameUses(program, kind).steps();
   const std::vector<int64_t> largest(sizes.size(), std::ranges::max(sizes));
-  FrameArea area = place(runs, sizes), equal = place(runs, largest);
+  FrameArea area = place(steps, sizes), equal = place(steps, largest);
   if (equal.bytes < area.bytes)
     area = std::move(equal);
   std::ranges::for_each(area.offsets, shorten);

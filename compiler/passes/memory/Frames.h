@@ -11,6 +11,11 @@
 
 namespace recipec::passes {
 
+/// What frames hold. Each kind has an area of its own, since their lives
+/// differ: a message starts to arrive before the run that reads it.
+enum class FrameKind { computed, received, onHost };
+FrameKind frameKindOf(const ir::Value& value);
+
 /// The area that the frames of a stage's chunks share.
 struct FrameArea {
   /// In bytes, by chunk and micro-batch. Micro-batch m has entry m % size: what
@@ -19,9 +24,9 @@ struct FrameArea {
   int64_t bytes = 0;
 };
 
-/// Places the frames in the order of the schedule `train`. `sizes` are the
-/// bytes of a chunk's frame, 0 for a chunk that keeps nothing.
-FrameArea placeFrames(const ir::Module& program,
+/// Places the frames of a kind in the order of the schedule `train`. `sizes`
+/// are the bytes of a chunk's frame, 0 for a chunk that keeps nothing.
+FrameArea placeFrames(const ir::Module& program, FrameKind kind,
                       const std::vector<int64_t>& sizes);
 
 } // namespace recipec::passes

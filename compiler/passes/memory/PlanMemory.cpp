@@ -55,7 +55,7 @@ private:
   void placeRest(ir::ValueKind kind, const char* category);
   void placeKept();
   void placeSlots();
-  void placeChunks(bool onHost);
+  void placeChunks(FrameKind kind);
   void placeTimelines();
   void placeTimeline(const Timeline& timeline, FreeList& device,
                      FreeList& host);
@@ -184,12 +184,13 @@ std::vector<bool> MemoryPlanner::namedValues() const {
 
 /// Places the values of each chunk one after another, at the same address for
 /// all chunks, and moves them by the frames of the micro-batches.
-void MemoryPlanner::placeChunks(bool onHost) {
+void MemoryPlanner::placeChunks(FrameKind kind) {
+  const bool onHost = kind == FrameKind::onHost;
   int64_t& end = onHost ? program.hostBytes : program.arenaBytes;
   std::vector<int64_t> sizes; // by chunk
   for (size_t i = 0; i < program.values.size(); ++i) {
     const ir::Value& value = program.values[i];
-    if (value.keeper < 0 || value.onHost != onHost)
+    if (value.keeper < 0 || frameKindOf(value) != kind)
       continue;
     sizes.resize(std::max(sizes.size(), size_t(value.keeper) + 1));
     int64_t& bytes = sizes[size_t(value.keeper)];
@@ -199,7 +200,7 @@ void MemoryPlanner::placeChunks(bool onHost) {
   }
   if (sizes.empty())
     return;
-  FrameArea area = placeFrames(program, sizes);
+  FrameArea area = placeFrames(program, kind, sizes);
   for (size_t chunk = 0; chunk < sizes.size(); ++chunk)
     program.frames.push_back(
         {int(chunk), onHost, std::move(area.offsets[chunk])});
@@ -285,8 +286,9 @@ void MemoryPlanner::run() {
   placeRest(ir::ValueKind::input, "activations");
   placeRest(ir::ValueKind::state, "activations");
   placeSlots();
-  for (bool onHost : {false, true})
-    placeChunks(onHost);
+  for (FrameKind kind :
+       {FrameKind::computed, FrameKind::received, FrameKind::onHost})
+    placeChunks(kind);
   placeTimelines();
   placeWorkspace();
   for (auto* placements : {&program.placements, &program.hostPlacements})

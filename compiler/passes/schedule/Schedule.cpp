@@ -4,9 +4,9 @@
 //    received, so that the next message can arrive meanwhile. A value that is
 //    only sent or received has two. A value that is received, added to and sent
 //    on in place has three. Where a stage has several chunks, most
-//    micro-batches are in flight in one chunk after another: values that are
-//    neither sent nor received have no slots there, but a frame of their chunk
-//    (PlanMemory.cpp).
+//    micro-batches are in flight in one chunk after another: what a backward
+//    pass reads and no message sends has a frame of its chunk there instead of
+//    slots (memory/Frames.h).
 // 3. Write the steps. For each function: start to receive the inputs of this
 //    and the next function if their slots are free and no longer being sent,
 //    wait for its inputs from other stages, wait for the sends of values that
@@ -106,6 +106,10 @@ private:
     bool isKept = value.kind == ValueKind::received &&
                   isOf(function, "forward") &&
                   readBy("backward", function.chunk).contains(transfer.value);
+    if (isKept && chunks > 1 && !isSentFrom(transfer.value)) {
+      value.keeper = function.chunk;
+      return;
+    }
     int needed = isKept ? inFlight(order, function.chunk) + 1
                  : isSentFrom(transfer.value) ? 3
                                               : 2;
@@ -219,14 +223,15 @@ private:
   }
 
   /// Starts to receive the inputs of a run whose receives have not started and
-  /// whose slots are free.
+  /// whose slots are free. What is received into a frame finds it free.
   void receive(const Run& run) {
     for (int transfer : transfersOf(run, Transfer::Kind::receive)) {
       if (!begun.insert({transfer, run.microBatch}).second)
         continue;
       int before = run.microBatch - slotsOf(transfer);
       ValueId value = stage.transfers[size_t(transfer)].value;
-      if (before < 0 || done.contains({lastReader.at(value), before})) {
+      if (stage[value].keeper >= 0 || before < 0 ||
+          done.contains({lastReader.at(value), before})) {
         waitForSends(value, before);
         begin(ScheduleStep::Kind::receive, transfer, run.microBatch);
       } else

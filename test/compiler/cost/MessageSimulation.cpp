@@ -78,7 +78,9 @@ private:
     return (*steps[stage])[next[stage]];
   }
   int slotOf(size_t stage, ValueId value, int microBatch) const {
-    return microBatch % std::max(stages[stage][value].slots, 1);
+    const auto& found = stages[stage][value];
+    return found.keeper >= 0 ? microBatch
+                             : microBatch % std::max(found.slots, 1);
   }
   End endOf(size_t stage, const ScheduleStep& step) const {
     const Transfer& transfer = stages[stage].transfers[size_t(step.transfer)];

@@ -1,5 +1,6 @@
 // The frames of chunks: apart while they are alive, and no more than are alive.
 
+#include "compiler/passes/memory/Frames.h"
 #include "compiler/passes/memory/PlanMemory.h"
 #include "compiler/passes/schedule/PipelineOrder.h"
 
@@ -17,19 +18,22 @@ std::string name(bool isBackward, int chunk) {
   return (isBackward ? "backward." : "forward.") + std::to_string(chunk);
 }
 
-/// A stage of a pipeline. Chunk c keeps one value of `rows[c]` rows.
+/// A stage of a pipeline. Chunk c keeps one value of `rows[c]` rows. What it
+/// receives begins to arrive one run earlier than it is read.
 ir::Module stageOf(const Pipeline& pipeline, const std::vector<Pass>& order,
-                   const std::vector<int64_t>& rows, bool onHost) {
+                   const std::vector<int64_t>& rows,
+                   FrameKind kind = FrameKind::computed) {
   ir::Module stage;
   stage.isProgram = true;
   for (int chunk = 0; chunk < pipeline.chunks; ++chunk) {
     ir::Value kept;
     kept.name = "kept." + std::to_string(chunk);
-    kept.kind = ir::ValueKind::saved;
+    kept.kind = kind == FrameKind::received ? ir::ValueKind::received
+                                            : ir::ValueKind::saved;
     kept.type = ir::DType::f32;
     kept.dims = {ir::constantDim(stage, rows[size_t(chunk)] * rowBytes / 4)};
     kept.sharding.dims = {{}};
-    kept.onHost = onHost;
+    kept.onHost = kind == FrameKind::onHost;
     kept.keeper = chunk;
     const ir::ValueId value = ir::addValue(stage, kept);
     for (bool isBackward : {false, true}) {
@@ -43,39 +47,55 @@ ir::Module stageOf(const Pipeline& pipeline, const std::vector<Pass>& order,
       function.ops.push_back(op);
       stage.functions.push_back(function);
     }
+    ir::Transfer transfer;
+    transfer.kind = ir::Transfer::Kind::receive;
+    transfer.value = value;
+    transfer.function = name(false, chunk);
+    stage.transfers.push_back(transfer);
   }
+  using Kind = ir::ScheduleStep::Kind;
   ir::Schedule train{"train", {}};
-  for (const Pass& pass : order)
-    train.steps.push_back({ir::ScheduleStep::Kind::run,
-                           name(pass.isBackward, pass.chunk), -1,
-                           pass.microBatch});
+  for (size_t i = 0; i < order.size(); ++i) {
+    for (size_t j = i == 0 ? 0 : i + 1; j < i + 2 && j < order.size(); ++j)
+      if (kind == FrameKind::received && !order[j].isBackward)
+        train.steps.push_back(
+            {Kind::receive, "", order[j].chunk, order[j].microBatch});
+    train.steps.push_back({Kind::run, name(order[i].isBackward, order[i].chunk),
+                           -1, order[i].microBatch});
+  }
   stage.schedules.push_back(train);
   return stage;
 }
 
-/// Runs the passes, and expects that no two live frames share a byte. Returns
-/// the most bytes that are alive at once.
-int64_t liveBytes(const ir::Module& stage, const std::vector<Pass>& order,
+/// Goes through the schedule, and expects that no two live frames share a byte.
+/// Returns the most bytes that are alive at once.
+int64_t liveBytes(const ir::Module& stage,
                   const std::vector<ir::Placement>& placements) {
   std::map<int, ir::Placement> placementOf; // by chunk
   for (const ir::Placement& placement : placements)
     placementOf[stage[placement.value].keeper] = placement;
   std::map<int64_t, int64_t> alive; // begin → end
   int64_t bytes = 0, most = 0;
-  for (const Pass& pass : order) {
-    const ir::Placement& placement = placementOf.at(pass.chunk);
+  for (const ir::ScheduleStep& step : stage.schedules[0].steps) {
+    const int chunk = step.transfer >= 0
+                          ? step.transfer
+                          : ir::findFunction(stage, step.function)->chunk;
+    const ir::Placement& placement = placementOf.at(chunk);
     const auto& offsets = stage.frames[size_t(placement.frame)].offsets;
     const int64_t begin =
-        placement.offset + offsets[size_t(pass.microBatch) % offsets.size()];
+        placement.offset + offsets[size_t(step.microBatch) % offsets.size()];
     const int64_t end = begin + placement.bytes;
-    if (pass.isBackward) {
+    if (step.function.starts_with("backward")) {
       EXPECT_EQ(alive.erase(begin), 1u);
       bytes -= placement.bytes;
       continue;
     }
+    if (step.transfer < 0 &&
+        stage[placement.value].kind == ir::ValueKind::received)
+      continue; // it has arrived, or arrives
     for (const auto& [otherBegin, otherEnd] : alive)
       EXPECT_TRUE(end <= otherBegin || otherEnd <= begin)
-          << "micro-batch " << pass.microBatch << " of chunk " << pass.chunk;
+          << "micro-batch " << step.microBatch << " of chunk " << chunk;
     alive[begin] = end;
     most = std::max(most, bytes += placement.bytes);
   }
@@ -84,22 +104,23 @@ int64_t liveBytes(const ir::Module& stage, const std::vector<Pass>& order,
 }
 
 TEST(Frames, ShareAnAreaOfTheMostThatIsAlive) {
-  for (bool onHost : {false, true})
+  for (FrameKind kind :
+       {FrameKind::computed, FrameKind::received, FrameKind::onHost})
     for (int stages : {2, 4})
       for (int chunks : {2, 3})
         for (int groups : {1, 2, 5})
           for (int number = 0; number < stages; ++number) {
             const Pipeline pipeline{"interleaved", stages, chunks,
                                     stages * groups};
-            const auto order = pipelineOrder(pipeline, number);
             ir::Module stage =
-                stageOf(pipeline, order,
-                        std::vector<int64_t>(size_t(chunks), 3), onHost);
+                stageOf(pipeline, pipelineOrder(pipeline, number),
+                        std::vector<int64_t>(size_t(chunks), 3), kind);
             planMemory(stage);
+            const bool onHost = kind == FrameKind::onHost;
             const auto& placements =
                 onHost ? stage.hostPlacements : stage.placements;
             ASSERT_EQ(placements.size(), size_t(chunks));
-            EXPECT_EQ(liveBytes(stage, order, placements),
+            EXPECT_EQ(liveBytes(stage, placements),
                       onHost ? stage.hostBytes : stage.arenaBytes);
             EXPECT_EQ(onHost ? stage.arenaBytes : stage.hostBytes, 0);
           }
@@ -109,9 +130,9 @@ TEST(Frames, OfDifferentSizesTakeLittleMoreThanIsAlive) {
   for (int number = 0; number < 4; ++number) {
     const Pipeline pipeline{"interleaved", 4, 3, 20};
     const auto order = pipelineOrder(pipeline, number);
-    ir::Module stage = stageOf(pipeline, order, {9, 8, 11}, false);
+    ir::Module stage = stageOf(pipeline, order, {9, 8, 11});
     planMemory(stage);
-    const int64_t most = liveBytes(stage, order, stage.placements);
+    const int64_t most = liveBytes(stage, stage.placements);
     EXPECT_LE(stage.arenaBytes * 10, most * 13);
   }
 }
@@ -123,7 +144,7 @@ TEST(Frames, ListNoMoreMicroBatchesThanDiffer) {
     for (const auto& [isBackward, chunk] :
          {std::pair(false, 0), {false, 1}, {true, 1}, {true, 0}})
       order.push_back({isBackward, chunk, microBatch});
-  ir::Module stage = stageOf({"interleaved", 1, 2, 6}, order, {1, 2}, false);
+  ir::Module stage = stageOf({"interleaved", 1, 2, 6}, order, {1, 2});
   planMemory(stage);
   ASSERT_EQ(stage.frames.size(), 2u);
   EXPECT_EQ(stage.frames[0].offsets, std::vector<int64_t>{0});

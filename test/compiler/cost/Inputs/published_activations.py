@@ -134,9 +134,12 @@ def main():
                             lambda i: 4 - i)
 
     # The chunks of a stage have frames of one size, each at a multiple of it.
-    stages = plan(recipec, recipe, {"parallel.vp": 2})["stages"]
-    frames = {offset for frame in stages[0]["frames"]
-              for offset in frame["offsets"]}
+    stage = plan(recipec, recipe, {"parallel.vp": 2})["stages"][0]
+    numbers = {buffer["frame"] for buffer in stage["buffers"]
+               if buffer["name"].endswith(".attention")
+               and "frame" in buffer}
+    frames = {offset for number in numbers
+              for offset in stage["frames"][number]["offsets"]}
     most = 4 * 2 + 4 - 1
     print(f"interleaved: frames of {len(frames)} chunks, published {most}")
     failures += len(frames) != most
