@@ -5,6 +5,12 @@
 //    times.
 // 3. Frames of different sizes leave gaps that no other frame fits into. Where
 //    they take less when all have the size of the largest, they do.
+// 4. A device records a function once for each offset, and offsets that are
+//    chosen like this rarely repeat. With more than `mostOffsets` micro-batches
+//    a chunk's frame therefore moves periodically, twice the number of stages
+//    or a multiple of it, at the price of some more frames (one on the first
+//    stage): frames of the same remainder have the same place, the lowest one
+//    that differs from those of all frames that are alive beside one of them.
 
 #include "compiler/passes/memory/Frames.h"
 
@@ -12,12 +18,15 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
 
 namespace recipec::passes {
 namespace {
+
+constexpr size_t mostOffsets = 64;
 
 struct ChunkFrame {
   int chunk = 0;
@@ -104,6 +113,51 @@ FrameArea place(const std::vector<Step>& steps,
   return area;
 }
 
+/// Gives frames the same place whose micro-batches have the same remainder
+/// modulo `period`. Returns nullopt when two of them are alive at once. All
+/// frames have `size` bytes.
+std::optional<FrameArea> placePeriodically(const std::vector<Step>& steps,
+                                           size_t chunks, int64_t size,
+                                           int period) {
+  std::map<ChunkFrame, std::set<ChunkFrame>> neighbours; // by remainder
+  std::vector<ChunkFrame> inOrder;
+  std::set<ChunkFrame> alive;
+  for (const Step& step : steps) {
+    for (const auto& [chunk, microBatch] : step.starting) {
+      const ChunkFrame frame = {chunk, microBatch % period};
+      if (alive.contains(frame))
+        return std::nullopt;
+      if (neighbours.try_emplace(frame).second)
+        inOrder.push_back(frame);
+      for (const ChunkFrame& other : alive) {
+        neighbours[frame].insert(other);
+        neighbours[other].insert(frame);
+      }
+      alive.insert(frame);
+    }
+    for (const auto& [chunk, microBatch] : step.ending)
+      alive.erase({chunk, microBatch % period});
+  }
+  FrameArea area;
+  area.offsets.resize(chunks);
+  std::map<ChunkFrame, int64_t> placeOf;
+  for (const ChunkFrame& frame : inOrder) {
+    std::set<int64_t> taken;
+    for (const ChunkFrame& other : neighbours[frame])
+      if (const auto found = placeOf.find(other); found != placeOf.end())
+        taken.insert(found->second);
+    int64_t place = 0;
+    while (taken.contains(place))
+      ++place;
+    placeOf[frame] = place;
+    area.bytes = std::max(area.bytes, (place + 1) * size);
+    std::vector<int64_t>& offsets = area.offsets[size_t(frame.chunk)];
+    offsets.resize(size_t(period));
+    offsets[size_t(frame.microBatch)] = place * size;
+  }
+  return area;
+}
+
 /// Shortens a list to what it repeats; {0} for a chunk that keeps nothing.
 void shorten(std::vector<int64_t>& offsets) {
   if (offsets.empty())
@@ -114,6 +168,14 @@ void shorten(std::vector<int64_t>& offsets) {
       offsets.resize(size);
       return;
     }
+}
+
+/// The length of the longest list.
+size_t countOffsets(const FrameArea& area) {
+  size_t most = 0;
+  for (const std::vector<int64_t>& offsets : area.offsets)
+    most = std::max(most, offsets.size());
+  return most;
 }
 
 } // namespace
@@ -133,6 +195,13 @@ FrameArea placeFrames(const ir::Module& program, FrameKind kind,
   if (equal.bytes < area.bytes)
     area = std::move(equal);
   std::ranges::for_each(area.offsets, shorten);
+  for (int period = 2 * program.stages; countOffsets(area) > mostOffsets;
+       period *= 2)
+    if (auto periodic =
+            placePeriodically(steps, sizes.size(), largest.front(), period)) {
+      std::ranges::for_each(periodic->offsets, shorten);
+      return *std::move(periodic);
+    }
   return area;
 }
 

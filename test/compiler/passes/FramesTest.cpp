@@ -25,6 +25,7 @@ ir::Module stageOf(const Pipeline& pipeline, const std::vector<Pass>& order,
                    FrameKind kind = FrameKind::computed) {
   ir::Module stage;
   stage.isProgram = true;
+  stage.stages = pipeline.stages;
   for (int chunk = 0; chunk < pipeline.chunks; ++chunk) {
     ir::Value kept;
     kept.name = "kept." + std::to_string(chunk);
@@ -135,6 +136,21 @@ TEST(Frames, OfDifferentSizesTakeLittleMoreThanIsAlive) {
     const int64_t most = liveBytes(stage, stage.placements);
     EXPECT_LE(stage.arenaBytes * 10, most * 13);
   }
+}
+
+TEST(Frames, ArePeriodicWithManyMicroBatches) {
+  for (FrameKind kind : {FrameKind::computed, FrameKind::received})
+    for (int number = 0; number < 8; ++number) {
+      const Pipeline pipeline{"interleaved", 8, 3, 8 * 40};
+      ir::Module stage =
+          stageOf(pipeline, pipelineOrder(pipeline, number), {3, 2, 3}, kind);
+      planMemory(stage);
+      for (const ir::Frame& frame : stage.frames)
+        EXPECT_LE(frame.offsets.size(), 64u);
+      // The first stage has 31 frames of up to three rows alive.
+      EXPECT_LE(stage.arenaBytes, (31 + 1) * 3 * rowBytes);
+      EXPECT_LE(liveBytes(stage, stage.placements), stage.arenaBytes);
+    }
 }
 
 TEST(Frames, ListNoMoreMicroBatchesThanDiffer) {
