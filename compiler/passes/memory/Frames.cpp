@@ -8,9 +8,9 @@
 // 4. A device records a function once for each offset, and offsets that are
 //    chosen like this rarely repeat. With more than `mostOffsets` micro-batches
 //    a chunk's frame therefore moves periodically, twice the number of stages
-//    or a multiple of it, at the price of some more frames (one on the first
-//    stage): frames of the same remainder have the same place, the lowest one
-//    that differs from those of all frames that are alive beside one of them.
+//    or a multiple of it, at the price of some more bytes (of one frame, on the
+//    first stage): frames of the same remainder have the same offset, the
+//    lowest one apart from all frames that are alive beside one of them.
 
 #include "compiler/passes/memory/Frames.h"
 
@@ -113,11 +113,22 @@ FrameArea place(const std::vector<Step>& steps,
   return area;
 }
 
-/// Gives frames the same place whose micro-batches have the same remainder
-/// modulo `period`. Returns nullopt when two of them are alive at once. All
-/// frames have `size` bytes.
+/// The lowest offset at which `bytes` are apart from all blocks.
+int64_t firstGap(const std::set<std::pair<int64_t, int64_t>>& blocks,
+                 int64_t bytes) {
+  int64_t offset = 0;
+  for (const auto& [begin, end] : blocks) {
+    if (offset + bytes <= begin)
+      break;
+    offset = std::max(offset, end);
+  }
+  return offset;
+}
+
+/// Gives frames the same offset whose micro-batches have the same remainder
+/// modulo `period`. Returns nullopt when two of them are alive at once.
 std::optional<FrameArea> placePeriodically(const std::vector<Step>& steps,
-                                           size_t chunks, int64_t size,
+                                           const std::vector<int64_t>& sizes,
                                            int period) {
   std::map<ChunkFrame, std::set<ChunkFrame>> neighbours; // by remainder
   std::vector<ChunkFrame> inOrder;
@@ -139,21 +150,20 @@ std::optional<FrameArea> placePeriodically(const std::vector<Step>& steps,
       alive.erase({chunk, microBatch % period});
   }
   FrameArea area;
-  area.offsets.resize(chunks);
-  std::map<ChunkFrame, int64_t> placeOf;
+  area.offsets.resize(sizes.size());
+  std::map<ChunkFrame, std::pair<int64_t, int64_t>> blockOf; // begin and end
   for (const ChunkFrame& frame : inOrder) {
-    std::set<int64_t> taken;
+    std::set<std::pair<int64_t, int64_t>> taken;
     for (const ChunkFrame& other : neighbours[frame])
-      if (const auto found = placeOf.find(other); found != placeOf.end())
+      if (const auto found = blockOf.find(other); found != blockOf.end())
         taken.insert(found->second);
-    int64_t place = 0;
-    while (taken.contains(place))
-      ++place;
-    placeOf[frame] = place;
-    area.bytes = std::max(area.bytes, (place + 1) * size);
+    const int64_t bytes = sizes[size_t(frame.chunk)];
+    const int64_t begin = firstGap(taken, bytes);
+    blockOf[frame] = {begin, begin + bytes};
+    area.bytes = std::max(area.bytes, begin + bytes);
     std::vector<int64_t>& offsets = area.offsets[size_t(frame.chunk)];
     offsets.resize(size_t(period));
-    offsets[size_t(frame.microBatch)] = place * size;
+    offsets[size_t(frame.microBatch)] = begin;
   }
   return area;
 }
@@ -197,8 +207,10 @@ FrameArea placeFrames(const ir::Module& program, FrameKind kind,
   std::ranges::for_each(area.offsets, shorten);
   for (int period = 2 * program.stages; countOffsets(area) > mostOffsets;
        period *= 2)
-    if (auto periodic =
-            placePeriodically(steps, sizes.size(), largest.front(), period)) {
+    if (auto periodic = placePeriodically(steps, sizes, period)) {
+      if (auto same = placePeriodically(steps, largest, period);
+          same->bytes < periodic->bytes)
+        periodic = std::move(same);
       std::ranges::for_each(periodic->offsets, shorten);
       return *std::move(periodic);
     }
