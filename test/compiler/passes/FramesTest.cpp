@@ -4,10 +4,15 @@
 #include "compiler/passes/memory/PlanMemory.h"
 #include "compiler/passes/schedule/PipelineOrder.h"
 
+#include "runtime/ops/OpKind.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <map>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace recipec::passes {
 namespace {
