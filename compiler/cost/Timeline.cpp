@@ -96,8 +96,9 @@ private:
 
   Slot slotOf(size_t stage, const ScheduleStep& step) const {
     const ir::Value& value = stages[stage][transferOf(stage, step).value];
-    return {step.transfer, value.keeper >= 0 ? step.microBatch
-                                             : step.microBatch % value.slots};
+    return {step.transfer, value.frameChunk >= 0
+                               ? step.microBatch
+                               : step.microBatch % value.slots};
   }
 
   bool begin(size_t stage, const ScheduleStep& step) {

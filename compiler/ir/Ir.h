@@ -133,7 +133,7 @@ struct Value {
   int slots = 0;
   /// The chunk of layers that keeps the value for its backward pass, in a frame
   /// of each micro-batch; -1 when none does. Set by the schedule pass.
-  int keeper = -1;
+  int frameChunk = -1;
 };
 std::string_view valueKindName(ValueKind kind);
 

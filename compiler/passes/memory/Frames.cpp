@@ -49,7 +49,7 @@ public:
         for (const auto* list : {&op.operands, &op.results})
           for (ir::ValueId value : *list)
             if (isKept(value))
-              chunksOf[function.name].insert(program[value].keeper);
+              chunksOf[function.name].insert(program[value].frameChunk);
   }
 
   std::vector<Step> steps() {
@@ -68,7 +68,7 @@ public:
 
 private:
   bool isKept(ir::ValueId value) const {
-    return value != ir::ValueId::none && program[value].keeper >= 0 &&
+    return value != ir::ValueId::none && program[value].frameChunk >= 0 &&
            frameKindOf(program[value]) == kind;
   }
 
@@ -80,7 +80,7 @@ private:
       return;
     const ir::ValueId value = program.transfers[size_t(step.transfer)].value;
     if (isKept(value))
-      use({program[value].keeper, step.microBatch}, number);
+      use({program[value].frameChunk, step.microBatch}, number);
   }
 
   void use(const ChunkFrame& frame, size_t number) {

@@ -158,7 +158,7 @@ jointPasses(const ir::Module& program) {
 
 bool isPersistent(const ir::Module& program, ValueId value) {
   ir::ValueKind kind = program[value].kind;
-  return program[value].slots > 0 || program[value].keeper >= 0 ||
+  return program[value].slots > 0 || program[value].frameChunk >= 0 ||
          (kind != ir::ValueKind::temporary && kind != ir::ValueKind::saved);
 }
 

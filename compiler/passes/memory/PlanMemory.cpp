@@ -190,12 +190,12 @@ void MemoryPlanner::placeChunks(FrameKind kind) {
   std::vector<int64_t> sizes; // by chunk
   for (size_t i = 0; i < program.values.size(); ++i) {
     const ir::Value& value = program.values[i];
-    if (value.keeper < 0 || frameKindOf(value) != kind)
+    if (value.frameChunk < 0 || frameKindOf(value) != kind)
       continue;
-    sizes.resize(std::max(sizes.size(), size_t(value.keeper) + 1));
-    int64_t& bytes = sizes[size_t(value.keeper)];
+    sizes.resize(std::max(sizes.size(), size_t(value.frameChunk) + 1));
+    int64_t& bytes = sizes[size_t(value.frameChunk)];
     place(ValueId(i), end + bytes, "activations").frame =
-        int(program.frames.size()) + value.keeper;
+        int(program.frames.size()) + value.frameChunk;
     bytes += aligned(ir::localBytes(program, ValueId(i)));
   }
   if (sizes.empty())

@@ -84,7 +84,7 @@ private:
         if (result != ValueId::none && stage[result].kind == ValueKind::saved &&
             read.contains(result)) {
           if (chunks > 1 && !isTransferred(result))
-            stage[result].keeper = function.chunk;
+            stage[result].frameChunk = function.chunk;
           else
             stage[result].slots = flying;
         }
@@ -107,7 +107,7 @@ private:
                   isOf(function, "forward") &&
                   readBy("backward", function.chunk).contains(transfer.value);
     if (isKept && chunks > 1 && !isSentFrom(transfer.value)) {
-      value.keeper = function.chunk;
+      value.frameChunk = function.chunk;
       return;
     }
     int needed = isKept ? inFlight(order, function.chunk) + 1
@@ -230,7 +230,7 @@ private:
         continue;
       int before = run.microBatch - slotsOf(transfer);
       ValueId value = stage.transfers[size_t(transfer)].value;
-      if (stage[value].keeper >= 0 || before < 0 ||
+      if (stage[value].frameChunk >= 0 || before < 0 ||
           done.contains({lastReader.at(value), before})) {
         waitForSends(value, before);
         begin(ScheduleStep::Kind::receive, transfer, run.microBatch);

@@ -79,8 +79,8 @@ private:
   }
   int slotOf(size_t stage, ValueId value, int microBatch) const {
     const auto& found = stages[stage][value];
-    return found.keeper >= 0 ? microBatch
-                             : microBatch % std::max(found.slots, 1);
+    return found.frameChunk >= 0 ? microBatch
+                                 : microBatch % std::max(found.slots, 1);
   }
   End endOf(size_t stage, const ScheduleStep& step) const {
     const Transfer& transfer = stages[stage].transfers[size_t(step.transfer)];

@@ -40,7 +40,7 @@ ir::Module stageOf(const Pipeline& pipeline, const std::vector<Pass>& order,
     kept.dims = {ir::constantDim(stage, rows[size_t(chunk)] * rowBytes / 4)};
     kept.sharding.dims = {{}};
     kept.onHost = kind == FrameKind::onHost;
-    kept.keeper = chunk;
+    kept.frameChunk = chunk;
     const ir::ValueId value = ir::addValue(stage, kept);
     for (bool isBackward : {false, true}) {
       ir::Function function;
@@ -79,7 +79,7 @@ int64_t liveBytes(const ir::Module& stage,
                   const std::vector<ir::Placement>& placements) {
   std::map<int, ir::Placement> placementOf; // by chunk
   for (const ir::Placement& placement : placements)
-    placementOf[stage[placement.value].keeper] = placement;
+    placementOf[stage[placement.value].frameChunk] = placement;
   std::map<int64_t, int64_t> alive; // begin → end
   int64_t bytes = 0, most = 0;
   for (const ir::ScheduleStep& step : stage.schedules[0].steps) {
