@@ -9,6 +9,7 @@
 #include "compiler/driver/GeneratingRecipe.h"
 #include "compiler/driver/ImportConfig.h"
 #include "compiler/driver/ImportTable.h"
+#include "compiler/driver/ImportToml.h"
 #include "compiler/driver/ImportYaml.h"
 #include "compiler/driver/OutputFile.h"
 #include "compiler/driver/Terminal.h"
@@ -51,8 +52,8 @@ void reportFormat(Session& session, const std::string& path) {
                       : "there is no file `" + path + "`")
       .help(
           "name a config.json of Hugging Face or its folder, a table of NeMo's "
-          "recommended configurations in CSV, or a configuration of NeMo in "
-          "YAML");
+          "recommended configurations in CSV, a configuration of NeMo in YAML, "
+          "or one of torchtitan in TOML");
 }
 
 /// Reads the job of a command, with the defaults of a table if `input` names
@@ -80,6 +81,9 @@ Imported readJobs(Session& session, const std::string& input) {
       imported.jobs.push_back(std::move(*job));
   } else if (path.extension() == ".yaml" || path.extension() == ".yml") {
     if (auto job = importYaml(session, file))
+      imported.jobs.push_back(std::move(*job));
+  } else if (path.extension() == ".toml") {
+    if (auto job = importToml(session, file))
       imported.jobs.push_back(std::move(*job));
   } else {
     reportFormat(session, file);
@@ -161,9 +165,9 @@ cli::Command importNemoCommand(Invocation& invocation) {
       .summary = "write recipes from other programs' configurations",
       .details =
           "Reads a Hugging Face config.json, or the folder that has one; a "
-          "configuration of NeMo in YAML; or a table of NeMo's recommended "
-          "configurations, model_configs_h100.csv, of which ROW selects one by "
-          "its line or by the name of its recipe.\n\n"
+          "configuration of NeMo in YAML, or of torchtitan in TOML; or a table "
+          "of NeMo's recommended configurations, model_configs_h100.csv, of "
+          "which ROW selects one by its line or by the name of its recipe.\n\n"
           "Behind `--` stands a command of NeMo's performance scripts; the "
           "defaults of its options are those of TABLE.\n\n"
           "What has no counterpart is listed above the recipe, with the "

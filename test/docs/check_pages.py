@@ -22,7 +22,7 @@ LINK = re.compile(r"!?\[(?:[^\[\]]|\[[^\]]*\])*\]\(([^()\s]+)\)")
 HEADING = re.compile(r"^#{1,6} +(.*?) *#*$", re.MULTILINE)
 # `sh` marks commands that no test can run: another machine's, or a build.
 LANGUAGES = {"recipe", "console", "text", "sh", "mermaid", "json", "jsonl",
-             "yaml", "python"}
+             "yaml", "toml", "python"}
 # Pages with a test of their own kind: the README's is in test/examples, the
 # measurements need GPUs.
 OTHERWISE_TESTED = {"docs/language.md", "docs/performance.md",
