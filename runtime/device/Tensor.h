@@ -17,6 +17,7 @@ struct Tensor {
   void* data = nullptr; // null: an optional buffer that is absent
   plan::DType type = plan::DType::f32;
   std::span<const int64_t> shape; // row-major, contiguous
+  bool isConstant = false;        // keeps its value while the plan runs
 
   bool present() const { return data != nullptr; }
 

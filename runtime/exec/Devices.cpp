@@ -67,8 +67,11 @@ openGpu(const plan::Plan& plan, const plan::Stage& stage, int place) {
                                          &kernels::drawFirstValues);
   RECIPERUN_TRY(opened);
   RECIPERUN_TRY((*opened)->checkMemoryBudget(stage.memory));
-  if (plan.serving)
+  if (plan.serving) {
+    // A step of few tokens is a chain of small kernels.
+    (*opened)->context().overlapKernels();
     RECIPERUN_TRY((*opened)->context().openLanes(sizes::servingLanes));
+  }
   return std::unique_ptr<device::Device>(*std::move(opened));
 }
 

@@ -71,6 +71,7 @@ Expected<Executor> Executor::make(const plan::Plan& plan, memory::Arena& arena,
   Executor executor(plan, arena, communicator, device);
   if (!note->empty())
     executor.notes.push_back(*std::move(note));
+  executor.findConstants();
   executor.functions.resize(stage.functions.size());
   executor.isRecordable.resize(stage.functions.size(), device.records());
   for (size_t i = 0; i < stage.functions.size(); ++i)
@@ -80,6 +81,23 @@ Expected<Executor> Executor::make(const plan::Plan& plan, memory::Arena& arena,
       if (step.kind == plan::ScheduleStep::Kind::run)
         RECIPERUN_TRY(executor.resolve(step.function, step.microBatch));
   return executor;
+}
+
+/// Finds the weights of a server: constants but for adapters, which come and
+/// go.
+void Executor::findConstants() {
+  constants.assign(stage.buffers.size(), false);
+  if (!plan.serving)
+    return;
+  for (const plan::Holding& holding : stage.holdings)
+    if (holding.value >= 0 &&
+        !plan.parameters[size_t(holding.parameter)].adapter)
+      constants[size_t(holding.value)] = true;
+  for (const plan::Function& function : stage.functions)
+    for (const plan::Op& op : function.ops)
+      for (int written : op.outputs)
+        if (written >= 0)
+          constants[size_t(written)] = false;
 }
 
 Status Executor::resolve(int function, int microBatch) {
@@ -148,7 +166,7 @@ Tensor Executor::tensor(int number, int microBatch) const {
   const plan::Buffer& buffer = stage.buffers[size_t(number)];
   return {arena.address(buffer, plan::copyOffset(stage, buffer, microBatch),
                         plan.mesh, communicator.rank()),
-          buffer.dtype, buffer.shape};
+          buffer.dtype, buffer.shape, constants[size_t(number)]};
 }
 
 Status Executor::prepare(device::Share share) {

@@ -118,6 +118,7 @@ private:
            comm::Communicator& communicator, device::Device& device)
       : plan(plan), stage(plan::stageOf(plan, communicator.rank())),
         arena(arena), communicator(communicator), runner(device) {}
+  void findConstants();
   Status resolve(int function, int microBatch);
   Expected<Call> resolve(const plan::Op& op, int microBatch) const;
   int64_t period(const plan::Function& function) const;
@@ -146,6 +147,7 @@ private:
   comm::Communicator& communicator;
   device::Device& runner;
   Observer* observer = nullptr;
+  std::vector<bool> constants; // by buffer: see Tensor::isConstant
   std::vector<ByAddresses> functions;
   std::vector<bool> isRecordable; // by function
   std::vector<std::string> notes; // see takeNotes

@@ -41,6 +41,11 @@ public:
   const cudaDeviceProp& properties() const { return described; }
   int multiprocessors() const { return described.multiProcessorCount; }
 
+  /// Lets kernels that support it start before the previous one on their stream
+  /// has ended (OverlappedLaunch.cuh), on GPUs that can.
+  void overlapKernels() { areOverlapped = described.major >= 9; }
+  bool overlapsKernels() const { return areOverlapped; }
+
   /// The stream on which kernels are enqueued: that of the selected lane.
   cudaStream_t stream() const { return selected->stream; }
   CudaCopies& copies() { return hostCopies; }
@@ -83,6 +88,7 @@ private:
 
   int number = 0;
   cudaDeviceProp described = {};
+  bool areOverlapped = false;
   std::vector<Lane> opened;
   const Lane* selected = nullptr;
   CudaCopies hostCopies;

@@ -1,11 +1,13 @@
 // Attention of a serving step's tokens to the keys and values in the pages of
 // their sequences, on a GPU; see AttentionPaged.cpp.
 //
-// 1. Write the new keys and values into the pages.
-// 2. In bf16, divide the tokens: long runs of a sequence (prefill) are computed
-//    in tiles of queries (PagedWarpgroups.cuh, PagedTiles.cuh), other tokens
-//    one by one. The division is computed on the GPU, and the grids cover every
-//    division that a step of this size can have.
+// Long runs of a sequence in bf16 (prefill) are computed in tiles of queries
+// (PagedWarpgroups.cuh, PagedTiles.cuh), other tokens one by one.
+//
+// 1. Write the new keys and values into the pages, and divide the tokens. The
+//    division is computed on the GPU, and the grids cover every division that a
+//    step of this size can have.
+// 2. Compute the tiles, then the single tokens.
 //
 // Single tokens of whole, aligned rows in bf16 are computed on tensor cores
 // (PagedGroups.cuh), others without (PagedSingles.cuh).
@@ -127,16 +129,29 @@ struct Singles {
   }
 };
 
+/// Launches a kernel that starts overlapped.
+template <class... Parameter, class... Argument>
+Status launchStep(const CudaKernelArgs& args, void (*kernel)(Parameter...),
+                  dim3 grid, int threads, int sharedBytes,
+                  const Argument&... argument) {
+  RECIPERUN_CUDA_TRY(cudaFuncSetAttribute,
+                     reinterpret_cast<const void*>(kernel),
+                     cudaFuncAttributeMaxDynamicSharedMemorySize, sharedBytes);
+  launchOverlapped(args.context, kernel, grid, unsigned(threads),
+                   size_t(sharedBytes), argument...);
+  return device::launchStatus();
+}
+
 template <class P>
 Status attendOnTensorCores(const CudaKernelArgs& args, const PagedStep& step,
                            const Singles& singles,
                            const PagedGroupData<P>& data) {
   return withPaddedWidth(step.shape.width, [&](auto width) {
     using Block = PagedGroupBlock<width.value, P>;
-    return launch(attendGroups<width.value, P>,
-                  singles.grid(step, Block::heads), singleThreads,
-                  Block::sharedBytes, args.context.stream(), step,
-                  singles.tokens, singles.pieces, data);
+    return launchStep(args, attendGroups<width.value, P>,
+                      singles.grid(step, Block::heads), singleThreads,
+                      Block::sharedBytes, step, singles.tokens, singles.pieces,
+                      data);
   });
 }
 
@@ -148,10 +163,10 @@ Status attendInVectors(const CudaKernelArgs& args, const PagedStep& step,
                          areAligned(16, q, keys, values);
   return withLayout<T>(step, isAligned, [&](auto layout) {
     using Layout = decltype(layout);
-    return launch(attendSingles<T, P, Layout>,
-                  singles.grid(step, Layout::heads), singleThreads,
-                  Layout::sharedBytes, args.context.stream(), step,
-                  singles.tokens, singles.pieces, q, keys, values, out);
+    return launchStep(args, attendSingles<T, P, Layout>,
+                      singles.grid(step, Layout::heads), singleThreads,
+                      Layout::sharedBytes, step, singles.tokens, singles.pieces,
+                      q, keys, values, out);
   });
 }
 
@@ -174,10 +189,11 @@ Status attendOneByOne(const CudaKernelArgs& args, const PagedStep& step,
   }
   if (!isOnTensorCores)
     RECIPERUN_TRY(attendInVectors(args, step, singles, q, keys, values, out));
-  if (singles.pieces.count > 1)
-    mergeSingles<<<dim3(unsigned(step.shape.heads), unsigned(count)), 64, 0,
-                   args.context.stream()>>>(step, tokens, singles.pieces, out);
-  return device::launchStatus();
+  if (singles.pieces.count == 1)
+    return Status::ok();
+  return launchStep(args, mergeSingles<T>,
+                    dim3(unsigned(step.shape.heads), unsigned(count)), 64, 0,
+                    step, tokens, singles.pieces, out);
 }
 
 /// Runs long runs of tokens in tiles.
@@ -196,43 +212,55 @@ Status attendInTiles(const CudaKernelArgs& args, const PagedStep& step,
     static_assert(Block::blockQueries == PagedTileBlock<width, P>::blockQueries,
                   "both have the division's tiles");
     if (data.isAligned && args.context.properties().major == 9)
-      return launch(attendByWarpgroups<width, P>,
-                    dim3(unsigned(args.context.multiprocessors())),
-                    Block::threads, Block::sharedBytes, args.context.stream(),
-                    step, data, division);
+      return launchStep(args, attendByWarpgroups<width, P>,
+                        dim3(unsigned(args.context.multiprocessors())),
+                        Block::threads, Block::sharedBytes, step, data,
+                        division);
   }
   using Block = PagedTileBlock<width, P>;
-  return launch(attendTiles<width, P>, grid, Block::threads, Block::sharedBytes,
-                args.context.stream(), step, data, division);
+  return launchStep(args, attendTiles<width, P>, grid, Block::threads,
+                    Block::sharedBytes, step, data, division);
 }
 
-/// Divides the tokens, and runs both parts.
+/// Takes room for the division of a step. Its counts stay null if all tokens
+/// are single.
 template <class P>
-Status attendDivided(const CudaKernelArgs& args, const PagedStep& step) {
+Status takeDivision(const PagedStep& step, Scratch& room,
+                    PagedDivision& division) {
+  const int64_t tokens = step.tokens.count;
+  const int64_t sequences = step.tokens.mostSequences;
+  if (tokens < PagedDivision::shortestTiled)
+    return Status::ok();
   return withPaddedWidth(step.shape.width, [&](auto width) -> Status {
-    const int64_t tokens = step.tokens.count;
-    const int64_t sequences = step.tokens.mostSequences;
-    PagedDivision division;
     division.tileQueries = PagedTileBlock<width.value, P>::blockQueries;
-    const int64_t mostTiles =
-        PagedDivision::mostTiles(tokens, sequences, division.tileQueries);
-    const int64_t mostSingles = PagedDivision::mostSingles(tokens, sequences);
-    Scratch room(args.context);
     division.counts = room.take<int>(2);
-    division.tiles = room.take<QueryRun>(mostTiles);
-    division.singles = room.take<int>(mostSingles);
+    division.tiles = room.take<QueryRun>(
+        PagedDivision::mostTiles(tokens, sequences, division.tileQueries));
+    division.singles =
+        room.take<int>(PagedDivision::mostSingles(tokens, sequences));
     division.runs = room.take<TokenRange>(sequences);
-    if (room.leftBytes() < 0)
-      return Status::error("attention_paged on GPUs has no room to divide " +
-                           std::to_string(tokens) + " tokens of " +
-                           std::to_string(sequences) + " sequences");
-    divideTokens<<<1, 1024, 0, args.context.stream()>>>(step.tokens, division);
-    RECIPERUN_TRY(device::launchStatus());
-    RECIPERUN_TRY(
-        (attendInTiles<width.value, P>(args, step, division, mostTiles)));
-    return attendOneByOne<Bf16, P>(
-        args, step, {division.singles, division.counts + 1}, mostSingles, room);
+    if (room.leftBytes() >= 0)
+      return Status::ok();
+    return Status::error("attention_paged on GPUs has no room to divide " +
+                         std::to_string(tokens) + " tokens of " +
+                         std::to_string(sequences) + " sequences");
   });
+}
+
+/// Runs both parts of a division.
+template <class P>
+Status attendDivided(const CudaKernelArgs& args, const PagedStep& step,
+                     const PagedDivision& division, Scratch& room) {
+  const int64_t tokens = step.tokens.count;
+  const int64_t sequences = step.tokens.mostSequences;
+  RECIPERUN_TRY(withPaddedWidth(step.shape.width, [&](auto width) {
+    return attendInTiles<width.value, P>(
+        args, step, division,
+        PagedDivision::mostTiles(tokens, sequences, division.tileQueries));
+  }));
+  return attendOneByOne<Bf16, P>(
+      args, step, {division.singles, division.counts + 1},
+      PagedDivision::mostSingles(tokens, sequences), room);
 }
 
 } // namespace
@@ -247,20 +275,23 @@ Status attentionPagedCudaKernel(const CudaKernelArgs& args) {
     return withPages<T>(args, [&]<class P>(DeviceType<P>) -> Status {
       const T *k = in[1].as<T>(), *v = in[2].as<T>();
       P *keys = out[1].as<P>(), *values = out[2].as<P>();
+      Scratch room(args.context);
+      PagedDivision division{};
+      if constexpr (std::is_same_v<T, Bf16>)
+        RECIPERUN_TRY(takeDivision<P>(step, room, division));
+      const auto blocks = unsigned(step.tokens.count + int(division.isThere()));
       withVectors<T>(
           int64_t(step.shape.keyHeads) * step.shape.width,
           [&](auto n) {
-            constexpr unsigned threads = 128;
-            writePages<n.value><<<unsigned(step.tokens.count), threads, 0,
-                                  args.context.stream()>>>(
-                step, k, v, keys, values, out[0].as<T>());
+            launchOverlapped(args.context, writePages<n.value, T, P>, blocks,
+                             unsigned(writingThreads), 0, step, k, v, keys,
+                             values, out[0].as<T>(), division);
           },
           k, v, keys, values);
       RECIPERUN_TRY(device::launchStatus());
       if constexpr (std::is_same_v<T, Bf16>)
-        if (step.tokens.count >= PagedDivision::shortestTiled)
-          return attendDivided<P>(args, step);
-      Scratch room(args.context);
+        if (division.isThere())
+          return attendDivided<P>(args, step, division, room);
       return attendOneByOne<T, P>(args, step, {nullptr, nullptr},
                                   step.tokens.count, room);
     });

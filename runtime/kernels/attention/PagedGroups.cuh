@@ -397,6 +397,7 @@ __global__ __launch_bounds__(
                                                          PagedGroupData<P>
                                                              data) {
   extern __shared__ __align__(128) char groupShared[];
+  startOverlapped();
   const int token = singles.at(int(blockIdx.z), step.tokens);
   if (token >= 0)
     PagedGroupBlock<width, P>(step, data, token, groupShared)

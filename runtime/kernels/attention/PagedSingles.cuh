@@ -281,6 +281,7 @@ __global__ __launch_bounds__(singleThreads) void attendSingles(
     const __grid_constant__ PagedStep step, SingleTokens singles,
     SinglePieces pieces, const T* q, const P* keys, const P* values, T* out) {
   extern __shared__ __align__(16) float singleShared[];
+  startOverlapped();
   const int token = singles.at(int(blockIdx.z), step.tokens);
   if (token >= 0)
     SingleBlock<T, P, Layout>(step, keys, values, token)
@@ -294,6 +295,7 @@ __global__ void mergeSingles(const __grid_constant__ PagedStep step,
                              SingleTokens singles, SinglePieces pieces,
                              T* out) {
   __shared__ float factors[mostPieces], totals[mostPieces];
+  startOverlapped();
   const int token = singles.at(int(blockIdx.y), step.tokens);
   if (token < 0)
     return;

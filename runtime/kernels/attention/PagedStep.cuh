@@ -6,6 +6,7 @@
 
 #include "runtime/kernels/attention/AttentionShape.cuh"
 #include "runtime/kernels/attention/PageElements.cuh"
+#include "runtime/kernels/common/OverlappedLaunch.cuh"
 #include "runtime/kernels/common/StepTokens.cuh"
 
 #include <algorithm>
@@ -83,46 +84,29 @@ struct PagedStep {
   }
 };
 
+/// The threads of a block of writePages. Each half writes one side.
+inline constexpr int writingThreads = 256;
+
 /// Writes a token's row of keys or values, of all key heads, to a slot, n
-/// elements at a time where the pages are of T. All threads of a block call it.
+/// elements at a time where the pages are of T. The threads of half a block
+/// call it.
 template <int n, class T, class P>
 __device__ void writeRow(const AttentionShape& shape, const T* from, P* pages,
                          float* scales, int64_t slot) {
+  constexpr int threads = writingThreads / 2;
+  const int thread = int(threadIdx.x) % threads;
   const int heads = shape.keyHeads, width = shape.width;
   P* const to = pages + slot * heads * width;
   if constexpr (isScaled<P>) {
-    const int warp = int(threadIdx.x) / 32, warps = int(blockDim.x) / 32;
-    for (int i = warp; i < heads; i += warps) {
+    for (int i = thread / 32; i < heads; i += threads / 32) {
       const float scale = storeRow(from + i * width, width, to + i * width);
       if (threadIdx.x % 32 == 0)
         scales[slot * heads + i] = scale;
     }
   } else {
-    for (int i = int(threadIdx.x) * n; i < heads * width;
-         i += int(blockDim.x) * n)
+    for (int i = thread * n; i < heads * width; i += threads * n)
       Vector<T, n>::load(from + i).store(to + i);
   }
-}
-
-/// Writes a token's keys and values into the pages, or zeros into the output of
-/// padding. One block per token. It also checks the pages that the token sees.
-template <int n, class T, class P>
-__global__ void writePages(const __grid_constant__ PagedStep step, const T* k,
-                           const T* v, P* keys, P* values, T* out) {
-  const int token = int(blockIdx.x), position = step.tokens.positions[token];
-  if (position < 0) {
-    const int64_t row = int64_t(step.shape.heads) * step.shape.width;
-    for (int64_t i = threadIdx.x; i < row; i += blockDim.x)
-      out[token * row + i] = T(0.0f);
-    return;
-  }
-  step.tokens.check(token);
-  const int sequence = step.tokens.sequences[token];
-  step.check(sequence, position);
-  __syncthreads(); // the token's own page exists
-  const int64_t slot = step.slotOf(sequence, position), row = step.keyRow();
-  writeRow<n>(step.shape, k + token * row, keys, step.keyScales, slot);
-  writeRow<n>(step.shape, v + token * row, values, step.valueScales, slot);
 }
 
 /// Consecutive tokens of a sequence that a block of queries processes.
@@ -142,6 +126,9 @@ struct PagedDivision {
 
   static constexpr int shortestTiled = 16;
 
+  /// Whether the step is divided; a small one is not.
+  __host__ __device__ bool isThere() const { return counts; }
+
   static int64_t mostTiles(int64_t tokens, int64_t sequences,
                            int64_t tileQueries) {
     return std::min(tokens / shortestTiled, tokens / tileQueries + sequences);
@@ -151,9 +138,10 @@ struct PagedDivision {
   }
 };
 
-/// Divides the tokens. One block. The order of the results depends on timing,
-/// but no result of the op depends on it.
-static __global__ void divideTokens(StepTokens tokens, PagedDivision division) {
+/// Divides the tokens. One block calls it. The order of the results depends on
+/// timing, but no result of the op depends on it.
+static __device__ void divideTokens(const StepTokens& tokens,
+                                    const PagedDivision& division) {
   __shared__ int tileCount, singleCount;
   if (threadIdx.x == 0)
     tileCount = singleCount = 0;
@@ -189,6 +177,38 @@ static __global__ void divideTokens(StepTokens tokens, PagedDivision division) {
     division.counts[0] = tileCount;
     division.counts[1] = singleCount;
   }
+}
+
+/// Writes the tokens' keys and values into the pages, or zeros into the output
+/// of padding, a token a block, and checks the pages that the tokens see. If
+/// the step is divided, block 0 divides the tokens instead.
+template <int n, class T, class P>
+__global__ void __launch_bounds__(writingThreads)
+    writePages(const __grid_constant__ PagedStep step, const T* k, const T* v,
+               P* keys, P* values, T* out,
+               const __grid_constant__ PagedDivision division) {
+  startOverlapped();
+  if (division.isThere() && blockIdx.x == 0) {
+    divideTokens(step.tokens, division);
+    return;
+  }
+  const int token = int(blockIdx.x) - int(division.isThere());
+  const int position = step.tokens.positions[token];
+  if (position < 0) {
+    const int64_t row = int64_t(step.shape.heads) * step.shape.width;
+    for (int64_t i = threadIdx.x; i < row; i += blockDim.x)
+      out[token * row + i] = T(0.0f);
+    return;
+  }
+  step.tokens.check(token);
+  const int sequence = step.tokens.sequences[token];
+  step.check(sequence, position);
+  __syncthreads(); // the token's own page exists
+  const int64_t slot = step.slotOf(sequence, position), row = step.keyRow();
+  if (threadIdx.x < writingThreads / 2)
+    writeRow<n>(step.shape, k + token * row, keys, step.keyScales, slot);
+  else
+    writeRow<n>(step.shape, v + token * row, values, step.valueScales, slot);
 }
 
 } // namespace reciperun::kernels::cuda

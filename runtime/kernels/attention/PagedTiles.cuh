@@ -238,6 +238,7 @@ __global__ __launch_bounds__(128) void attendTiles(
     const __grid_constant__ PagedTileData<P> data,
     const __grid_constant__ PagedDivision division) {
   extern __shared__ __align__(128) char shared[];
+  startOverlapped();
   const int tile = division.counts[0] - 1 - int(blockIdx.y);
   if (tile >= 0)
     PagedTileBlock<width, P>(step, data, division.tiles[tile], int(blockIdx.x),

@@ -303,6 +303,7 @@ __global__ __launch_bounds__(384) void attendByWarpgroups(
   extern __shared__ __align__(128) char shared[];
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL // others have no such instructions
   __shared__ PagedTileBarriers barriers;
+  startOverlapped();
   PagedWarpgroupBlock<width, P>::run(PagedItems<P>(step, data, division),
                                      shared, barriers);
 #endif

@@ -8,6 +8,7 @@
 
 #include "runtime/kernels/attention/RopeFrequencies.h"
 #include "runtime/kernels/common/CudaKernels.h"
+#include "runtime/kernels/common/OverlappedLaunch.cuh"
 #include "runtime/kernels/common/RowCopies.cuh"
 #include "runtime/kernels/common/RowTiles.cuh"
 #include "runtime/ops/AttentionOps.h"
@@ -75,6 +76,7 @@ template <class T, int n, int headsPerThread>
 __global__ void __launch_bounds__(RowTiles::blockThreads, 2)
     turn(RowTiles tiles, const __grid_constant__ Rotation by,
          const int32_t* positions, const T* x, T* y) {
+  startOverlapped();
   const int64_t token = tiles.row(0);
   if (token >= tiles.rows || tiles.column() >= tiles.columns)
     return;
@@ -116,10 +118,9 @@ template <class T, int n, int headsPerThread>
 void launch(const CudaKernelArgs& args, const Rotation& by, int64_t tokens) {
   const int64_t first = ceilDivide(by.heads, headsPerThread);
   const RowTiles tiles(tokens, first * (by.half / n), 1);
-  turn<T, n, headsPerThread>
-      <<<tiles.blocks(), tiles.threads(), 0, args.context.stream()>>>(
-          tiles, by, args.inputs[1].as<int32_t>(), args.inputs[0].as<T>(),
-          args.outputs[0].as<T>());
+  launchOverlapped(args.context, turn<T, n, headsPerThread>, tiles.blocks(),
+                   tiles.threads(), 0, tiles, by, args.inputs[1].as<int32_t>(),
+                   args.inputs[0].as<T>(), args.outputs[0].as<T>());
 }
 
 template <class T, int n>

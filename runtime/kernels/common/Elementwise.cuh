@@ -8,6 +8,7 @@
 #define RECIPERUN_KERNELS_COMMON_ELEMENTWISE_CUH
 
 #include "runtime/kernels/common/CudaTypes.cuh"
+#include "runtime/kernels/common/OverlappedLaunch.cuh"
 
 #include <algorithm>
 #include <cassert>
@@ -74,6 +75,7 @@ template <int n, int unroll, class Function, class From, int inputs, class To,
 __global__ void __launch_bounds__(threads)
     run(int64_t count, MapOperands<From, inputs, To, outputs> operands,
         Function function) {
+  startOverlapped();
   const int64_t vectors = count / n;
   const int64_t first = int64_t(blockIdx.x) * (threads * unroll) + threadIdx.x;
   Vector<From, n> x[unroll][inputs];
@@ -100,8 +102,9 @@ void launch(const device::CudaKernelArgs& args, int64_t count,
   constexpr int unroll = std::max(1, 4 / inputs);
   const int64_t blocks =
       std::max<int64_t>(1, ceilDivide(count / n, threads * unroll));
-  run<n, unroll><<<unsigned(blocks), threads, 0, args.context.stream()>>>(
-      count, operands, function);
+  launchOverlapped(args.context,
+                   run<n, unroll, Function, From, inputs, To, outputs>,
+                   unsigned(blocks), threads, 0, count, operands, function);
 }
 
 } // namespace map

@@ -11,6 +11,7 @@
 
 #include "runtime/kernels/common/BulkCopies.cuh"
 #include "runtime/kernels/common/NormRows.h"
+#include "runtime/kernels/common/OverlappedLaunch.cuh"
 #include "runtime/kernels/common/RowSlices.cuh"
 
 namespace reciperun::kernels {
@@ -197,17 +198,17 @@ inline dim3 rowGrid(int64_t blocks, const NormRows& rows) {
   return dim3(unsigned(blocks), unsigned(rows.perToken));
 }
 
-/// Launches a kernel over RingRows.
+/// Launches a kernel over RingRows, which starts overlapped.
 template <class Operands>
-void launchRing(void (*kernel)(Operands), const RingShape& ring,
-                const RowBlock& block, const NormRows& rows,
-                cudaStream_t stream, const Operands& operands) {
+void launchRing(const device::CudaContext& context, void (*kernel)(Operands),
+                const RingShape& ring, const RowBlock& block,
+                const NormRows& rows, const Operands& operands) {
   // If this fails, the launch reports the error.
   cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel),
                        cudaFuncAttributeMaxDynamicSharedMemorySize,
                        int(ring.bytes));
-  kernel<<<rowGrid(ring.blocks, rows), block.threads, ring.bytes, stream>>>(
-      operands);
+  launchOverlapped(context, kernel, rowGrid(ring.blocks, rows), block.threads,
+                   ring.bytes, operands);
 }
 
 } // namespace reciperun::kernels

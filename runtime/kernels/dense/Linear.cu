@@ -220,8 +220,8 @@ Status run(const CudaKernelArgs& args) {
   const float alpha = float(ops::LinearAttributes(args.op.attributes).alpha);
   for (const Matmul& product : matmulsOf(args))
     RECIPERUN_TRY(isNarrow(product.shape, product.operands)
-                      ? runNarrow(product.shape, alpha, product.operands,
-                                  args.context.stream())
+                      ? runNarrow(product.shape, alpha, product.b.isConstant,
+                                  product.operands, args.context)
                       : args.context.products().run(product.shape, alpha,
                                                     product.operands));
   return Status::ok();

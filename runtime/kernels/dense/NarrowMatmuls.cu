@@ -61,6 +61,9 @@ __global__ void __launch_bounds__(4 * warpLanes)
   for (int i = 0; i < outputs; ++i)
     weights[i] = reinterpret_cast<const uint4*>(of.w) +
                  min(first + i, of.n - 1) * vectors;
+  releaseNextKernel();
+  if (!of.isConstant)
+    waitForPreviousKernel();
   float sums[outputs][rows] = {};
   for (int begin = int(threadIdx.x); begin < vectors;
        begin += threads * depth) {
@@ -71,6 +74,7 @@ __global__ void __launch_bounds__(4 * warpLanes)
       for (int i = 0; i < outputs; ++i)
         if (const int at = begin + d * threads; at < vectors)
           stored[d][i] = readOnce(weights[i] + at);
+    waitForPreviousKernel(); // for x
 #pragma unroll
     for (int d = 0; d < depth; ++d) {
       const int at = begin + d * threads;
@@ -78,13 +82,14 @@ __global__ void __launch_bounds__(4 * warpLanes)
         continue;
 #pragma unroll
       for (int row = 0; row < rows; ++row) {
-        const uint4 columns = __ldg(x + int64_t(row) * vectors + at);
+        const uint4 columns = x[int64_t(row) * vectors + at];
 #pragma unroll
         for (int i = 0; i < outputs; ++i)
           sums[i][row] = addProducts(sums[i][row], columns, stored[d][i]);
       }
     }
   }
+  waitForPreviousKernel(); // also threads without columns
   __shared__ float parts[warps][outputs * rows];
 #pragma unroll
   for (int i = 0; i < outputs; ++i)
@@ -111,9 +116,10 @@ __global__ void __launch_bounds__(4 * warpLanes)
 }
 
 template <int rows>
-void launchDirectly(const Operands& of, cudaStream_t stream) {
+void launchDirectly(const Operands& of, const device::CudaContext& context) {
   const auto blocks = unsigned((of.n + 3) / 4);
-  multiplyDirectly<rows><<<blocks, 4 * warpLanes, 0, stream>>>(of);
+  launchOverlapped(context, multiplyDirectly<rows>, blocks, 4 * warpLanes, 0,
+                   of);
 }
 
 Operands operandsOf(const Matmuls::Shape& shape, float alpha,
@@ -142,28 +148,30 @@ bool isNarrow(const Matmuls::Shape& shape, const Matmuls::Operands& operands) {
              operandsOf(shape, /*alpha=*/1, operands));
 }
 
-Status runNarrow(const Matmuls::Shape& shape, float alpha,
-                 const Matmuls::Operands& operands, cudaStream_t stream) {
-  const Operands of = operandsOf(shape, alpha, operands);
+Status runNarrow(const Matmuls::Shape& shape, float alpha, bool isConstant,
+                 const Matmuls::Operands& operands,
+                 const device::CudaContext& context) {
+  Operands of = operandsOf(shape, alpha, operands);
+  of.isConstant = isConstant;
   constexpr int warps = 16;
   switch (shape.m) {
   case 1:
-    launchDirectly<1>(of, stream);
+    launchDirectly<1>(of, context);
     break;
   case 2:
-    launchDirectly<2>(of, stream);
+    launchDirectly<2>(of, context);
     break;
   case 3:
-    launchDirectly<3>(of, stream);
+    launchDirectly<3>(of, context);
     break;
   case 4:
-    launchDirectly<4>(of, stream);
+    launchDirectly<4>(of, context);
     break;
   default:
     if (shape.m <= 8)
-      narrow::launchTiles<narrow::StoredBf16, 1, warps, false>(of, stream);
+      narrow::launchTiles<narrow::StoredBf16, 1, warps, false>(of, context);
     else
-      narrow::launchTiles<narrow::StoredBf16, 2, warps, false>(of, stream);
+      narrow::launchTiles<narrow::StoredBf16, 2, warps, false>(of, context);
   }
   return device::launchStatus();
 }

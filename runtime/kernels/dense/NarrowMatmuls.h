@@ -5,9 +5,8 @@
 #define RECIPERUN_KERNELS_DENSE_NARROWMATMULS_H
 
 #include "runtime/base/Status.h"
+#include "runtime/device/cuda/CudaContext.h"
 #include "runtime/device/cuda/Matmuls.h"
-
-#include <cuda_runtime.h>
 
 namespace reciperun::kernels {
 
@@ -17,10 +16,11 @@ bool isNarrow(const device::Matmuls::Shape& shape,
               const device::Matmuls::Operands& operands);
 
 /// Enqueues y = alpha x w^T (+ base). Accumulates in f32. A row of y does not
-/// depend on the other rows, but on their number.
+/// depend on the other rows, but on their number. `isConstant` says that no
+/// kernel writes w.
 Status runNarrow(const device::Matmuls::Shape& shape, float alpha,
-                 const device::Matmuls::Operands& operands,
-                 cudaStream_t stream);
+                 bool isConstant, const device::Matmuls::Operands& operands,
+                 const device::CudaContext& context);
 
 } // namespace reciperun::kernels
 

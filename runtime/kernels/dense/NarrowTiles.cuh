@@ -10,12 +10,14 @@
 // that each lane multiplies the elements that it has read.
 //
 // Lanes copy the weight of later steps to shared memory while they multiply,
-// and read only what they have copied themselves.
+// and read only what they have copied themselves. They copy the first steps of
+// a constant weight while the previous kernel still runs.
 
 #ifndef RECIPERUN_KERNELS_DENSE_NARROWTILES_CUH
 #define RECIPERUN_KERNELS_DENSE_NARROWTILES_CUH
 
 #include "runtime/kernels/common/MatrixFragments.cuh"
+#include "runtime/kernels/common/OverlappedLaunch.cuh"
 #include "runtime/sizes/WeightScales.h"
 
 #include <cstdint>
@@ -38,6 +40,7 @@ struct Operands {
   int64_t scaleRows;   // weight rows that share scales
   int64_t scaleStride; // scales between such rows; 0: one for all
   float alpha;
+  bool isConstant; // the weight, which no kernel writes
 
   /// The first scale of a row of the weight.
   __device__ const float* scalesOf(int64_t row) const {
@@ -174,7 +177,7 @@ __device__ void readColumns(const Operands& of, int64_t row, int64_t column,
     uint4 x = {};
     if (row < of.rows) {
       const int64_t begin = column + i * 8;
-      x = __ldg(reinterpret_cast<const uint4*>(of.x + row * of.k + begin));
+      x = *reinterpret_cast<const uint4*>(of.x + row * of.k + begin);
       if (of.inScale)
         x = scaled(x, of.inScale + begin);
     }
@@ -186,13 +189,28 @@ __device__ void readColumns(const Operands& of, int64_t row, int64_t column,
   }
 }
 
+/// The steps that a warp copies ahead. A step of int4 takes the longest to
+/// multiply.
+template <class Stored>
+inline constexpr int copiedSteps = std::is_same_v<Stored, StoredInt4> ? 2 : 4;
+
+/// The shared memory of a block: what is copied, then the sums of the warps.
+template <class Stored, int tiles, int warps> union TileRoom {
+  static constexpr int outputs = 16;
+
+  uint4 copied[copiedSteps<Stored>][2][warps * 32];
+  float parts[warps][tiles * 8][outputs + 1]; // padded against bank conflicts
+};
+
 /// Block (i, j) computes outputs 16 i to 16 i + 15 of rows 8 tiles j to 8 tiles
 /// (j + 1) - 1. With `isGrouped` the scales are of groups of columns, otherwise
 /// of whole rows.
 template <class Stored, int tiles, int warps, bool isGrouped>
 __global__ void __launch_bounds__(warps * 32)
     multiply(const __grid_constant__ Operands of) {
-  constexpr int outputs = 16, tileRows = 8, depth = 2; // steps copied ahead
+  using Room = TileRoom<Stored, tiles, warps>;
+  constexpr int outputs = Room::outputs, tileRows = 8;
+  constexpr int depth = copiedSteps<Stored>;
   constexpr int pairs = Stored::elements / 2;
   constexpr bool isScaled = !std::is_same_v<Stored, StoredBf16>;
   const int lane = int(threadIdx.x) % 32, warp = int(threadIdx.x) / 32;
@@ -212,12 +230,8 @@ __global__ void __launch_bounds__(warps * 32)
       scales[i] = of.scalesOf(row);
   }
 
-  union Room {
-    uint4 copied[depth][2][warps * 32];
-    // Padded against bank conflicts.
-    float parts[warps][tiles * tileRows][outputs + 1];
-  };
-  __shared__ Room room;
+  extern __shared__ uint4 shared[];
+  Room& room = *reinterpret_cast<Room*>(shared);
   auto copy = [&](int step, int slot) {
     if (step < steps)
 #pragma unroll
@@ -226,9 +240,13 @@ __global__ void __launch_bounds__(warps * 32)
                  weights[i] + int64_t(step) * 64);
     cuda::commitCopies();
   };
+  releaseNextKernel();
+  if (!of.isConstant)
+    waitForPreviousKernel();
 #pragma unroll
   for (int d = 0; d < depth; ++d)
     copy(warp + d * warps, d);
+  waitForPreviousKernel();
 
   float sums[tiles][4] = {};
   for (int begin = warp; begin < steps; begin += warps * depth) {
@@ -301,12 +319,17 @@ inline int64_t blocksOf(const Operands& of) {
 }
 
 template <class Stored, int tiles, int warps, bool isGrouped>
-void launchTiles(const Operands& of, cudaStream_t stream) {
+void launchTiles(const Operands& of, const device::CudaContext& context) {
   constexpr int64_t rows = tiles * 8;
+  constexpr size_t sharedBytes = sizeof(TileRoom<Stored, tiles, warps>);
+  auto* const kernel = &multiply<Stored, tiles, warps, isGrouped>;
   const dim3 grid(unsigned(blocksOf(of)),
                   unsigned((of.rows + rows - 1) / rows));
-  multiply<Stored, tiles, warps, isGrouped>
-      <<<grid, warps * 32, 0, stream>>>(of);
+  // If this fails, the launch reports the error.
+  cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel),
+                       cudaFuncAttributeMaxDynamicSharedMemorySize,
+                       int(sharedBytes));
+  launchOverlapped(context, kernel, grid, warps * 32, sharedBytes, of);
 }
 
 /// Whether rows of k columns are whole steps, at an aligned address.

@@ -43,6 +43,7 @@ struct QuantizedOperands {
   int64_t scaleRows;   // weight rows that share scales
   int64_t scaleStride; // scales between such rows; 0: one for all
   bool isGrouped;
+  bool isConstant; // the weight
   float alpha;
 
   __device__ float scaleOf(int64_t row, int64_t column) const {
@@ -154,8 +155,8 @@ void launchFormat(const CudaKernelArgs& args, const QuantizedOperands& of) {
 /// Enqueues the matmul on tensor cores. Returns false, and enqueues nothing, if
 /// rows of the operands are not whole or not aligned.
 template <class Stored>
-bool tryTensorCores(const QuantizedOperands& all, int multiprocessors,
-                    cudaStream_t stream) {
+bool tryTensorCores(const QuantizedOperands& all,
+                    const device::CudaContext& context) {
   narrow::Operands of = {};
   of.x = static_cast<const narrow::Bf16*>(all.x);
   of.w = all.w;
@@ -168,16 +169,17 @@ bool tryTensorCores(const QuantizedOperands& all, int multiprocessors,
   of.scaleRows = all.scaleRows;
   of.scaleStride = all.scaleStride;
   of.alpha = all.alpha;
+  of.isConstant = all.isConstant;
   if (!narrow::isWhole<Stored>(of))
     return false;
   auto launch = [&](auto tiles, auto warps) {
     if (all.isGrouped)
-      narrow::launchTiles<Stored, tiles.value, warps.value, true>(of, stream);
+      narrow::launchTiles<Stored, tiles.value, warps.value, true>(of, context);
     else
-      narrow::launchTiles<Stored, tiles.value, warps.value, false>(of, stream);
+      narrow::launchTiles<Stored, tiles.value, warps.value, false>(of, context);
   };
   // Few blocks fill a GPU with more warps.
-  const bool areFew = narrow::blocksOf(of) < 4 * multiprocessors;
+  const bool areFew = narrow::blocksOf(of) < 4 * context.multiprocessors();
   using Eight = std::integral_constant<int, 8>;
   using Sixteen = std::integral_constant<int, 16>;
   if (of.rows <= 8 && areFew)
@@ -193,15 +195,13 @@ bool tryTensorCores(const QuantizedOperands& all, int multiprocessors,
 
 bool tryTensorCores(const QuantizedOperands& of, WeightFormat format,
                     const device::CudaContext& context) {
-  const int multiprocessors = context.multiprocessors();
-  const cudaStream_t stream = context.stream();
   switch (format) {
   case WeightFormat::fp8:
-    return tryTensorCores<narrow::StoredFp8>(of, multiprocessors, stream);
+    return tryTensorCores<narrow::StoredFp8>(of, context);
   case WeightFormat::int8:
-    return tryTensorCores<narrow::StoredInt8>(of, multiprocessors, stream);
+    return tryTensorCores<narrow::StoredInt8>(of, context);
   case WeightFormat::int4:
-    return tryTensorCores<narrow::StoredInt4>(of, multiprocessors, stream);
+    return tryTensorCores<narrow::StoredInt4>(of, context);
   }
   return false;
 }
@@ -213,6 +213,7 @@ QuantizedOperands operandsOf(const CudaKernelArgs& args, WeightFormat format) {
   QuantizedOperands of = {};
   of.x = x.data;
   of.w = w.as<uint8_t>();
+  of.isConstant = w.isConstant;
   of.scales = args.inputs[2].as<float>();
   of.inScale = args.inputs[3].present() ? args.inputs[3].as<float>() : nullptr;
   of.y = args.outputs[0].data;

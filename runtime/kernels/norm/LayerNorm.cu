@@ -12,6 +12,7 @@ __global__ void __launch_bounds__(mostThreads, residentBlocks(mostThreads))
     forward(const __grid_constant__ NormForward<T> a) {
   using Part = RowPart<T, vectors, whole>;
   __shared__ float room[2][32];
+  startOverlapped();
   const int64_t step = int64_t(gridDim.x) * blockDim.y;
   int64_t row = int64_t(blockIdx.x) * blockDim.y + threadIdx.y;
   Rows rows(a.x, row);
@@ -62,6 +63,7 @@ __global__ void __launch_bounds__(mostThreads,
     backward(const __grid_constant__ NormBackward<T> a) {
   using Part = RowPart<T, vectors, whole>;
   __shared__ float room[2][64];
+  startOverlapped();
   const WeightPart<T, vectors, whole> weight(a.weight, a.of.width);
   float dw[vectors][Part::n] = {};
   const int64_t step = int64_t(gridDim.x) * blockDim.y;

@@ -80,23 +80,24 @@ Status launchNormForward(const device::CudaKernelArgs& args) {
       rows.width, areAligned(16, x.data, w.data, y.data),
       [&](auto vectors, auto most, auto whole, const RowBlock& block) {
         using Part = RowPart<T, vectors.value, whole.value>;
-        const cudaStream_t stream = args.context.stream();
         const RingShape ring = ringOf<T>(args, block, rows, 1, 1024);
         if constexpr (mayBeRing(most.value, whole.value)) {
           if (ring.slots > 0) {
             operands.x.slots = ring.slots;
             launchRing(
+                args.context,
                 Kernels::template forward<T, vectors.value, most.value,
                                           whole.value, RingRows<T, Part, 1>>(),
-                ring, block, rows, stream, operands);
+                ring, block, rows, operands);
             return;
           }
         }
         const auto kernel =
             Kernels::template forward<T, vectors.value, most.value, whole.value,
                                       LoadedRows<T, Part, 1, false>>();
-        kernel<<<rowGrid(block.blocks(rows.tokens), rows), block.threads, 0,
-                 stream>>>(operands);
+        launchOverlapped(args.context, kernel,
+                         rowGrid(block.blocks(rows.tokens), rows),
+                         block.threads, 0, operands);
       });
 }
 
@@ -112,7 +113,6 @@ Status launchNormBackward(const device::CudaKernelArgs& args) {
       rows.width, areAligned(16, dy.data, x.data, w.data, dx.data),
       [&](auto vectors, auto most, auto whole, const RowBlock& block) {
         using Part = RowPart<T, vectors.value, whole.value>;
-        const cudaStream_t stream = args.context.stream();
         int64_t blocks = rowPieces(blocksOfSums(args, block, rows), weightSize);
         RingShape ring = ringOf<T>(args, block, rows, operands.of.count,
                                    vectors.value > 1 ? 512 : 1024);
@@ -123,9 +123,10 @@ Status launchNormBackward(const device::CudaKernelArgs& args) {
             blocks = ring.blocks = rowPieces(ring.blocks, weightSize);
             operands.of.slots = ring.slots;
             launchRing(
+                args.context,
                 Kernels::template backward<T, vectors.value, most.value,
                                            whole.value, RingRows<T, Part, 3>>(),
-                ring, block, rows, stream, operands);
+                ring, block, rows, operands);
           }
         }
         if (!isRing) {
@@ -133,8 +134,9 @@ Status launchNormBackward(const device::CudaKernelArgs& args) {
               Kernels::template backward<T, vectors.value, most.value,
                                          whole.value,
                                          LoadedRows<T, Part, 3, true>>();
-          kernel<<<rowGrid(blocks, rows), block.threads,
-                   blockSumBytes(block, rows.width), stream>>>(operands);
+          launchOverlapped(args.context, kernel, rowGrid(blocks, rows),
+                           block.threads, blockSumBytes(block, rows.width),
+                           operands);
         }
         if (dw.present())
           addPieces(args, blocks, operands.partial, dw);

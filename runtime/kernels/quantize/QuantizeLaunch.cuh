@@ -144,7 +144,7 @@ Status launchQuantize(const device::CudaKernelArgs& args, const S& source,
     break;
   case Blocks::wholeRows:
     if constexpr (S::outputs == 1) // the validation has checked
-      launchWholeRows<F>(source, any, stream);
+      launchWholeRows<F>(args.context, source, any);
     break;
   case Blocks::rows:
     if constexpr (S::outputs == 1)

@@ -9,6 +9,7 @@
 #ifndef RECIPERUN_KERNELS_QUANTIZE_QUANTIZEWHOLEROWS_CUH
 #define RECIPERUN_KERNELS_QUANTIZE_QUANTIZEWHOLEROWS_CUH
 
+#include "runtime/kernels/common/OverlappedLaunch.cuh"
 #include "runtime/kernels/quantize/QuantizeLine.cuh"
 
 #include <cstdint>
@@ -32,6 +33,7 @@ template <class S, class F, int kept>
 __global__ void __launch_bounds__(rowThreads)
     quantizeKeptRow(const __grid_constant__ S source,
                     const __grid_constant__ Matrix m) {
+  startOverlapped();
   using T = typename S::Element;
   constexpr int n = vectorLength<T>;
   const int64_t first = int64_t(blockIdx.x) * m.columns;
@@ -62,6 +64,7 @@ template <class S, class F, int n>
 __global__ void __launch_bounds__(rowThreads)
     quantizeLongRow(const __grid_constant__ S source,
                     const __grid_constant__ Matrix m) {
+  startOverlapped();
   using T = typename S::Element;
   const int64_t first = int64_t(blockIdx.x) * m.columns;
   auto forVectors = [&](auto body) {
@@ -81,7 +84,8 @@ __global__ void __launch_bounds__(rowThreads)
 }
 
 template <class F, class S>
-void launchWholeRows(const S& source, const Matrix& m, cudaStream_t stream) {
+void launchWholeRows(const device::CudaContext& context, const S& source,
+                     const Matrix& m) {
   constexpr int n = vectorLength<typename S::Element>;
   const bool hasVectors =
       m.columns % n == 0 && areAligned(16, m.q) && isAligned(source);
@@ -91,7 +95,7 @@ void launchWholeRows(const S& source, const Matrix& m, cudaStream_t stream) {
                        : kept <= 4 ? &quantizeKeptRow<S, F, 4>
                        : kept <= 8 ? &quantizeKeptRow<S, F, 8>
                                    : &quantizeLongRow<S, F, n>;
-  kernel<<<unsigned(m.rows), rowThreads, 0, stream>>>(source, m);
+  launchOverlapped(context, kernel, unsigned(m.rows), rowThreads, 0, source, m);
 }
 
 } // namespace reciperun::kernels::narrow

@@ -129,6 +129,7 @@ void CudaParityTest::SetUp() {
   auto made = device::CudaContext::make(0);
   ASSERT_TRUE(bool(made)) << made.message();
   context = std::move(*made);
+  context->overlapKernels();
 }
 
 Status CudaParityTest::tryOnGpu(const ParityCase& of) {

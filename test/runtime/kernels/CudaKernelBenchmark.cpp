@@ -532,6 +532,7 @@ int main(int count, char** arguments) {
     std::printf("%s\n", context.message().c_str());
     return 1;
   }
+  (*context)->overlapKernels();
   std::printf("%s\n", (*context)->properties().name);
   reciperun::kernels::Benchmark(**context, count > 1 ? arguments[1] : "").run();
 }
