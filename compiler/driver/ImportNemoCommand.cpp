@@ -10,10 +10,12 @@
 #include "compiler/driver/ImportConfig.h"
 #include "compiler/driver/ImportTable.h"
 #include "compiler/driver/ImportToml.h"
+#include "compiler/driver/ImportTrials.h"
 #include "compiler/driver/ImportYaml.h"
 #include "compiler/driver/OutputFile.h"
 #include "compiler/driver/Terminal.h"
 #include "compiler/format/Format.h"
+#include "compiler/import/MegatronArguments.h"
 #include "compiler/import/Performance.h"
 #include "compiler/import/Recipes.h"
 #include "runtime/cli/Options.h"
@@ -56,11 +58,49 @@ void reportFormat(Session& session, const std::string& path) {
           "or one of torchtitan in TOML");
 }
 
+/// The command as a source, and its words.
+std::vector<importer::Word> wordsOf(Session& session,
+                                    const std::vector<std::string>& command) {
+  std::string text;
+  std::vector<importer::Word> words;
+  for (const std::string& word : command) {
+    text += text.empty() ? "" : " ";
+    words.push_back({word,
+                     {SourceId::none, uint32_t(text.size()),
+                      uint32_t(text.size() + word.size())}});
+    text += word;
+  }
+  const SourceId source =
+      session.sources.add("the command", text, SourceKind::commandLine);
+  for (importer::Word& word : words)
+    word.range.source = source;
+  return words;
+}
+
+/// Reads the job of a command of Megatron-LM.
+std::optional<importer::Job>
+importMegatron(Session& session, const std::vector<importer::Word>& command) {
+  auto made = importer::megatronJob(command, session.engine);
+  if (!made)
+    return std::nullopt;
+  made->job.remarks.push_back("The command names no kind of GPU: the recipe "
+                              "takes `" +
+                              made->job.hardware + "`.");
+  importer::fitJob(made->job, factsOf(session.loader, made->job.model));
+  return onFewestNodes(session.loader, *made);
+}
+
 /// Reads the job of a command, with the defaults of a table if `input` names
 /// one.
 Imported readCommand(Session& session, const std::vector<std::string>& command,
                      const std::string& input) {
-  return {importScript(session, command, input), importer::performanceHeader()};
+  const std::vector<importer::Word> words = wordsOf(session, command);
+  if (!importer::isMegatron(words))
+    return {importScript(session, words, input), importer::performanceHeader()};
+  Imported imported;
+  if (auto job = importMegatron(session, words))
+    imported.jobs.push_back(std::move(*job));
+  return imported;
 }
 
 /// Reads the jobs of the input. Errors go to the session's engine.
@@ -168,8 +208,11 @@ cli::Command importNemoCommand(Invocation& invocation) {
           "configuration of NeMo in YAML, or of torchtitan in TOML; or a table "
           "of NeMo's recommended configurations, model_configs_h100.csv, of "
           "which ROW selects one by its line or by the name of its recipe.\n\n"
-          "Behind `--` stands a command of NeMo's performance scripts; the "
-          "defaults of its options are those of TABLE.\n\n"
+          "Behind `--` stands a command of Megatron-LM's pretrain_gpt.py, or "
+          "of "
+          "NeMo's performance scripts; the defaults of the latter's options "
+          "are "
+          "those of TABLE.\n\n"
           "What has no counterpart is listed above the recipe, with the "
           "reason.",
       .moreUsage = {"recipec import-nemo [TABLE] [-o OUT] -- COMMAND..."},

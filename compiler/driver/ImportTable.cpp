@@ -118,36 +118,16 @@ std::vector<importer::PerformanceConfig> configsOf(Session& session,
   return configs;
 }
 
-/// The command as a source, and its words.
-std::vector<importer::Word> wordsOf(Session& session,
-                                    const std::vector<std::string>& command) {
-  std::string text;
-  std::vector<importer::Word> words;
-  for (const std::string& word : command) {
-    text += text.empty() ? "" : " ";
-    words.push_back({word,
-                     {SourceId::none, uint32_t(text.size()),
-                      uint32_t(text.size() + word.size())}});
-    text += word;
-  }
-  const SourceId source =
-      session.sources.add("the command", text, SourceKind::commandLine);
-  for (importer::Word& word : words)
-    word.range.source = source;
-  return words;
-}
-
 } // namespace
 
-std::vector<importer::Job> importScript(Session& session,
-                                        const std::vector<std::string>& command,
-                                        const std::string& table) {
-  const std::vector<importer::Word> words = wordsOf(session, command);
-  const SourceRange whole = cover(words.front().range, words.back().range);
+std::vector<importer::Job>
+importScript(Session& session, const std::vector<importer::Word>& command,
+             const std::string& table) {
+  const SourceRange whole = cover(command.front().range, command.back().range);
   std::vector<importer::PerformanceConfig> defaults;
   if (!table.empty())
     defaults = configsOf(session, table);
-  const auto config = importer::readScript(importer::readArguments(words),
+  const auto config = importer::readScript(importer::readArguments(command),
                                            whole, defaults, session.engine);
   auto job =
       config ? importer::jobOf(*config, whole, session.engine) : std::nullopt;

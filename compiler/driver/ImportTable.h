@@ -4,6 +4,7 @@
 #define RECIPEC_DRIVER_IMPORTTABLE_H
 
 #include "compiler/driver/Session.h"
+#include "compiler/import/Arguments.h"
 #include "compiler/import/Job.h"
 
 #include <string>
@@ -20,9 +21,9 @@ std::vector<importer::Job> importTable(Session& session,
 
 /// The job of a command of NeMo's performance scripts. The CSV file at `table`
 /// has the defaults of the options that are not given; it may be empty.
-std::vector<importer::Job> importScript(Session& session,
-                                        const std::vector<std::string>& command,
-                                        const std::string& table);
+std::vector<importer::Job>
+importScript(Session& session, const std::vector<importer::Word>& command,
+             const std::string& table);
 
 } // namespace recipec::driver
 

@@ -1,6 +1,6 @@
 // 1. Read the entries of the file, apply torchtitan's rules, and make the job.
 // 2. Complete it with the sizes of its model.
-// 3. Choose the number of ranks, which torchtitan leaves to the launcher.
+// 3. Choose the number of ranks if the file does not say it.
 
 #include "compiler/driver/ImportToml.h"
 
@@ -12,43 +12,9 @@
 #include "compiler/import/Torchtitan.h"
 
 #include <filesystem>
-#include <numeric>
 #include <string>
 
 namespace recipec::driver {
-namespace {
-
-constexpr int64_t ranksOfNode = 8;
-constexpr int64_t mostTried = 1024;
-
-/// The job on a number of ranks.
-importer::Job onRanks(const importer::TorchtitanJob& made, int64_t ranks) {
-  importer::Job job = made.job;
-  job.layout.ranks = ranks;
-  const int64_t parts = job.layout.tp * job.layout.cp * job.layout.pp;
-  if (made.perRank > 0)
-    job.set("batch.global", std::to_string(made.perRank * (ranks / parts)));
-  return job;
-}
-
-/// Takes the fewest nodes that the job fits on.
-importer::Job chooseRanks(const importer::TorchtitanJob& made,
-                          const FileLoader& library) {
-  if (made.multiple == 0)
-    return made.job;
-  const int64_t fewest = std::lcm(ranksOfNode, made.multiple);
-  int64_t ranks = fewest;
-  while (ranks < mostTried && !fits(library, onRanks(made, ranks)))
-    ranks *= 2;
-  if (ranks >= mostTried)
-    ranks = fewest; // `check` says why
-  importer::Job job = onRanks(made, ranks);
-  job.remarks.push_back("torchtitan shards over all ranks that it is started "
-                        "with: the recipe takes the fewest nodes it fits on.");
-  return job;
-}
-
-} // namespace
 
 std::optional<importer::Job> importToml(Session& session,
                                         const std::string& path) {
@@ -78,7 +44,7 @@ std::optional<importer::Job> importToml(Session& session,
                               "recipe takes `" +
                               made->job.hardware + "`.");
   importer::fitJob(made->job, factsOf(session.loader, made->job.model));
-  return chooseRanks(*made, session.loader);
+  return onFewestNodes(session.loader, *made);
 }
 
 } // namespace recipec::driver

@@ -3,6 +3,9 @@
 #include "compiler/driver/Pipeline.h"
 #include "compiler/import/Recipes.h"
 
+#include <numeric>
+#include <string>
+
 namespace recipec::driver {
 namespace {
 
@@ -14,6 +17,18 @@ bool openText(Session& session, const FileLoader& library,
   session.loader.adopt(library);
   session.loader.useTexts({{trialFile, text}});
   return session.open({}) && session.selectOne();
+}
+
+constexpr int64_t ranksOfNode = 8;
+constexpr int64_t mostTried = 1024; // ranks
+
+importer::Job onRanks(const importer::UnsizedJob& unsized, int64_t ranks) {
+  importer::Job job = unsized.job;
+  job.layout.ranks = ranks;
+  const int64_t parts = job.layout.tp * job.layout.cp * job.layout.pp;
+  if (unsized.perRank > 0)
+    job.set("batch.global", std::to_string(unsized.perRank * (ranks / parts)));
+  return job;
 }
 
 /// A size of the model; 0 if it has none.
@@ -58,6 +73,22 @@ bool fits(const FileLoader& library, const importer::Job& job) {
   diag::Engine silent;
   const auto compilation = compile(session, silent, {}, Verification::none);
   return compilation && !silent.hasErrors() && compilation->fits();
+}
+
+importer::Job onFewestNodes(const FileLoader& library,
+                            const importer::UnsizedJob& unsized) {
+  if (unsized.multiple == 0)
+    return unsized.job;
+  const int64_t fewest = std::lcm(ranksOfNode, unsized.multiple);
+  int64_t ranks = fewest;
+  while (ranks < mostTried && !fits(library, onRanks(unsized, ranks)))
+    ranks *= 2;
+  if (ranks >= mostTried)
+    ranks = fewest; // `check` says why
+  importer::Job job = onRanks(unsized, ranks);
+  job.remarks.push_back("The number of ranks is the launcher's: the recipe "
+                        "takes the fewest nodes that it fits on.");
+  return job;
 }
 
 } // namespace recipec::driver

@@ -17,6 +17,10 @@ importer::ModelFacts factsOf(const FileLoader& library,
 /// Whether the recipe of the job compiles and fits the memory of its devices.
 bool fits(const FileLoader& library, const importer::Job& job);
 
+/// The job on the fewest nodes that it fits on, or on the ranks that it says.
+importer::Job onFewestNodes(const FileLoader& library,
+                            const importer::UnsizedJob& unsized);
+
 } // namespace recipec::driver
 
 #endif // RECIPEC_DRIVER_IMPORTTRIALS_H

@@ -68,6 +68,16 @@ struct Job {
   }
 };
 
+/// A job whose number of ranks the launcher chooses: it shards over all ranks
+/// that it is started with.
+struct UnsizedJob {
+  Job job;
+  /// The number of ranks is a multiple of this; 0 if the job says its ranks.
+  int64_t multiple = 0;
+  /// The sequences of a rank of `dp` in a step; 0 if the job says its batch.
+  int64_t perRank = 0;
+};
+
 } // namespace recipec::importer
 
 #endif // RECIPEC_IMPORT_JOB_H

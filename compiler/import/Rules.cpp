@@ -16,15 +16,6 @@ bool matches(const Rule& rule, const std::string& key) {
   return key.ends_with(end) || (end.starts_with(".") && key == end.substr(1));
 }
 
-std::optional<double> numberOf(std::string_view text) {
-  double value = 0;
-  const char* end = text.data() + text.size();
-  const auto [last, error] = std::from_chars(text.data(), end, value);
-  if (error != std::errc() || last != end || !std::isfinite(value))
-    return std::nullopt;
-  return value;
-}
-
 bool isCount(double number) {
   return number >= 0 && number == std::floor(number) && number < 1e15;
 }
@@ -67,6 +58,15 @@ std::string shown(const Entry& entry) {
 
 } // namespace
 
+std::optional<double> numberOf(std::string_view text) {
+  double value = 0;
+  const char* end = text.data() + text.size();
+  const auto [last, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc() || last != end || !std::isfinite(value))
+    return std::nullopt;
+  return value;
+}
+
 std::optional<std::string> Found::take(const std::string& meaning) {
   const auto found = values.find(meaning);
   if (found == values.end() || found->second.empty())
@@ -76,10 +76,14 @@ std::optional<std::string> Found::take(const std::string& meaning) {
   return value;
 }
 
-std::optional<int64_t> Found::takeCount(const std::string& meaning) {
+std::optional<double> Found::takeNumber(const std::string& meaning) {
   const auto text = take(meaning);
-  return text ? std::optional(int64_t(numberOf(*text).value_or(0)))
-              : std::nullopt;
+  return text ? numberOf(*text) : std::nullopt;
+}
+
+std::optional<int64_t> Found::takeCount(const std::string& meaning) {
+  const auto number = takeNumber(meaning);
+  return number ? std::optional(int64_t(*number)) : std::nullopt;
 }
 
 std::vector<std::string> Found::takeList(const std::string& meaning) {
@@ -89,6 +93,12 @@ std::vector<std::string> Found::takeList(const std::string& meaning) {
   std::vector<std::string> list = std::move(found->second);
   values.erase(found);
   return list;
+}
+
+void Found::add(const Found& other) {
+  omissions.insert(omissions.end(), other.omissions.begin(),
+                   other.omissions.end());
+  values.insert(other.values.begin(), other.values.end());
 }
 
 bool Found::takeFlag(const std::string& meaning) {

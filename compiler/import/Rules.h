@@ -16,6 +16,9 @@
 
 namespace recipec::importer {
 
+/// The number that a text is; nullopt if it is none, or not finite.
+std::optional<double> numberOf(std::string_view text);
+
 /// How the value of a key is read.
 enum class Reading {
   number, // of any kind
@@ -41,6 +44,7 @@ class Found {
 public:
   /// The value, which counts as used; nullopt if the configuration lacks it.
   std::optional<std::string> take(const std::string& meaning);
+  std::optional<double> takeNumber(const std::string& meaning);
   std::optional<int64_t> takeCount(const std::string& meaning);
   std::vector<std::string> takeList(const std::string& meaning);
   bool has(const std::string& meaning) const {
@@ -50,6 +54,9 @@ public:
   void put(const std::string& meaning, std::vector<std::string> value) {
     values[meaning] = std::move(value);
   }
+
+  /// Adds what another configuration says.
+  void add(const Found& other);
 
   std::vector<Omission> omissions;
 

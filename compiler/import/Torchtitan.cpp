@@ -112,12 +112,6 @@ std::string modelName(Found& found) {
   return whole;
 }
 
-double numberIn(const std::string& text) {
-  double value = 0;
-  std::from_chars(text.data(), text.data() + text.size(), value);
-  return value;
-}
-
 /// A number as the language writes it, to six digits.
 std::string numberText(double value) {
   char text[32];
@@ -132,7 +126,7 @@ void readOptimizer(Job& job, Found& found) {
   const std::string lr = found.take("lr").value_or("8e-4");
   const std::string warmup = found.take("warmup").value_or("200") + " steps";
   const double least =
-      numberIn(lr) * numberIn(found.take("min_ratio").value_or("0"));
+      numberOf(lr).value_or(0) * found.takeNumber("min_ratio").value_or(0);
   const std::string end = least > 0 ? ", min = " + numberText(least) : "";
   const std::string shape = found.take("decay_type").value_or("linear");
   const std::string start = "(peak = " + lr + ", warmup = " + warmup;
@@ -263,10 +257,10 @@ std::span<const Rule> torchtitanRules() {
   return rules;
 }
 
-std::optional<TorchtitanJob> torchtitanJob(Found found,
-                                           const std::vector<Model>& library,
-                                           SourceRange range,
-                                           diag::Engine& engine) {
+std::optional<UnsizedJob> torchtitanJob(Found found,
+                                        const std::vector<Model>& library,
+                                        SourceRange range,
+                                        diag::Engine& engine) {
   const std::string name = modelName(found);
   const auto model = modelCalled(name, library);
   if (!model) {
@@ -277,7 +271,7 @@ std::optional<TorchtitanJob> torchtitanJob(Found found,
               "of a model that has other sizes");
     return std::nullopt;
   }
-  TorchtitanJob made;
+  UnsizedJob made;
   Job& job = made.job;
   job.model = *model;
   job.omissions = found.omissions;

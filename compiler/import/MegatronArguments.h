@@ -1,0 +1,28 @@
+// The command lines of Megatron-LM's pretraining script:
+// `torchrun --nproc_per_node 8 pretrain_gpt.py --num-layers 32 ...`.
+
+#ifndef RECIPEC_IMPORT_MEGATRONARGUMENTS_H
+#define RECIPEC_IMPORT_MEGATRONARGUMENTS_H
+
+#include "compiler/diag/Diagnostic.h"
+#include "compiler/import/Arguments.h"
+#include "compiler/import/Job.h"
+
+#include <optional>
+#include <vector>
+
+namespace recipec::importer {
+
+/// Whether the words run Megatron-LM's script for GPT models.
+bool isMegatron(const std::vector<Word>& words);
+
+/// The job of the words, with Megatron's defaults for options that are left
+/// out. Its model is the library's `llama`, `mixtral` or `gpt3` with the sizes
+/// of the command. Returns nullopt, with diagnostics, if a value is wrong, if a
+/// size is missing, or if the library has no model of the options.
+std::optional<UnsizedJob> megatronJob(const std::vector<Word>& words,
+                                      diag::Engine& engine);
+
+} // namespace recipec::importer
+
+#endif // RECIPEC_IMPORT_MEGATRONARGUMENTS_H
