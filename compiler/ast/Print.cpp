@@ -17,7 +17,7 @@ std::string formatDouble(double value) {
   return std::string(buffer, result.ptr);
 }
 
-std::string quoted(std::string_view text) {
+std::string inQuotes(std::string_view text) {
   std::string result = "\"";
   for (char c : text) {
     if (c == '\n')
@@ -114,7 +114,8 @@ private:
   // ---- declarations and items ----
 
   void print(const Import& node, SourceRange range) {
-    std::string text = node.path.empty() ? quoted(node.file) : join(node.path);
+    std::string text =
+        node.path.empty() ? inQuotes(node.file) : join(node.path);
     if (node.alias)
       text += " as " + node.alias->text;
     line("import", range, text);
@@ -221,7 +222,7 @@ private:
     line("type", range, join(node.path));
   }
   void print(const StringType& node, SourceRange range) {
-    line("literal type", range, quoted(node.value));
+    line("literal type", range, inQuotes(node.value));
   }
   void print(const IntType& node, SourceRange range) {
     line("literal type", range, std::to_string(node.value));
@@ -265,9 +266,9 @@ private:
     line("quantity", range, formatDouble(node.value) + " " + node.unit.text);
   }
   void print(const StringLiteral& node, SourceRange range) {
-    std::string text = quoted(node.texts[0]);
+    std::string text = inQuotes(node.texts[0]);
     for (size_t i = 1; i < node.texts.size(); ++i)
-      text += " {} " + quoted(node.texts[i]);
+      text += " {} " + inQuotes(node.texts[i]);
     line("string", range, text);
     for (ExprId hole : node.holes)
       child(hole);

@@ -227,7 +227,7 @@ importer::Job jobOf(const FileLoader& library, const ConfigFile& file,
   for (const ModelField& field : model.fields)
     job.model.fields.push_back({field.name, field.value.dump()});
   if (std::string folder = weightsBeside(path); !folder.empty())
-    job.set("weights", importer::quoted(folder));
+    job.set("weights", importer::literal(folder));
   addStart(job, file.json);
   listOtherKeys(job, file, model);
   chooseNodes(job, library);

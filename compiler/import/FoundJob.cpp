@@ -41,7 +41,7 @@ std::string localPath(Job& job, const std::string& path) {
 }
 
 std::string samples(Job& job, const std::string& path) {
-  return "jsonl(" + quoted(localPath(job, path)) +
+  return "jsonl(" + literal(localPath(job, path)) +
          ", prompt = \"input\", completion = \"output\")";
 }
 
@@ -125,7 +125,7 @@ void takeAdapter(Job& job, Found& found) {
   std::vector<std::string> ops;
   for (const std::string& target : found.takeList("targets"))
     for (const std::string& op : adaptedOps(target))
-      ops.push_back(quoted(op));
+      ops.push_back(literal(op));
   const auto scheme = found.take("peft");
   const bool isLora = scheme && *scheme == "lora";
   if (scheme && !isLora && *scheme != "none" && *scheme != "null")
@@ -152,7 +152,7 @@ void takeCheckpoints(Job& job, Found& found) {
   const auto folder = found.take("save_dir");
   const bool isPath = folder && folder->find("$") == folder->npos;
   if (isPath)
-    job.set("checkpoint.dir", quoted(localPath(job, *folder)));
+    job.set("checkpoint.dir", literal(localPath(job, *folder)));
   else if (folder)
     job.omit("save_dir = " + *folder, "a recipe has no variables; its own "
                                       "folder has the recipe's name");
@@ -162,7 +162,7 @@ void takeCheckpoints(Job& job, Found& found) {
   if (found.take("resume").value_or("true") == "false")
     job.set("checkpoint.resume", "\"never\"");
   else if (resume)
-    job.set("checkpoint.resume", quoted(*resume));
+    job.set("checkpoint.resume", literal(*resume));
 }
 
 void takePlain(Job& job, Found& found) {
@@ -194,7 +194,7 @@ bool takeModel(Job& job, Found& found, const std::vector<Model>& library,
     return true;
   const bool isArchive = weights.ends_with(".nemo");
   job.set("weights",
-          quoted(isArchive ? weights.substr(0, weights.size() - 5) : weights));
+          literal(isArchive ? weights.substr(0, weights.size() - 5) : weights));
   job.remarks.push_back(
       isArchive ? "`" + weights +
                       "` is an archive of NeMo: `weights` names "

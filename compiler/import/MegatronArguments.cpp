@@ -339,7 +339,7 @@ void MegatronReader::readSharding() {
   std::string shard = isDistributed ? "optimizer" : "none";
   if (isFsdp)
     shard = strategy == "optim_grads" ? "gradients" : "parameters";
-  job.set("parallel.shard", quoted(shard));
+  job.set("parallel.shard", literal(shard));
 }
 
 void MegatronReader::readBatch() {
@@ -364,15 +364,15 @@ void MegatronReader::readPrecision() {
   if (found.takeFlag("is_fp16"))
     job.omit("--fp16", "there is no fp16; the recipe takes `bf16`");
   else if (!isBf16)
-    job.set("precision.compute", quoted("fp32"));
+    job.set("precision.compute", literal("fp32"));
   const auto format = found.take("fp8");
   const std::string scaling = found.take("fp8_recipe").value_or("delayed");
   if (!format)
     return;
-  job.set("precision.compute", quoted("fp8"));
-  job.set("precision.fp8", quoted(scaling));
+  job.set("precision.compute", literal("fp8"));
+  job.set("precision.fp8", literal(scaling));
   if (*format == "e4m3" && scaling != "blockwise" && scaling != "mxfp8")
-    job.set("precision.fp8_grads", quoted("e4m3"));
+    job.set("precision.fp8_grads", literal("e4m3"));
 }
 
 void MegatronReader::readMemory() {
@@ -381,7 +381,7 @@ void MegatronReader::readMemory() {
   if (!granularity && !isSelected)
     return;
   const std::string kind = granularity.value_or("selective");
-  job.set("memory.recompute", quoted(kind));
+  job.set("memory.recompute", literal(kind));
   if (kind == "full")
     copySetting("memory.recompute_layers", "recompute_layers");
 }
@@ -435,7 +435,7 @@ void MegatronReader::readCheckpoints() {
   const auto folder = found.take("save"), every = found.take("save_every");
   if (!folder)
     return;
-  job.set("checkpoint.dir", quoted(*folder));
+  job.set("checkpoint.dir", literal(*folder));
   if (every)
     job.set("checkpoint.every", *every + " steps");
 }

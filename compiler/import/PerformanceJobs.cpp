@@ -40,9 +40,9 @@ std::string scalingOf(const PerformanceConfig& config) {
 /// `grad_reduce_in_fp32 = False`, and with bf16
 /// `use_precision_aware_optimizer`.
 void addPrecision(Job& job, const PerformanceConfig& config) {
-  job.set("precision.compute", quoted(precisionOf(config)));
+  job.set("precision.compute", literal(precisionOf(config)));
   if (config.isFp8)
-    job.set("precision.fp8", quoted(scalingOf(config)));
+    job.set("precision.fp8", literal(scalingOf(config)));
   job.set("precision.grads", "\"bf16\"");
   if (!config.isFp8)
     job.set("precision.master", "\"bf16+remainder\"");
@@ -63,7 +63,7 @@ void addRecomputedModules(Job& job, const PerformanceConfig& config) {
   std::vector<std::string> names;
   for (const std::string& module : config.recomputeModules)
     if (const std::string name = recomputedModule(module); !name.empty())
-      names.push_back(quoted(name));
+      names.push_back(literal(name));
     else
       job.omit("recompute_modules: " + module,
                "`memory.recompute_modules` has no such part");

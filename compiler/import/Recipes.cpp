@@ -134,7 +134,7 @@ std::string recipeText(const Job& job) {
   std::string text = commentsOf(job) + (job.isMixin ? "mixin " : "recipe ") +
                      job.name + " {\n";
   if (job.task != "pretrain")
-    text += "task = " + quoted(job.task) + "\n";
+    text += "task = " + literal(job.task) + "\n";
   if (!job.model.module.empty())
     text += modelText(job.model);
   for (const Setting& setting : settings)
@@ -157,7 +157,7 @@ std::string identifierOf(std::string_view text) {
   return isName ? name : "model_" + name;
 }
 
-std::string quoted(std::string_view text) {
+std::string literal(std::string_view text) {
   std::string result = "\"";
   for (char character : text) {
     if (character == '"' || character == '\\' || character == '{')

@@ -16,7 +16,7 @@ namespace recipec::importer {
 std::string identifierOf(std::string_view text);
 
 /// A string literal of the language with this content.
-std::string quoted(std::string_view text);
+std::string literal(std::string_view text);
 
 /// Gives jobs of one name different ones: `_512gpus` where the numbers of ranks
 /// differ, then `_2`, `_3`.

@@ -132,7 +132,7 @@ void readOptimizer(Job& job, Found& found) {
   const std::string start = "(peak = " + lr + ", warmup = " + warmup;
   if (const auto part = found.take("decay_ratio"))
     job.set("optimizer.lr", "wsd" + start + ", decay = " + *part +
-                                ", shape = " + quoted(shape) + end + ")");
+                                ", shape = " + literal(shape) + end + ")");
   else
     job.set("optimizer.lr",
             (shape == "cosine" ? "cosine" : "linear") + start + end + ")");
@@ -167,9 +167,9 @@ void readPrecision(Job& job, Found& found) {
                "scales are of tensors or of blocks; the recipe takes tensors");
       scaling = "tensorwise";
     }
-    job.set("precision.fp8", quoted(scaling));
+    job.set("precision.fp8", literal(scaling));
   }
-  job.set("precision.compute", quoted(compute));
+  job.set("precision.compute", literal(compute));
 }
 
 void readRecompute(Job& job, Found& found) {
@@ -178,10 +178,10 @@ void readRecompute(Job& job, Found& found) {
   if (mode == "none")
     return;
   if (mode == "full") {
-    job.set("memory.recompute", quoted("full"));
+    job.set("memory.recompute", literal("full"));
     return;
   }
-  job.set("memory.recompute", quoted("selective"));
+  job.set("memory.recompute", literal("selective"));
   job.set("memory.recompute_modules", "[\"norm\", \"activation\"]");
   job.omit("activation_checkpoint.selective_ac_option = " + selection,
            "modules are chosen by name; the recipe computes those again that "
@@ -209,7 +209,8 @@ void readCheckpoints(Job& job, Found& found) {
   const auto every = found.take("interval"), kept = found.take("keep_last");
   if (!isOn)
     return;
-  job.set("checkpoint.dir", quoted(root + "/" + folder.value_or("checkpoint")));
+  job.set("checkpoint.dir",
+          literal(root + "/" + folder.value_or("checkpoint")));
   job.set("checkpoint.every", every.value_or("500") + " steps");
   if (kept)
     job.set("checkpoint.keep_last", *kept);
@@ -227,13 +228,13 @@ void readLength(Job& job, Found& found) {
 void readSharding(Job& job, Found& found, int64_t replicas, int64_t shards) {
   const std::string reshard = found.take("reshard").value_or("default");
   if (shards == 1) {
-    job.set("parallel.shard", quoted("none"));
+    job.set("parallel.shard", literal("none"));
     return;
   }
   // By default a pipeline keeps the parameters from forward to backward.
   const bool isKept =
       reshard == "never" || (reshard == "default" && job.layout.pp > 1);
-  job.set("parallel.shard", quoted(isKept ? "gradients" : "parameters"));
+  job.set("parallel.shard", literal(isKept ? "gradients" : "parameters"));
   if (replicas > 1)
     job.set("parallel.shard_instances", std::to_string(replicas));
 }
@@ -243,7 +244,7 @@ void readPipeline(Job& job, Found& found) {
   if (job.layout.pp == 1 || schedule == "1F1B")
     return;
   if (schedule == "GPipe")
-    job.set("parallel.schedule", quoted("gpipe"));
+    job.set("parallel.schedule", literal("gpipe"));
   else if (schedule == "Interleaved1F1B")
     job.layout.vp = 2; // torchtitan's number of stages of a rank
   else
@@ -311,7 +312,7 @@ std::optional<UnsizedJob> torchtitanJob(Found found,
              "`weights` names the folder of a Hugging Face model");
   if (const auto rotate = found.take("rotate"); rotate && layout.cp > 1)
     job.set("parallel.cp_comm",
-            quoted(*rotate == "allgather" ? "all_gather" : "a2a"));
+            literal(*rotate == "allgather" ? "all_gather" : "a2a"));
   if (const auto text = found.take("description"))
     job.summary = *text + ", as torchtitan's configuration says.";
   return made;

@@ -4,7 +4,12 @@
 #include "runtime/base/Hash.h"
 
 #define XXH_INLINE_ALL
+#pragma GCC diagnostic push
+// GCC 12 reports the undefined registers of its own intrinsics.
+#pragma GCC diagnostic ignored "-Wuninitialized"
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #include <xxhash.h>
+#pragma GCC diagnostic pop
 
 #include <charconv>
 

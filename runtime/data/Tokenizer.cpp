@@ -80,7 +80,8 @@ Tokenizer::Tokenizer(TokenizerParts parts, BytePairs pairs, AddedTokens raw,
 /// The bytes of a token of SentencePiece: `<0x0A>` is a byte, a metaspace is a
 /// space.
 static std::string sentencePieceBytes(const std::string& spelling) {
-  int byte = 0, end = 0;
+  unsigned byte = 0;
+  int end = 0;
   if (spelling.size() == 6 &&
       std::sscanf(spelling.c_str(), "<0x%2X>%n", &byte, &end) == 1 && end == 6)
     return std::string(1, static_cast<char>(byte));

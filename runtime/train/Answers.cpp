@@ -66,7 +66,7 @@ Status answerPrompts(const plan::Plan& plan) {
   RECIPERUN_TRY(engine);
   std::vector<serve::Prompt> asked;
   for (const std::string& prompt : prompts)
-    asked.push_back({prompt, "prompt `" + prompt + "`", {}, {}});
+    asked.push_back({prompt, "prompt `" + prompt + "`", {}, {}, {}});
   AnswerCollector collector(asked.size());
   serve::BatchAnswers batch(**engine, *folder, *tokens);
   RECIPERUN_TRY(batch.run(
