@@ -365,6 +365,34 @@ std::function<double(const ir::Op&)> opSeconds(const ir::Module& program,
   };
 }
 
+StepTimes stepTimes(const std::vector<ir::Module>& stages,
+                    const recipe::Recipe& recipe) {
+  const Device device = deviceOf(stages[0], recipe);
+  const Runs runs = runsOf(stages, device);
+  StepTimes times{trainTimeline(stages, runs, device), {}};
+  for (size_t i = 0; i < stages.size(); ++i) {
+    std::map<std::string, std::map<ops::OpFamily, double>> ofFunctions;
+    for (const ir::Function& function : stages[i].functions)
+      for (const ir::Op& op : function.ops)
+        if (!ops::traitsOf(op.kind).isCollective)
+          ofFunctions[function.name][ops::infoOf(op.kind).family] +=
+              secondsOf(stages[i], op, device);
+    StageTime& stage = times.stages.emplace_back();
+    stage.waiting = times.timeline.end;
+    for (const Interval& interval : times.timeline.stages[i]) {
+      const double communication = runs[i].at(interval.function).communication;
+      stage.communication += communication;
+      stage.waiting -= communication;
+      for (const auto& [family, seconds] : ofFunctions[interval.function]) {
+        stage.busy[family] += seconds;
+        stage.waiting -= seconds;
+      }
+    }
+    stage.waiting = std::max(0.0, stage.waiting);
+  }
+  return times;
+}
+
 Estimate estimate(const std::vector<ir::Module>& stages,
                   const std::optional<ir::Connections>& connections,
                   const recipe::Recipe& recipe) {

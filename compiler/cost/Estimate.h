@@ -3,13 +3,16 @@
 #ifndef RECIPEC_COST_ESTIMATE_H
 #define RECIPEC_COST_ESTIMATE_H
 
+#include "compiler/cost/Timeline.h"
 #include "compiler/ir/Connections.h"
 #include "compiler/ir/Ir.h"
 #include "compiler/recipe/Recipe.h"
+#include "runtime/ops/OpKind.h"
 
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <vector>
 
@@ -56,6 +59,20 @@ struct Estimate {
   double tokensPerSecond() const { return tokensPerSecondPerRank * ranks; }
 };
 
+/// Seconds of a stage in a step, by what it does.
+struct StageTime {
+  /// Ops that compute or copy, by family.
+  std::map<reciperun::ops::OpFamily, double> busy;
+  double communication = 0; // in which the stage only communicates
+  double waiting = 0;       // for other stages and for copies to and from hosts
+};
+
+/// Where the time of a step goes.
+struct StepTimes {
+  Timeline timeline; // of the schedule `train`
+  std::vector<StageTime> stages;
+};
+
 /// The memory of a rank that runs a stage's Program. `connections` is null when
 /// the rank has none that take memory.
 MemoryTable memoryTable(const ir::Module& stage,
@@ -73,6 +90,10 @@ const MemoryTable& fullest(const std::vector<MemoryTable>& stages);
 /// model. The function refers to `program`, which must outlive it.
 std::function<double(const ir::Op&)> opSeconds(const ir::Module& program,
                                                const recipe::Recipe& recipe);
+
+/// By the same model as the estimate's step. Empty without a schedule `train`.
+StepTimes stepTimes(const std::vector<ir::Module>& stages,
+                    const recipe::Recipe& recipe);
 
 /// Needs placements. Without a schedule `train`, the step's figures stay 0.
 Estimate estimate(const std::vector<ir::Module>& stages,

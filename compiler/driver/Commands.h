@@ -19,6 +19,7 @@ cli::Command fmtCommand(Invocation& invocation);
 cli::Command explainCommand(Invocation& invocation);
 cli::Command docCommand(Invocation& invocation);
 cli::Command importNemoCommand(Invocation& invocation);
+cli::Command reportCommand(Invocation& invocation);
 
 /// Options of several subcommands.
 cli::Option setOption(Invocation& invocation);

@@ -19,20 +19,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// `3.2 days`: the largest unit in which the time is at least two.
-std::string formatSeconds(double seconds) {
-  constexpr std::pair<double, const char*> units[] = {
-      {86400, " days"}, {3600, " h"}, {60, " min"}};
-  for (const auto& [size, name] : units)
-    if (seconds >= 2 * size)
-      return formatted("%.3g", seconds / size) + name;
-  return formatted("%.3g", seconds) + " s";
-}
-
-std::string percent(double part) {
-  return formatted("%.1f %%", 100 * part);
-}
-
 /// The degrees of the layout with their names, in the order of the mesh.
 std::vector<std::pair<const char*, int64_t>>
 degreesOf(const recipe::Recipe& recipe) {
@@ -51,21 +37,6 @@ std::string parametersText(const cost::ParameterCounts& counts) {
   if (counts.trained != counts.total)
     text += ", " + formatCount(counts.trained) + " trained";
   return text;
-}
-
-std::string layoutText(const recipe::Recipe& recipe) {
-  std::string text;
-  for (const auto& [name, degree] : degreesOf(recipe))
-    text += (text.empty() ? "" : ", ") + std::string(name) + " " +
-            std::to_string(degree);
-  return text;
-}
-
-std::string batchText(const recipe::Recipe& recipe) {
-  return std::to_string(recipe.integer("batch.global")) + " sequences of " +
-         std::to_string(recipe.integer("data.sequence")) + " tokens, in " +
-         std::to_string(recipe.integer("batch.accumulation")) +
-         " micro-batches of " + std::to_string(recipe.integer("batch.micro"));
 }
 
 /// `[PPGGGOOOOOOAAAAAWL........] 75 %`: one letter per category. The part after
@@ -194,6 +165,34 @@ Json layoutJson(const recipe::Recipe& recipe) {
 }
 
 } // namespace
+
+std::string formatSeconds(double seconds) {
+  constexpr std::pair<double, const char*> units[] = {
+      {86400, " days"}, {3600, " h"}, {60, " min"}};
+  for (const auto& [size, name] : units)
+    if (seconds >= 2 * size)
+      return formatted("%.3g", seconds / size) + name;
+  return formatted("%.3g", seconds) + " s";
+}
+
+std::string percent(double part) {
+  return formatted("%.1f %%", 100 * part);
+}
+
+std::string layoutText(const recipe::Recipe& recipe) {
+  std::string text;
+  for (const auto& [name, degree] : degreesOf(recipe))
+    text += (text.empty() ? "" : ", ") + std::string(name) + " " +
+            std::to_string(degree);
+  return text;
+}
+
+std::string batchText(const recipe::Recipe& recipe) {
+  return std::to_string(recipe.integer("batch.global")) + " sequences of " +
+         std::to_string(recipe.integer("data.sequence")) + " tokens, in " +
+         std::to_string(recipe.integer("batch.accumulation")) +
+         " micro-batches of " + std::to_string(recipe.integer("batch.micro"));
+}
 
 std::string formatCount(int64_t count) {
   constexpr std::pair<double, const char*> units[] = {

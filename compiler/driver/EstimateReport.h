@@ -15,6 +15,18 @@ namespace recipec::driver {
 /// trillions.
 std::string formatCount(int64_t count);
 
+/// `3.2 days`: the largest unit in which the time is at least two.
+std::string formatSeconds(double seconds);
+
+/// `12.5 %` of 0.125.
+std::string percent(double part);
+
+/// `dp 2, cp 1, tp 4, ...`: the degrees of parallelism.
+std::string layoutText(const recipe::Recipe& recipe);
+
+/// `512 sequences of 8192 tokens, in 64 micro-batches of 1`.
+std::string batchText(const recipe::Recipe& recipe);
+
 /// The model, the layout, the memory of the fullest stage with the range of the
 /// others, and bounds on the time per step.
 std::string estimateText(const Compilation& compilation);

@@ -132,7 +132,7 @@ Imported readJobs(Session& session, const std::string& input) {
 }
 
 /// Formats a recipe file that this command has written.
-std::string formatted(const std::string& text) {
+std::string inOneStyle(const std::string& text) {
   SourceMap sources;
   diag::Engine engine;
   const SourceId source =
@@ -161,7 +161,7 @@ std::string textOf(const Imported& imported, const Invocation& invocation) {
   std::vector<std::string> header = {"Written by `" + callOf(invocation) +
                                      "`."};
   header.insert(header.end(), imported.header.begin(), imported.header.end());
-  return formatted(importer::recipesText(imported.jobs, header));
+  return inOneStyle(importer::recipesText(imported.jobs, header));
 }
 
 int runImportNemo(const Invocation& invocation) {
