@@ -26,6 +26,13 @@
 #include <oneapi/dnnl/dnnl.hpp>
 
 namespace reciperun::device {
+
+/// A matmul primitive and the layouts of its operands.
+struct GemmMatmul {
+  dnnl::memory::desc a, b, c, scratch;
+  dnnl::matmul matmul;
+};
+
 namespace {
 
 using plan::DType;
@@ -49,14 +56,8 @@ std::string describe(const Gemm::Shape& shape) {
          std::to_string(shape.n);
 }
 
-/// A matmul primitive and the layouts of its operands.
-struct Matmul {
-  dnnl::memory::desc a, b, c, scratch;
-  dnnl::matmul matmul;
-};
-
-Matmul makeMatmul(const Gemm::Shape& shape, const dnnl::engine& engine) {
-  Matmul product;
+GemmMatmul makeMatmul(const Gemm::Shape& shape, const dnnl::engine& engine) {
+  GemmMatmul product;
   product.a = describe(shape.m, shape.k, shape.transposeA, shape.input);
   product.b = describe(shape.k, shape.n, shape.transposeB, shape.input);
   product.c = describe(shape.m, shape.n, false, shape.output);
@@ -153,13 +154,13 @@ const float* widen(const void* numbers, int64_t count, AlignedBuffer& room,
 struct Gemm::Library {
   dnnl::engine engine{dnnl::engine::kind::cpu, 0};
   dnnl::stream stream{engine};
-  std::map<Shape, Matmul> products;
+  std::map<Shape, GemmMatmul> products;
   AlignedBuffer scratch;
   AlignedBuffer wideA, wideB, wideC; // f32 copies of bf16 operands
   AlignedBuffer packed;              // A of narrowMatmul
   size_t scratchBytes = 0;
 
-  const Matmul& find(const Shape& shape) {
+  const GemmMatmul& find(const Shape& shape) {
     auto known = products.find(shape);
     if (known == products.end())
       known = products.emplace(shape, makeMatmul(shape, engine)).first;
@@ -188,7 +189,7 @@ struct Gemm::Library {
     });
   }
 
-  void run(const Matmul& product, const void* a, const void* b, void* c) {
+  void run(const GemmMatmul& product, const void* a, const void* b, void* c) {
     scratchBytes = std::max(scratchBytes, product.scratch.get_size());
     auto view = [&](const dnnl::memory::desc& desc, const void* data) {
       return dnnl::memory(desc, engine, const_cast<void*>(data));
