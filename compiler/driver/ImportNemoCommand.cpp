@@ -209,10 +209,8 @@ cli::Command importNemoCommand(Invocation& invocation) {
           "of NeMo's recommended configurations, model_configs_h100.csv, of "
           "which ROW selects one by its line or by the name of its recipe.\n\n"
           "Behind `--` stands a command of Megatron-LM's pretrain_gpt.py, or "
-          "of "
-          "NeMo's performance scripts; the defaults of the latter's options "
-          "are "
-          "those of TABLE.\n\n"
+          "of NeMo's performance scripts; the defaults of the latter's options "
+          "are those of TABLE.\n\n"
           "What has no counterpart is listed above the recipe, with the "
           "reason.",
       .moreUsage = {"recipec import-nemo [TABLE] [-o OUT] -- COMMAND..."},

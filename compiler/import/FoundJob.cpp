@@ -179,15 +179,9 @@ bool takeModel(Job& job, Found& found, const std::vector<Model>& library,
                SourceRange range, diag::Engine& engine) {
   const auto path = found.take("model_path");
   const std::string name = found.take("model").value_or(path.value_or(""));
-  const auto model = modelCalled(name, library);
-  if (!model) {
-    engine
-        .report(diag::Kind::NotSupported, range,
-                "the standard library has no model `" + name + "`")
-        .help("`recipec doc models` lists its models; import the config.json "
-              "of a model that has other sizes");
+  const auto model = requireModel(name, library, range, engine);
+  if (!model)
     return false;
-  }
   job.model = *model;
   const std::string weights = path.value_or(name);
   if (weights.find('/') == weights.npos)

@@ -45,4 +45,17 @@ std::optional<Model> modelCalled(std::string_view name,
   return std::nullopt;
 }
 
+std::optional<Model> requireModel(const std::string& name,
+                                  const std::vector<Model>& library,
+                                  SourceRange range, diag::Engine& engine) {
+  auto model = modelCalled(name, library);
+  if (!model)
+    engine
+        .report(diag::Kind::NotSupported, range,
+                "the standard library has no model `" + name + "`")
+        .help("`recipec doc models` lists its models; import the config.json "
+              "of a model that has other sizes");
+  return model;
+}
+
 } // namespace recipec::importer

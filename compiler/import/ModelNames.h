@@ -3,9 +3,11 @@
 #ifndef RECIPEC_IMPORT_MODELNAMES_H
 #define RECIPEC_IMPORT_MODELNAMES_H
 
+#include "compiler/diag/Diagnostic.h"
 #include "compiler/import/Job.h"
 
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -16,6 +18,11 @@ namespace recipec::importer {
 /// class of NeMo (`nemo.collections.llm.Llama3Config8B`).
 std::optional<Model> modelCalled(std::string_view name,
                                  const std::vector<Model>& library);
+
+/// The same; reports a model that the library lacks at `range`.
+std::optional<Model> requireModel(const std::string& name,
+                                  const std::vector<Model>& library,
+                                  SourceRange range, diag::Engine& engine);
 
 } // namespace recipec::importer
 

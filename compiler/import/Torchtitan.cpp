@@ -252,6 +252,43 @@ void readPipeline(Job& job, Found& found) {
              "the recipe takes 1F1B");
 }
 
+void readLayout(UnsizedJob& made, Found& found) {
+  Layout& layout = made.job.layout;
+  layout.tp = found.takeCount("tp").value_or(1);
+  layout.cp = found.takeCount("cp").value_or(1);
+  layout.pp = found.takeCount("pp").value_or(1);
+  layout.ep = found.takeCount("ep").value_or(1);
+  layout.etp = found.takeCount("etp").value_or(1);
+  const int64_t replicas = found.takeCount("replicas").value_or(1);
+  const int64_t shards = found.takeCount("shards").value_or(-1);
+  const int64_t parts = layout.tp * layout.cp * layout.pp * replicas;
+  if (shards >= 1)
+    layout.ranks = parts * shards;
+  else
+    made.multiple = parts; // the launcher's ranks decide
+  readPipeline(made.job, found);
+  readSharding(made.job, found, replicas, shards);
+  if (const auto rotate = found.take("rotate"); rotate && layout.cp > 1)
+    made.job.set("parallel.cp_comm",
+                 literal(*rotate == "allgather" ? "all_gather" : "a2a"));
+}
+
+/// After the layout.
+void readBatch(UnsizedJob& made, Found& found) {
+  Job& job = made.job;
+  const Layout& layout = job.layout;
+  const int64_t local = found.takeCount("local").value_or(8);
+  const int64_t micro = found.takeCount("micro").value_or(1);
+  job.set("batch.micro", std::to_string(layout.pp > 1 ? micro : local));
+  int64_t global = found.takeCount("global").value_or(-1);
+  if (global <= 0 && made.multiple == 0)
+    global = local * (layout.ranks / (layout.tp * layout.cp * layout.pp));
+  if (global > 0)
+    job.set("batch.global", std::to_string(global));
+  else
+    made.perRank = local;
+}
+
 } // namespace
 
 std::span<const Rule> torchtitanRules() {
@@ -262,45 +299,15 @@ std::optional<UnsizedJob> torchtitanJob(Found found,
                                         const std::vector<Model>& library,
                                         SourceRange range,
                                         diag::Engine& engine) {
-  const std::string name = modelName(found);
-  const auto model = modelCalled(name, library);
-  if (!model) {
-    engine
-        .report(diag::Kind::NotSupported, range,
-                "the standard library has no model `" + name + "`")
-        .help("`recipec doc models` lists its models; import the config.json "
-              "of a model that has other sizes");
+  const auto model = requireModel(modelName(found), library, range, engine);
+  if (!model)
     return std::nullopt;
-  }
   UnsizedJob made;
   Job& job = made.job;
   job.model = *model;
   job.omissions = found.omissions;
-  Layout& layout = job.layout;
-  layout.tp = found.takeCount("tp").value_or(1);
-  layout.cp = found.takeCount("cp").value_or(1);
-  layout.pp = found.takeCount("pp").value_or(1);
-  layout.ep = found.takeCount("ep").value_or(1);
-  layout.etp = found.takeCount("etp").value_or(1);
-  const int64_t replicas = found.takeCount("replicas").value_or(1);
-  const int64_t shards = found.takeCount("shards").value_or(-1);
-  const int64_t others = layout.tp * layout.cp * layout.pp * replicas;
-  if (shards >= 1)
-    layout.ranks = others * shards;
-  else
-    made.multiple = others;
-  readPipeline(job, found);
-  readSharding(job, found, replicas, shards);
-  const int64_t local = found.takeCount("local").value_or(8);
-  const int64_t micro = found.takeCount("micro").value_or(1);
-  job.set("batch.micro", std::to_string(layout.pp > 1 ? micro : local));
-  const int64_t global = found.takeCount("global").value_or(-1);
-  if (global > 0)
-    job.set("batch.global", std::to_string(global));
-  else if (shards >= 1)
-    job.set("batch.global", std::to_string(local * replicas * shards));
-  else
-    made.perRank = local;
+  readLayout(made, found);
+  readBatch(made, found);
   readData(job, found);
   readPrecision(job, found);
   readRecompute(job, found);
@@ -310,9 +317,6 @@ std::optional<UnsizedJob> torchtitanJob(Found found,
   if (const auto weights = found.take("weights"))
     job.omit("checkpoint.initial_load_path = " + *weights,
              "`weights` names the folder of a Hugging Face model");
-  if (const auto rotate = found.take("rotate"); rotate && layout.cp > 1)
-    job.set("parallel.cp_comm",
-            literal(*rotate == "allgather" ? "all_gather" : "a2a"));
   if (const auto text = found.take("description"))
     job.summary = *text + ", as torchtitan's configuration says.";
   return made;
