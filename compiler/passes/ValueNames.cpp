@@ -1,19 +1,19 @@
-// Unique names; see Names.h. One counter per name keeps the search constant for
-// a name that each layer wants.
+// Unique names; see ValueNames.h. One counter per name keeps the search
+// constant for a name that each layer wants.
 
 #include "compiler/passes/ValueNames.h"
 
 namespace recipec::passes {
 
-ValueNames::ValueNames(const ir::Module& module) {
-  counts.reserve(2 * module.values.size());
+ValueNames::ValueNames(const ir::Module& module)
+    : counts(unsigned(module.values.size())) {
   for (const ir::Value& value : module.values)
-    counts.emplace(value.name, 1);
+    counts.try_emplace(value.name, 1);
 }
 
 std::string ValueNames::make(const std::string& wanted) {
   std::string candidate = wanted;
-  while (!counts.emplace(candidate, 1).second)
+  while (!counts.try_emplace(candidate, 1).second)
     candidate = wanted + "." + std::to_string(++counts[wanted]);
   return candidate;
 }

@@ -5,9 +5,11 @@
 
 #include "compiler/ir/Ir.h"
 
+#include <llvm/ADT/StringMap.h>
+#include <llvm/Support/Allocator.h>
+
 #include <string>
 #include <string_view>
-#include <unordered_map>
 
 namespace recipec::passes {
 
@@ -20,7 +22,8 @@ public:
   std::string make(const std::string& wanted);
 
 private:
-  std::unordered_map<std::string, int> counts; // how often a name was wanted
+  /// How often a name was wanted.
+  llvm::StringMap<int, llvm::BumpPtrAllocator> counts;
 };
 
 /// `layers.0` of `layers.0.q`; empty without a dot.

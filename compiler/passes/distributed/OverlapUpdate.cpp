@@ -25,6 +25,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -45,11 +46,13 @@ public:
         microBatches(microBatches), halves(program) {}
 
   void run() {
+    indexWriters();
     for (const ir::Region& region : program.regions)
       if (isLarge(region))
         takeScatter(region);
     for (auto& [function, scatters] : moved)
       startScatters(program.functions[function], scatters);
+    indexReaders();
     for (const ir::Region& region : program.regions)
       if (isLarge(region))
         takeGather(region);
@@ -88,27 +91,31 @@ private:
     update.ops.erase(scatter);
   }
 
+  /// Finds the last op of each function that writes a value.
+  void indexWriters() {
+    for (size_t f = 0; f < program.functions.size(); ++f) {
+      const std::vector<Op>& ops = program.functions[f].ops;
+      for (size_t i = 0; i < ops.size(); ++i)
+        if (ops[i].kind != OpKind::Zero)
+          for (ValueId result : ops[i].results)
+            writers[result][f] = i;
+    }
+  }
+
   /// nullopt when no function, or more than one, writes.
   std::optional<Place> lastWriter(const ir::Region& region) const {
     std::optional<Place> last;
-    for (size_t f = 0; f < program.functions.size(); ++f) {
-      const std::vector<Op>& ops = program.functions[f].ops;
-      for (size_t i = 0; i < ops.size(); ++i) {
-        if (ops[i].kind == OpKind::Zero || !writesMember(ops[i], region))
-          continue;
-        if (last && last->function != f)
+    for (ir::ParamId param : region.params) {
+      const auto found = writers.find(program[param].gradient);
+      if (found == writers.end())
+        continue;
+      for (const auto& [function, op] : found->second) {
+        if (last && last->function != function)
           return std::nullopt;
-        last = {f, i};
+        last = {function, std::max(last ? last->op : 0, op)};
       }
     }
     return last;
-  }
-
-  bool writesMember(const Op& op, const ir::Region& region) const {
-    return std::ranges::any_of(region.params, [&](ir::ParamId param) {
-      return std::ranges::find(op.results, program[param].gradient) !=
-             op.results.end();
-    });
   }
 
   void startScatters(ir::Function& function,
@@ -192,20 +199,32 @@ private:
         op.operands, [&](ValueId value) { return values.contains(value); });
   }
 
+  /// Finds the first op of each function that reads a value.
+  void indexReaders() {
+    for (size_t f = 0; f < program.functions.size(); ++f) {
+      const std::vector<Op>& ops = program.functions[f].ops;
+      for (size_t i = 0; i < ops.size(); ++i)
+        for (ValueId operand : ops[i].operands)
+          readers[operand].try_emplace(f, i);
+    }
+  }
+
   /// The first reader in the functions of that kind; nullopt when more than one
   /// of them reads the values.
   std::optional<Place> firstReader(std::string_view kind,
                                    const std::set<ValueId>& values) const {
     std::optional<Place> first;
-    for (size_t f = 0; f < program.functions.size(); ++f) {
-      const ir::Function& function = program.functions[f];
-      const auto reader = std::ranges::find_if(
-          function.ops, [&](const Op& op) { return reads(op, values); });
-      if (!function.name.starts_with(kind) || reader == function.ops.end())
+    for (ValueId value : values) {
+      const auto found = readers.find(value);
+      if (found == readers.end())
         continue;
-      if (first)
-        return std::nullopt;
-      first = {f, size_t(reader - function.ops.begin())};
+      for (const auto& [function, op] : found->second) {
+        if (!program.functions[function].name.starts_with(kind))
+          continue;
+        if (first && first->function != function)
+          return std::nullopt;
+        first = {function, first ? std::min(first->op, op) : op};
+      }
     }
     return first;
   }
@@ -294,6 +313,9 @@ private:
   ir::Function& update;
   int64_t microBatches;
   CollectiveHalves halves;
+  /// The op that writes last and the one that reads first, by value and
+  /// function.
+  std::unordered_map<ValueId, std::map<size_t, size_t>> writers, readers;
   /// By function and by the op after which they start.
   std::map<size_t, std::multimap<size_t, Op>> moved;
   /// By function and by the op before which they are done.

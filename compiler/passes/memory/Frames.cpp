@@ -31,7 +31,6 @@ constexpr size_t mostOffsets = 64;
 struct ChunkFrame {
   int chunk = 0;
   int microBatch = 0;
-  auto operator<=>(const ChunkFrame&) const = default;
 };
 
 /// The frames that a step is the first or the last one to use.
@@ -59,14 +58,22 @@ public:
         for (const ir::ScheduleStep& step : schedule.steps)
           add(step, count++);
     std::vector<Step> result(count);
-    for (const auto& [frame, life] : lives) {
-      result[life.first].starting.push_back(frame);
-      result[life.second].ending.push_back(frame);
-    }
+    for (size_t chunk = 0; chunk < lives.size(); ++chunk)
+      for (size_t i = 0; i < lives[chunk].size(); ++i)
+        if (const auto& life = lives[chunk][i]) {
+          const ChunkFrame frame = {int(chunk), int(i)};
+          result[life->first].starting.push_back(frame);
+          result[life->last].ending.push_back(frame);
+        }
     return result;
   }
 
 private:
+  /// The steps that use a frame first and last.
+  struct FrameLife {
+    size_t first = 0, last = 0;
+  };
+
   bool isKept(ir::ValueId value) const {
     return value != ir::ValueId::none && program[value].frameChunk >= 0 &&
            frameKindOf(program[value]) == kind;
@@ -84,13 +91,19 @@ private:
   }
 
   void use(const ChunkFrame& frame, size_t number) {
-    lives.try_emplace(frame, number, number).first->second.second = number;
+    const auto chunk = size_t(frame.chunk), i = size_t(frame.microBatch);
+    lives.resize(std::max(lives.size(), chunk + 1));
+    lives[chunk].resize(std::max(lives[chunk].size(), i + 1));
+    std::optional<FrameLife>& life = lives[chunk][i];
+    if (!life)
+      life = {number, number};
+    life->last = number;
   }
 
   const ir::Module& program;
   FrameKind kind;
-  std::map<std::string, std::set<int>> chunksOf;         // that a function uses
-  std::map<ChunkFrame, std::pair<size_t, size_t>> lives; // first and last step
+  std::map<std::string, std::set<int>> chunksOf; // that a function uses
+  std::vector<std::vector<std::optional<FrameLife>>> lives; // as offsets
 };
 
 FrameArea place(const std::vector<Step>& steps,
@@ -113,8 +126,9 @@ FrameArea place(const std::vector<Step>& steps,
   return area;
 }
 
-/// The lowest offset at which `bytes` are apart from all blocks.
-int64_t firstGap(const std::set<std::pair<int64_t, int64_t>>& blocks,
+/// The lowest offset at which `bytes` are apart from all blocks, which are in
+/// order.
+int64_t firstGap(const std::vector<std::pair<int64_t, int64_t>>& blocks,
                  int64_t bytes) {
   int64_t offset = 0;
   for (const auto& [begin, end] : blocks) {
@@ -125,48 +139,76 @@ int64_t firstGap(const std::set<std::pair<int64_t, int64_t>>& blocks,
   return offset;
 }
 
-/// Gives frames the same offset whose micro-batches have the same remainder
-/// modulo `period`. Returns nullopt when two of them are alive at once.
-std::optional<FrameArea> placePeriodically(const std::vector<Step>& steps,
-                                           const std::vector<int64_t>& sizes,
-                                           int period) {
-  std::map<ChunkFrame, std::set<ChunkFrame>> neighbours; // by remainder
-  std::vector<ChunkFrame> inOrder;
-  std::set<ChunkFrame> alive;
-  for (const Step& step : steps) {
-    for (const auto& [chunk, microBatch] : step.starting) {
-      const ChunkFrame frame = {chunk, microBatch % period};
-      if (alive.contains(frame))
-        return std::nullopt;
-      if (neighbours.try_emplace(frame).second)
-        inOrder.push_back(frame);
-      for (const ChunkFrame& other : alive) {
-        neighbours[frame].insert(other);
-        neighbours[other].insert(frame);
+/// The frames of a schedule, where those of a chunk whose micro-batches have
+/// the same remainder modulo `period` count as one.
+class PeriodicFrames {
+public:
+  PeriodicFrames(const std::vector<Step>& steps, size_t chunks, int period)
+      : period(size_t(period)), count(chunks * size_t(period)), isAlive(count),
+        isPlaced(count), areNeighbours(count * count) {
+    std::vector<size_t> alive;
+    for (const Step& step : steps) {
+      for (const ChunkFrame& each : step.starting)
+        start(numberOf(each), alive);
+      for (const ChunkFrame& each : step.ending) {
+        isAlive[numberOf(each)] = false;
+        std::erase(alive, numberOf(each));
       }
-      alive.insert(frame);
     }
-    for (const auto& [chunk, microBatch] : step.ending)
-      alive.erase({chunk, microBatch % period});
   }
-  FrameArea area;
-  area.offsets.resize(sizes.size());
-  std::map<ChunkFrame, std::pair<int64_t, int64_t>> blockOf; // begin and end
-  for (const ChunkFrame& frame : inOrder) {
-    std::set<std::pair<int64_t, int64_t>> taken;
-    for (const ChunkFrame& other : neighbours[frame])
-      if (const auto found = blockOf.find(other); found != blockOf.end())
-        taken.insert(found->second);
-    const int64_t bytes = sizes[size_t(frame.chunk)];
-    const int64_t begin = firstGap(taken, bytes);
-    blockOf[frame] = {begin, begin + bytes};
-    area.bytes = std::max(area.bytes, begin + bytes);
-    std::vector<int64_t>& offsets = area.offsets[size_t(frame.chunk)];
-    offsets.resize(size_t(period));
-    offsets[size_t(frame.microBatch)] = begin;
+
+  /// Whether no two frames that count as one are alive at once.
+  bool areApart() const { return !hasCollision; }
+
+  FrameArea place(const std::vector<int64_t>& sizes) const {
+    FrameArea area;
+    area.offsets.resize(sizes.size());
+    std::vector<Block> blocks;
+    blocks.reserve(inOrder.size());
+    for (size_t frame : inOrder) {
+      const size_t chunk = frame / period;
+      std::vector<std::pair<int64_t, int64_t>> taken;
+      for (const Block& other : blocks)
+        if (areNeighbours[frame * count + other.frame])
+          taken.emplace_back(other.begin, other.end);
+      std::ranges::sort(taken);
+      const int64_t begin = firstGap(taken, sizes[chunk]);
+      blocks.push_back({frame, begin, begin + sizes[chunk]});
+      area.bytes = std::max(area.bytes, begin + sizes[chunk]);
+      area.offsets[chunk].resize(period);
+      area.offsets[chunk][frame % period] = begin;
+    }
+    return area;
   }
-  return area;
-}
+
+private:
+  /// The bytes that a frame takes.
+  struct Block {
+    size_t frame;
+    int64_t begin, end;
+  };
+
+  size_t numberOf(const ChunkFrame& frame) const {
+    return size_t(frame.chunk) * period + size_t(frame.microBatch) % period;
+  }
+
+  void start(size_t frame, std::vector<size_t>& alive) {
+    hasCollision |= isAlive[frame];
+    if (!isPlaced[frame])
+      inOrder.push_back(frame);
+    for (size_t other : alive)
+      areNeighbours[frame * count + other] =
+          areNeighbours[other * count + frame] = true;
+    alive.push_back(frame);
+    isAlive[frame] = isPlaced[frame] = true;
+  }
+
+  size_t period, count;
+  bool hasCollision = false;
+  std::vector<size_t> inOrder; // as they start first
+  std::vector<bool> isAlive, isPlaced;
+  std::vector<bool> areNeighbours; // of each pair: both are alive at a time
+};
 
 /// Shortens a list to what it repeats; {0} for a chunk that keeps nothing.
 void shorten(std::vector<int64_t>& offsets) {
@@ -206,14 +248,16 @@ FrameArea placeFrames(const ir::Module& program, FrameKind kind,
     area = std::move(equal);
   std::ranges::for_each(area.offsets, shorten);
   for (int period = 2 * program.stages; countOffsets(area) > mostOffsets;
-       period *= 2)
-    if (auto periodic = placePeriodically(steps, sizes, period)) {
-      if (auto same = placePeriodically(steps, largest, period);
-          same->bytes < periodic->bytes)
-        periodic = std::move(same);
-      std::ranges::for_each(periodic->offsets, shorten);
-      return *std::move(periodic);
-    }
+       period *= 2) {
+    const PeriodicFrames frames(steps, sizes.size(), period);
+    if (!frames.areApart())
+      continue;
+    FrameArea periodic = frames.place(sizes), same = frames.place(largest);
+    if (same.bytes < periodic.bytes)
+      periodic = std::move(same);
+    std::ranges::for_each(periodic.offsets, shorten);
+    return periodic;
+  }
   return area;
 }
 
