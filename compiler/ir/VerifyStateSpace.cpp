@@ -29,11 +29,14 @@ public:
       break;
     case ops::StateSpaceOp::StateScan:
       expectSame(op.operands[0], op.results[0]);
-      scan(0, op.results[1]);
+      scanned(0);
+      if (op.results[1] != ValueId::none)
+        states(0, op.results[1]);
       break;
     case ops::StateSpaceOp::StateScanBackward:
       expectSame(op.operands[0], op.operands[1]);
-      scan(1, op.operands[9]);
+      scanned(1);
+      states(1, op.operands[9]);
       cotangents(1, 4);
       gradients(5, 4);
       break;
@@ -73,12 +76,11 @@ private:
     expectPrefix(x, segments);
   }
 
-  /// x, dt, b, c, a_log, d, dt_bias and segments from operand `first` on;
-  /// states [b, groups, chunks, channels, state].
-  void scan(size_t first, ValueId states) {
-    scanned(first);
+  /// States [b, groups, chunks, channels, state] of the operands of a scan from
+  /// `first` on.
+  void states(size_t first, ValueId values) {
     Pieces from = pieces(op.operands[first]),
-           b = pieces(op.operands[first + 2]), before = pieces(states);
+           b = pieces(op.operands[first + 2]), before = pieces(values);
     expect(from.size() == 4 && b.size() == 4 && before.size() == 5 &&
                before[0] == from[0] && before[1] == from[2] &&
                before[2].split.empty() && before[3] == from[3] &&
@@ -86,7 +88,8 @@ private:
            "the states are another's");
   }
 
-  /// The operands of scan; the last is `positions` in a serving step.
+  /// x, dt, b, c, a_log, d, dt_bias and segments from operand `first` on; the
+  /// last is `positions` in a serving step.
   void scanned(size_t first) {
     for (size_t i = 0; i < 4; ++i)
       if (!tokens(op.operands[first + i]))

@@ -49,13 +49,17 @@ bool checkScanInputs(OpCheck& c, size_t first) {
          c.is(segments, {DType::i32}) && c.counts(segments, sequences, tokens);
 }
 
-/// Checks the inputs from `first` on, and `states` [b,g,chunks,c,n].
-bool checkScanned(OpCheck& c, size_t first, const Buffer& states) {
+/// Checks the inputs from `first` on, and the length of a chunk.
+bool checkScanned(OpCheck& c, size_t first) {
   const int64_t chunk = ops::StateScanAttributes(c.op.attributes).chunk;
   if (chunk < 1)
     return c.fail("scans in chunks of " + std::to_string(chunk) + " tokens");
-  if (!checkScanInputs(c, first))
-    return false;
+  return checkScanInputs(c, first);
+}
+
+/// Checks `states` [b,g,chunks,c,n] of the inputs from `first` on.
+bool checkStates(OpCheck& c, size_t first, const Buffer& states) {
+  const int64_t chunk = ops::StateScanAttributes(c.op.attributes).chunk;
   const Buffer &x = c.in(first), &b = c.in(first + 2);
   return c.isMath(states, x) &&
          c.shaped(states, {x.shape[0], x.shape[2], (x.shape[1] - 1) / chunk + 1,
@@ -63,11 +67,13 @@ bool checkScanned(OpCheck& c, size_t first, const Buffer& states) {
 }
 
 bool checkScan(OpCheck& c) {
-  return checkScanned(c, 0, c.out(1)) && c.same(c.in(0), c.out(0));
+  return checkScanned(c, 0) && (!c.hasOut(0) || c.same(c.in(0), c.out(0))) &&
+         (!c.hasOut(1) || checkStates(c, 0, c.out(1)));
 }
 
 bool checkScanBackward(OpCheck& c) {
-  if (!checkScanned(c, 1, c.in(9)) || !c.same(c.in(1), c.in(0)))
+  if (!checkScanned(c, 1) || !checkStates(c, 1, c.in(9)) ||
+      !c.same(c.in(1), c.in(0)))
     return false;
   for (size_t i = 0; i < 4; ++i)
     if (!c.same(c.in(1 + i), c.out(i)))

@@ -1,11 +1,14 @@
 // 1. Find the ops of `forward` that may be recomputed: those of a layer or of
 //    the selected parts, in the layers that the recipe names. In all layers,
-//    those of the second pass of experts, which saves memory only that way.
+//    those of the second pass of experts, which saves memory only that way, and
+//    of state spaces what their published kernels compute again: it takes three
+//    fifths of a layer's memory and little time.
 // 2. Walk through `backward`. When an op reads a saved value that a selected op
 //    computed, recompute that op just before the reader, preceded by the ops
 //    that it depends on in the order of `forward`, each once. Inputs from ops
 //    that are not recomputed are saved.
-// 3. Turn saved values that `backward` no longer reads into temporaries.
+// 3. Turn saved values that `backward` no longer reads into temporaries, and
+//    compute no states of scans that nothing reads.
 
 #include "compiler/passes/differentiate/Recompute.h"
 
@@ -18,6 +21,7 @@
 #include <algorithm>
 #include <cassert>
 #include <unordered_map>
+#include <utility>
 
 namespace recipec::passes {
 namespace {
@@ -44,18 +48,26 @@ public:
       for (size_t i = 0; i < ops.size(); ++i)
         selected[i] = selected[i] || more[i];
     }
-    const std::vector<bool> always = opsOfSecondPass(program);
-    for (size_t i = 0; i < ops.size(); ++i)
-      selected[i] = (always[i] || (selected[i] && isInLayers(ops[i]))) &&
-                    mayRunAgain(ops[i]);
+    const std::vector<bool> rows = opsOfSecondPass(program),
+                            states = opsOfStateSpaces(program);
+    savesOutput.resize(ops.size());
+    for (size_t i = 0; i < ops.size(); ++i) {
+      const bool isNamed = selected[i] && isInLayers(ops[i]);
+      selected[i] = (rows[i] || states[i] || isNamed) && mayRunAgain(ops[i]);
+      savesOutput[i] = ops[i].kind == OpKind::StateScan && !isNamed;
+    }
   }
 
   bool empty() const {
     return std::find(selected.begin(), selected.end(), true) == selected.end();
   }
 
-  /// Takes the index of an op.
-  bool contains(size_t op) const { return selected[op]; }
+  /// Whether result number `result` of an op is computed again. The output of a
+  /// scan takes longer than its states, and is saved unless the recipe names
+  /// the scan.
+  bool contains(size_t op, size_t result) const {
+    return selected[op] && !(savesOutput[op] && result == 0);
+  }
 
 private:
   void selectLayers(const recipe::Recipe& recipe) {
@@ -85,7 +97,7 @@ private:
   const ir::Module& program;
   bool hasWholeWeights;        // each rank keeps them
   std::vector<bool> isInLayer; // by layer of the model
-  std::vector<bool> selected;
+  std::vector<bool> selected, savesOutput;
 };
 
 class Recomputation {
@@ -94,9 +106,9 @@ public:
       : program(program), names(program), selection(program, recipe) {
     const std::vector<Op>& ops = ir::findFunction(program, "forward")->ops;
     for (size_t i = 0; i < ops.size(); ++i)
-      for (ValueId result : ops[i].results)
-        if (result != ValueId::none)
-          makers[result] = i;
+      for (size_t j = 0; j < ops[i].results.size(); ++j)
+        if (ops[i].results[j] != ValueId::none)
+          makers[ops[i].results[j]] = {i, j};
   }
 
   void run() {
@@ -111,6 +123,7 @@ public:
     }
     ir::findFunction(program, "backward")->ops = std::move(out);
     dropUnreadSaved(program);
+    dropUnreadStates();
   }
 
 private:
@@ -122,13 +135,14 @@ private:
       return value;
     if (auto known = copies.find(value); known != copies.end())
       return known->second;
-    const Op& source = ir::findFunction(program, "forward")->ops[maker->second];
+    const auto [index, result] = maker->second;
+    const Op& source = ir::findFunction(program, "forward")->ops[index];
     bool isWithin = source.layer == reader.layer;
-    if (!isWithin || !selection.contains(maker->second)) {
+    if (!isWithin || !selection.contains(index, result)) {
       program[value].kind = ValueKind::saved;
       return value;
     }
-    runAgain(source);
+    runAgain(index);
     return copies.at(value);
   }
 
@@ -137,11 +151,15 @@ private:
            program[value].kind == ValueKind::saved;
   }
 
-  void runAgain(const Op& source) {
+  void runAgain(size_t index) {
+    const Op& source = ir::findFunction(program, "forward")->ops[index];
     Op op = source;
     for (ValueId& operand : op.operands)
       operand = read(operand, source);
-    for (ValueId& result : op.results) {
+    for (size_t i = 0; i < op.results.size(); ++i) {
+      ValueId& result = op.results[i];
+      if (!selection.contains(index, i))
+        result = ValueId::none;
       if (result == ValueId::none)
         continue;
       ir::Value copy = program[result];
@@ -154,10 +172,19 @@ private:
     out.push_back(std::move(op));
   }
 
+  /// Only the backward pass reads the states before a scan's chunks.
+  void dropUnreadStates() {
+    for (Op& op : ir::findFunction(program, "forward")->ops)
+      if (op.kind == OpKind::StateScan &&
+          program[op.results[1]].kind != ValueKind::saved)
+        op.results[1] = ValueId::none;
+  }
+
   ir::Module& program;
   ValueNames names;
   Selection selection;
-  std::unordered_map<ValueId, size_t> makers; // indices of ops of `forward`
+  /// The op of `forward` that computes a value, and the number of its result.
+  std::unordered_map<ValueId, std::pair<size_t, size_t>> makers;
   std::unordered_map<ValueId, ValueId> copies;
   std::vector<Op> out;
 };

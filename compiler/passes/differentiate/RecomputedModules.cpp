@@ -186,6 +186,25 @@ std::vector<bool> opsOfSecondPass(const ir::Module& module) {
   });
 }
 
+std::vector<bool> opsOfStateSpaces(const ir::Module& module) {
+  std::vector<bool> selected;
+  std::unordered_set<ValueId> ofConvolutions, ofScans;
+  for (const Op& op : ir::findFunction(module, "forward")->ops) {
+    const bool isConvolved =
+        op.kind == OpKind::CausalConv ||
+        ((op.kind == OpKind::AddBias || isActivation(op)) &&
+         ofConvolutions.contains(op.operands[0]));
+    const bool isGate =
+        op.kind == OpKind::Swiglu && ofScans.contains(op.operands[1]);
+    if (isConvolved)
+      ofConvolutions.insert(op.results[0]);
+    if (op.kind == OpKind::StateScan)
+      ofScans.insert(op.results[0]);
+    selected.push_back(isConvolved || isGate || op.kind == OpKind::StateScan);
+  }
+  return selected;
+}
+
 void checkRecompute(const ir::Module& graph, const recipe::Recipe& recipe,
                     diag::Engine& engine) {
   const auto& modules =

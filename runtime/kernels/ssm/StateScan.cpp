@@ -43,7 +43,7 @@ private:
     const HeadScan<T> scan(in, at, state + size);
     std::fill_n(state, size, M(0));
     for (int64_t t = 0; t < in.tokens; ++t) {
-      if (t % in.chunk == 0)
+      if (states && t % in.chunk == 0)
         std::copy_n(state, size, states + in.statesAt(at, t / in.chunk));
       if (in.isFirst(at, t))
         std::fill_n(state, size, M(0));
@@ -53,8 +53,8 @@ private:
 
   device::CpuContext& context;
   const ScanInputs<T> in;
-  T* const y;
-  M* const states;
+  T* const y;      // null: only the states are computed
+  M* const states; // null: only y is computed
 };
 
 } // namespace

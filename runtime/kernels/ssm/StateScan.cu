@@ -9,6 +9,7 @@
 //   2. Token by token, each lane advances its numbers and sums their part of y;
 //      the channel's lanes then reduce y.
 //   3. It stores the state before each chunk for the gradient.
+// Either y or the states may be left out.
 
 #include "runtime/kernels/common/BlockSums.cuh"
 #include "runtime/kernels/common/CudaKernels.h"
@@ -64,7 +65,8 @@ struct Tile {
         isFirst(reinterpret_cast<bool*>(decay + tileTokens)) {}
 };
 
-template <class T, bool isAligned> class Block {
+/// `hasY`: computes y, too.
+template <class T, bool isAligned, bool hasY> class Block {
 public:
   __device__ Block(const ScanInputs<T>& in, const Layout& layout, float* shared)
       : in(in), layout(layout),
@@ -95,7 +97,8 @@ public:
         i = end;
       }
       __syncthreads();
-      store(begin, tokens, y);
+      if constexpr (hasY)
+        store(begin, tokens, y);
     }
   }
 
@@ -121,7 +124,8 @@ private:
         }
         const int64_t from = in.row(at, token) * in.state + j;
         nextB[k] = Vector<T, n>::load(in.b + from);
-        nextC[k] = Vector<T, n>::load(in.c + from);
+        if constexpr (hasY)
+          nextC[k] = Vector<T, n>::load(in.c + from);
       }
     }
   }
@@ -142,7 +146,8 @@ private:
         if (i >= tileTokens * layout.padded)
           break;
         widen(nextB[k], tile.b + i);
-        widen(nextC[k], tile.c + i);
+        if constexpr (hasY)
+          widen(nextC[k], tile.c + i);
       }
     } else {
       for (int i = int(threadIdx.x); i < tokens * layout.padded; i += threads) {
@@ -195,16 +200,21 @@ private:
     float4 sum = {};
 #pragma unroll
     for (int j = 0; j < fours; ++j) {
-      const float4 own = b[j * layout.lanes], read = c[j * layout.lanes];
+      const float4 own = b[j * layout.lanes];
       state[j].x = decay * state[j].x + input * own.x;
       state[j].y = decay * state[j].y + input * own.y;
       state[j].z = decay * state[j].z + input * own.z;
       state[j].w = decay * state[j].w + input * own.w;
-      sum.x += state[j].x * read.x;
-      sum.y += state[j].y * read.y;
-      sum.z += state[j].z * read.z;
-      sum.w += state[j].w * read.w;
+      if constexpr (hasY) {
+        const float4 read = c[j * layout.lanes];
+        sum.x += state[j].x * read.x;
+        sum.y += state[j].y * read.y;
+        sum.z += state[j].z * read.z;
+        sum.w += state[j].w * read.w;
+      }
     }
+    if constexpr (!hasY)
+      return;
     const float all =
         acrossLanes((sum.x + sum.y) + (sum.z + sum.w), layout.lanes, Plus());
     if (isOwner && lane == 0)
@@ -212,7 +222,7 @@ private:
   }
 
   __device__ void keep(float* states, int number) const {
-    if (channel >= count)
+    if (!states || channel >= count)
       return;
     float* const to =
         states + in.statesAt(at, number) + int64_t(first + channel) * in.state;
@@ -250,13 +260,13 @@ private:
   Vector<T, n> nextB[most], nextC[most];
 };
 
-template <class T, bool isAligned>
+template <class T, bool isAligned, bool hasY>
 __global__
 __launch_bounds__(threads) void scan(const __grid_constant__ ScanInputs<T> in,
                                      const __grid_constant__ Layout layout,
                                      T* y, float* states) {
   extern __shared__ __align__(16) float shared[];
-  Block<T, isAligned>(in, layout, shared).run(y, states);
+  Block<T, isAligned, hasY>(in, layout, shared).run(y, states);
 }
 
 } // namespace
@@ -275,10 +285,12 @@ Status stateScanCudaKernel(const CudaKernelArgs& args) {
     const auto bytes = size_t(layout.sharedBytes());
     const cudaStream_t stream = args.context.stream();
     T* const y = args.outputs[0].as<T>();
-    if (in.state % vectorLength<T> == 0 && areAligned(16, in.b, in.c))
-      scan<T, true><<<grid, threads, bytes, stream>>>(in, layout, y, states);
-    else
-      scan<T, false><<<grid, threads, bytes, stream>>>(in, layout, y, states);
+    const bool isAligned =
+        in.state % vectorLength<T> == 0 && areAligned(16, in.b, in.c);
+    const auto kernel =
+        y ? (isAligned ? scan<T, true, true> : scan<T, false, true>)
+          : (isAligned ? scan<T, true, false> : scan<T, false, false>);
+    kernel<<<grid, threads, bytes, stream>>>(in, layout, y, states);
     return device::launchStatus();
   };
   return withDeviceType(args, args.inputs[0].type, run);

@@ -106,7 +106,7 @@ public:
         skip(in.skip(at)) {}
 
   /// Advances `states` [head width, n] to `token` and writes its y, of the
-  /// layout of x.
+  /// layout of x, unless `y` is null.
   void advance(int64_t token, M* states, T* y) const {
     const int64_t n = in.state;
     widen(n, in.b + in.row(at, token) * n, b);
@@ -114,10 +114,11 @@ public:
     const M step = softplus(in.rawStep(at, token));
     const M decay = std::exp(-rate * step);
     const T* x = in.x + in.channelAt(at, token);
-    T* out = y + in.channelAt(at, token);
-    for (int64_t p = 0; p < in.headWidth(); ++p)
-      out[p] = T(advanceChannel(decay, step * M(x[p]), states + p * n) +
-                 skip * M(x[p]));
+    for (int64_t p = 0; p < in.headWidth(); ++p) {
+      const M sum = advanceChannel(decay, step * M(x[p]), states + p * n);
+      if (y)
+        y[in.channelAt(at, token) + p] = T(sum + skip * M(x[p]));
+    }
   }
 
 private:

@@ -165,6 +165,18 @@ protected:
              .attributes = attributes,
              .shift = shift},
             {tolerance(type, {0x1p-19, 0x1p-19}), {0x1p-19, 0x1p-19}});
+    compare({.kind = OpKind::StateScan,
+             .inputs = pointersTo(in),
+             .outputs = {&y, nullptr}, // in the forward pass
+             .attributes = attributes,
+             .shift = shift},
+            {tolerance(type, {0x1p-19, 0x1p-19}), {}});
+    compare({.kind = OpKind::StateScan,
+             .inputs = pointersTo(in),
+             .outputs = {nullptr, &states}, // in the backward pass
+             .attributes = attributes,
+             .shift = shift},
+            {{}, {0x1p-19, 0x1p-19}});
     Array dy = numbers(type, y.shape(), 8);
     std::vector<Array> gradients(in.begin(), in.begin() + 4);
     for (size_t i = 4; i < 7; ++i)

@@ -245,6 +245,26 @@ TEST(StateScan, ChunksChangeNoResult) {
   }
 }
 
+/// The forward pass leaves the states out, and the backward pass computes them
+/// again without the output.
+TEST(StateScan, EitherResultAloneIsTheSame) {
+  for (DType type : {DType::f64, DType::f32, DType::bf16}) {
+    const Outputs both = scan(ragged, Inputs(ragged), type, 3);
+    Inputs in = Inputs(ragged).cast(type);
+    Array y(type, ragged.shape(ragged.channels())),
+        states(accumulatorOf(type), ragged.stateShape(3));
+    std::vector<Array*> pointers;
+    for (Array& array : in.arrays)
+      pointers.push_back(&array);
+    call(OpKind::StateScan, pointers, {&y, nullptr}, {{"chunk", 3}},
+         {{}, 0, 2});
+    call(OpKind::StateScan, pointers, {nullptr, &states}, {{"chunk", 3}},
+         {{}, 0, 2});
+    EXPECT_EQ(relativeError(y, both.y), 0);
+    EXPECT_EQ(relativeError(states, both.states), 0);
+  }
+}
+
 TEST(StateScan, ThreadsChangeNothing) {
   const Inputs inputs(ragged);
   const Array dy =
