@@ -89,6 +89,16 @@ void addMemory(Job& job, const PerformanceConfig& config) {
     job.set("memory.offload_layers", std::to_string(config.offloadLayers));
 }
 
+/// Experts with a capacity of 1.0. NeMo counts it within the tokens of a rank,
+/// and `capacity` within a sequence: it bounds no buffer where several groups
+/// of `ep` share a sequence. There a rank gets places for its even share.
+void addExperts(Job& job) {
+  job.model.fields = {{"capacity", "1.0"}, {"overflow", "\"drop\""}};
+  const Layout& layout = job.layout;
+  if (layout.tp * layout.cp > layout.ep * layout.etp.value_or(1))
+    job.set("memory.expert_rows", "1.0", "NeMo counts the capacity by rank");
+}
+
 /// The scripts adapt the joint projection of queries, keys and values.
 void addAdapter(Job& job, const PerformanceConfig& config) {
   if (config.task != "lora")
@@ -157,10 +167,10 @@ std::optional<Job> jobOf(const PerformanceConfig& config, SourceRange range,
   job.summary = summaryOf(config);
   job.task = config.task == "pre_train" ? "pretrain" : "sft";
   job.model = {std::string(model->module), std::string(model->value), {}};
-  if (model->hasExperts)
-    job.model.fields = {{"capacity", "1.0"}, {"overflow", "\"drop\""}};
   job.hardware = config.gpu;
   job.layout = config.layout;
+  if (model->hasExperts)
+    addExperts(job);
   job.sequence = config.sequence > 0 ? config.sequence : model->sequence;
   job.omissions = config.omissions;
   if (model->isTextPart)
