@@ -72,6 +72,8 @@ std::vector<LargestBuffer> largestBuffers(const ir::Module& program,
       regions.insert({region.param, region.paramPart});
     if (region.gradient != ir::ValueId::none)
       regions.insert({region.gradient, region.gradientPart});
+    if (region.narrow != ir::ValueId::none)
+      regions.insert({region.narrow, region.narrowPart});
   }
   std::vector<LargestBuffer> buffers;
   for (const ir::Placement& placement : program.placements)

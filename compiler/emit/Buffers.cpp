@@ -149,6 +149,7 @@ public:
     for (const ir::Region& region : program.regions) {
       markPart(region.param, region.paramPart, region.shard);
       markPart(region.gradient, region.gradientPart, region.shard);
+      markPart(region.narrow, region.narrowPart, region.shard);
     }
     return std::move(made);
   }

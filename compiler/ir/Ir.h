@@ -217,6 +217,10 @@ struct Region {
   /// This rank's shard of the parameters in fp8, when ranks all-gather them in
   /// fp8. `param` is then `none`, and only fp8 matmuls read the members.
   ValueId narrowPart = ValueId::none;
+  /// The parameters in fp8 and each member's matrix in them, when each rank
+  /// keeps all of them. `narrowPart` is then a slice.
+  ValueId narrow = ValueId::none;
+  std::vector<ValueId> narrowParams;
 
   /// The shard that a rank sends to the other ranks.
   ValueId sentPart() const {

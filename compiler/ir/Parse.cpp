@@ -292,6 +292,7 @@ private:
     region.paramPart = part("param_part");
     region.gradientPart = part("gradient_part");
     region.narrowPart = part("narrow_part");
+    region.narrow = part("narrow");
     expect('{');
     while (ok() && !take('}')) {
       auto member = paramNames.find(referenceName());
@@ -301,6 +302,8 @@ private:
         region.params.push_back(member->second);
       expectWord("at");
       region.starts.push_back(integer());
+      if (region.narrow != ValueId::none)
+        region.narrowParams.push_back(part("narrow"));
     }
     module.regions.push_back(std::move(region));
   }

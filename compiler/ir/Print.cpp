@@ -312,12 +312,15 @@ private:
     part("param_part", region.paramPart);
     part("gradient_part", region.gradientPart);
     part("narrow_part", region.narrowPart);
+    part("narrow", region.narrow);
     out += " {\n";
     for (size_t i = 0; i < region.params.size(); ++i) {
       out += "  ";
       reference(module[region.params[i]].value);
       out += " at ";
       number(region.starts[i]);
+      if (region.narrow != ValueId::none)
+        part("narrow", region.narrowParams[i]);
       out += '\n';
     }
     out += "}\n";

@@ -8,6 +8,8 @@
 //    gathered in fp8 (GatherInFp8.h) is gathered from its fp8 shard. Views of
 //    it replace the results of the casts of its members, with a transpose where
 //    the transposed matrix is read.
+//    When each rank keeps the full region in fp8, it is gathered once a step,
+//    and its members and their transposes replace the results of the casts.
 // 2. Before the first op of a run that adds to a gradient, clear a temporary
 //    for the gradients of the region. After the run they are complete:
 //    reduce-scatter them. Each rank adds its shard to that of the previous
@@ -21,6 +23,8 @@
 #include "runtime/ops/OpKind.h"
 
 #include <algorithm>
+#include <cassert>
+#include <iterator>
 #include <map>
 #include <set>
 #include <unordered_map>
@@ -38,7 +42,7 @@ class Bucketing {
 public:
   Bucketing(ir::Module& program, ir::DType reduction)
       : program(program), reduction(reduction), names(program) {
-    for (const ir::Region& region : program.regions)
+    for (ir::Region& region : program.regions)
       findMembers(region);
   }
 
@@ -50,6 +54,9 @@ public:
     for (ir::Function& function : program.functions)
       run(function);
     castShards(program, narrow);
+    std::ranges::move(
+        transposes,
+        std::back_inserter(ir::obtainFunction(program, "begin").ops));
   }
 
 private:
@@ -60,7 +67,7 @@ private:
     bool isGradient;
   };
 
-  void findMembers(const ir::Region& region) {
+  void findMembers(ir::Region& region) {
     for (size_t i = 0; i < region.params.size(); ++i) {
       const ir::Param& param = program[region.params[i]];
       if (region.param == ValueId::none)
@@ -72,8 +79,10 @@ private:
     }
   }
 
-  void addNarrow(const ir::Region& region, size_t number) {
+  void addNarrow(ir::Region& region, size_t number) {
     const ir::Param& param = program[region.params[number]];
+    if (region.narrow != ValueId::none)
+      kept[param.value] = &region.narrowParams[number];
     ir::Value scale;
     scale.name = names.make(param.name + ".scale");
     scale.kind = ir::ValueKind::parameter;
@@ -124,6 +133,10 @@ private:
   void replaceCast(const Op& cast) {
     const ValueId param = cast.operands[0], plain = cast.results[0],
                   turned = cast.results[2];
+    if (const auto own = kept.find(param); own != kept.end()) {
+      replaceKept(cast, *own->second);
+      return;
+    }
     const ValueId view = inPlace(param, cast);
     if (plain != ValueId::none)
       replaced[plain] = view;
@@ -131,6 +144,28 @@ private:
     if (turned != ValueId::none)
       emit(OpKind::Transpose, cast, {view}, turned).attributes["lead"] =
           cast.attributes.at("lead");
+  }
+
+  /// `own` is the member in the region that each rank keeps. The first cast is
+  /// that of the forward pass, which the backward pass reads, too; others are
+  /// of the evaluation.
+  void replaceKept(const Op& cast, ValueId& own) {
+    const ValueId plain = cast.results[0], turned = cast.results[2];
+    replaced[cast.results[1]] = scales.at(cast.operands[0]);
+    if (own != ValueId::none) {
+      replaced[plain] = own;
+      return;
+    }
+    assert(plain != ValueId::none && "the forward pass reads it");
+    own = plain;
+    program[own].kind = ir::ValueKind::parameter;
+    if (turned == ValueId::none)
+      return;
+    program[turned].kind = ir::ValueKind::parameter;
+    Op& transpose =
+        transposes.emplace_back(opOf(OpKind::Transpose, cast, {own}, turned));
+    transpose.attributes["lead"] = cast.attributes.at("lead");
+    transpose.layer = -1;
   }
 
   /// The value that replaces a member or the result of its cast.
@@ -238,6 +273,11 @@ private:
   /// Appends an op for the layer and source range of `user`.
   Op& emit(OpKind kind, const Op& user, std::vector<ValueId> operands,
            ValueId result) {
+    return out.emplace_back(opOf(kind, user, std::move(operands), result));
+  }
+
+  Op opOf(OpKind kind, const Op& user, std::vector<ValueId> operands,
+          ValueId result) const {
     Op op{};
     op.kind = kind;
     op.name = program[result].name;
@@ -245,7 +285,7 @@ private:
     op.range = user.range;
     op.operands = std::move(operands);
     op.results = {result};
-    return out.emplace_back(std::move(op));
+    return op;
   }
 
   /// A region's temporary in the current run.
@@ -259,9 +299,12 @@ private:
   ir::DType reduction; // type of the reduction of gradients
   ValueNames names;
   std::unordered_map<ValueId, Member> members;
-  std::vector<Fp8Member> narrow;                       // gathered in fp8
-  std::unordered_map<ValueId, ValueId> scales;         // of each, by parameter
-  std::unordered_map<ValueId, ValueId> replaced;       // results of casts
+  std::vector<Fp8Member> narrow;                 // gathered in fp8
+  std::unordered_map<ValueId, ValueId> scales;   // of each, by parameter
+  std::unordered_map<ValueId, ValueId> replaced; // results of casts
+  /// The `narrowParams` of a region, by parameter.
+  std::unordered_map<ValueId, ValueId*> kept;
+  std::vector<Op> transposes;                          // of them, once a step
   std::map<const ir::Region*, std::set<int>> layersOf; // that use a region
   int layer = -1; // of the last op with a layer; -1 before the first
   std::vector<Whole> wholes;

@@ -5,16 +5,17 @@
 //    process a whole group (Region). When ranks keep only shards of gradients
 //    or parameters, the groups are buckets: one per layer group
 //    (LayerGroups.h), and one per parameter outside of layers. Frozen
-//    parameters are then grouped as well, and parameters that are gathered in
-//    fp8 (GatherInFp8.h) get groups of their own. Matrices are also grouped by
-//    layer when their collectives overlap the last backward pass and the
-//    optimizer (OverlapUpdate.h). A group of more bytes than `comm.bucket`
-//    becomes several regions.
+//    parameters are then grouped as well. Matrices are also grouped by layer
+//    when their collectives overlap the last backward pass and the optimizer
+//    (OverlapUpdate.h). Parameters that are gathered in fp8 (GatherInFp8.h) get
+//    groups of their own. A group of more bytes than `comm.bucket` becomes
+//    several regions.
 // 2. Lay out the members of a region one after another, each at a multiple of
 //    the alignment. Pad the region so that the ranks' shards are equal and
 //    aligned. A rank keeps optimizer state (master copy, moments) only for its
 //    shard: Rajbhandari et al. 2020, "ZeRO", stage 1; without the full gradient
-//    stage 2, without the full parameters stage 3. Gradients that are partial
+//    stage 2, without the full parameters stage 3. What is gathered in fp8 is
+//    kept full in fp8 alone. Gradients that are partial
 //    sums over more than the data axes (norms under sequence parallelism) are
 //    sharded over all of them.
 // 3. `begin`: clear gradients, loss and norm.
@@ -290,13 +291,18 @@ void OptimizerPass::layOut(ir::Region& region) {
                  const ir::Sharding& sharding) {
     return addValue(name, ValueKind::parameter, type, {dim}, sharding);
   };
-  if (!hasParamParts || region.shard.empty())
+  const bool isInFp8 = isNarrow(program[region.params.front()]);
+  if (region.shard.empty() || (!hasParamParts && !isInFp8))
     region.param = add(base, program.compute, whole);
   region.paramPart = region.param;
   if (!region.shard.empty())
     region.paramPart = add(base + ".part", program.compute, part);
-  if (isNarrow(program[region.params.front()]))
+  if (isInFp8)
     region.narrowPart = add(base + ".fp8_part", ir::DType::f8e4m3, part);
+  if (isInFp8 && !hasParamParts) {
+    region.narrow = add(base + ".fp8_gathered", ir::DType::f8e4m3, whole);
+    region.narrowParams.resize(region.params.size(), ValueId::none);
+  }
   region.master = region.paramPart;
   if (program[region.params.front()].trainable)
     addOptimizerState(region, part);
@@ -534,7 +540,7 @@ void OptimizerPass::run() {
     layers.emplace(program, bucketBytes);
   else if (isShared && overlaps(recipe))
     layers.emplace(program, bucketBytes.value_or(defaultBucketBytes));
-  if (hasParamParts)
+  if (isShared)
     narrow = findGatheredInFp8(program);
   groupParameters();
   for (const ir::Region& region : program.regions)

@@ -29,7 +29,7 @@ public:
   explicit Overlapping(ir::Module& program)
       : program(program), halves(program) {
     for (const ir::Region& region : program.regions) {
-      if (region.param == ValueId::none)
+      if (region.param == ValueId::none && region.narrow == ValueId::none)
         params.insert(region.sentPart());
       if (region.gradient == ValueId::none)
         gradients.insert(region.gradientPart);

@@ -9,7 +9,9 @@
 //    Behind the first layer the region is gathered there, in its place, in the
 //    first run: the all_gather starts two layers ahead and is done before that
 //    op, and what `begin` makes of the region in 8 bits is made then. So it is
-//    where the loss is evaluated, perhaps before the next forward pass.
+//    where the loss is evaluated, perhaps before the next forward pass. A
+//    region that is gathered in 8 bits is gathered by `begin`, and so for the
+//    loss.
 // 3. The other regions' all_gathers each start in `update`, behind the op that
 //    makes the rank's part, and are done with it.
 // What is no matrix, or of an adapter, is exchanged as before.
@@ -158,25 +160,34 @@ private:
   };
 
   void takeGather(const ir::Region& region) {
-    const auto gather = std::ranges::find_if(update.ops, [&](const Op& op) {
-      return op.kind == OpKind::AllGather && op.results[0] == region.param;
+    const bool isNarrow = region.narrow != ValueId::none;
+    const ValueId whole = isNarrow ? region.narrow : region.param;
+    std::vector<Op>& ops =
+        (isNarrow ? *ir::findFunction(program, "begin") : update).ops;
+    const auto gather = std::ranges::find_if(ops, [&](const Op& op) {
+      return op.kind == OpKind::AllGather && op.results[0] == whole;
     });
-    if (gather == update.ops.end())
+    if (gather == ops.end())
       return;
-    const Op op = std::move(*gather);
-    update.ops.erase(gather);
     const std::set<ValueId> values = valuesOf(region);
     const std::optional<Place> reader = firstReader("forward", values);
-    if (!reader || !isBehindLayer(*reader) || isReadAtFirst(values))
+    const bool isEarly =
+        reader && isBehindLayer(*reader) && !isReadAtFirst(values);
+    if (isNarrow && !isEarly)
+      return;
+    const Op op = std::move(*gather);
+    ops.erase(gather);
+    if (!isEarly)
       return startGather(op);
-    if (const auto other = firstReader("evaluate", values))
+    if (const auto other = firstReader("evaluate", values); other && !isNarrow)
       early[other->function].emplace(other->op, Early{op, {}});
     early[reader->function].emplace(reader->op, Early{op, takeMakers(values)});
   }
 
   /// The parameters of a region and the values that `begin` computes from them.
   std::set<ValueId> valuesOf(const ir::Region& region) const {
-    std::set<ValueId> values;
+    std::set<ValueId> values(region.narrowParams.begin(),
+                             region.narrowParams.end());
     for (ir::ParamId param : region.params)
       values.insert(program[param].value);
     for (const Op& op : ir::findFunction(program, "begin")->ops)
@@ -190,7 +201,8 @@ private:
   bool isReadAtFirst(const std::set<ValueId>& values) const {
     return std::ranges::any_of(
         ir::findFunction(program, "begin")->ops, [&](const Op& op) {
-          return op.kind != OpKind::Quantize && reads(op, values);
+          return op.kind != OpKind::Quantize && op.kind != OpKind::Transpose &&
+                 reads(op, values);
         });
   }
 

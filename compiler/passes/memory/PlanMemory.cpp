@@ -52,6 +52,7 @@ private:
                     ValueId ir::Param::*member, const char* category);
   void placeMembers(const ir::Region& region, ValueId whole,
                     ValueId ir::Param::*member, const char* category);
+  void placeNarrow(const ir::Region& region);
   void placeRest(ir::ValueKind kind, const char* category);
   void placeKept();
   void placeSlots();
@@ -131,6 +132,15 @@ void MemoryPlanner::placeMembers(const ir::Region& region, ValueId whole,
   for (size_t i = 0; i < region.params.size(); ++i)
     place(program[region.params[i]].*member,
           offsets[size_t(whole)] + region.starts[i] * size, category);
+}
+
+/// Places the parameters that each rank keeps in fp8.
+void MemoryPlanner::placeNarrow(const ir::Region& region) {
+  append(region.narrow, "parameters");
+  const int64_t offset = offsets[size_t(region.narrow)];
+  place(region.narrowPart, offset, "parameters"); // that of rank 0
+  for (size_t i = 0; i < region.params.size(); ++i)
+    place(region.narrowParams[i], offset + region.starts[i], "parameters");
 }
 
 void MemoryPlanner::placeRest(ir::ValueKind kind, const char* category) {
@@ -276,6 +286,9 @@ void MemoryPlanner::placeWorkspace() {
 void MemoryPlanner::run() {
   placeRegions(&ir::Region::param, &ir::Region::paramPart, &ir::Param::value,
                "parameters");
+  for (const ir::Region& region : program.regions)
+    if (region.narrow != ValueId::none)
+      placeNarrow(region);
   placeRest(ir::ValueKind::parameter, "parameters");
   placeRegions(&ir::Region::gradient, &ir::Region::gradientPart,
                &ir::Param::gradient, "gradients");

@@ -3,7 +3,8 @@
 //
 // 1. find the amax of the own shard of each parameter,
 // 2. all-reduce all of these maxima at once,
-// 3. cast the shards, now that the scales are known.
+// 3. cast the shards, now that the scales are known,
+// 4. all-gather the regions that each rank keeps in fp8.
 //
 // `begin` casts the parameters that the last step changed, and `prepare` the
 // frozen ones. Evaluation may follow an update or run without a step, so it
@@ -33,7 +34,7 @@ bool isCastOfParts(const ir::Module& program, const Op& op) {
     return false;
   return std::ranges::all_of(op.results, [&](ValueId result) {
     return result == ValueId::none ||
-           (program[result].kind == ir::ValueKind::temporary &&
+           (program[result].kind != ir::ValueKind::state &&
             program[result].type != ir::DType::f8e5m2);
   });
 }
@@ -69,6 +70,19 @@ private:
           ofMember(OpKind::QuantizeShard, members[i], i,
                    {members[i].region->paramPart, maxima},
                    {members[i].region->narrowPart, members[i].scale}));
+    const ir::Region* gathered = nullptr;
+    for (const Fp8Member& member : members)
+      if (member.region != std::exchange(gathered, member.region) &&
+          member.region->narrow != ValueId::none)
+        function.ops.push_back(gather(*member.region));
+  }
+
+  Op gather(const ir::Region& region) const {
+    Op made = op(OpKind::AllGather, program[region.narrow].name,
+                 {region.narrowPart}, {region.narrow});
+    made.attributes["dim"] = int64_t(0);
+    made.group = region.shard;
+    return made;
   }
 
   Op ofMember(OpKind kind, const Fp8Member& member, size_t place,

@@ -1,5 +1,6 @@
 // Sharded parameters that are all-gathered in fp8: each rank casts its own
-// shard once a step, and matmuls read the gathered values.
+// shard once a step, and matmuls read the gathered values. Ranks keep those, or
+// gather them for each use when only shards of the parameters are kept.
 
 #ifndef RECIPEC_PASSES_PRECISION_GATHERINFP8_H
 #define RECIPEC_PASSES_PRECISION_GATHERINFP8_H
@@ -12,7 +13,7 @@
 namespace recipec::passes {
 
 /// The parameters, by value, whose only readers quantize them to an fp8 matrix
-/// with one scale that is used in the same function.
+/// with one scale.
 std::set<ir::ValueId> findGatheredInFp8(const ir::Module& program);
 
 /// A member of a region with an fp8 shard, and its scale.
@@ -23,8 +24,8 @@ struct Fp8Member {
   ir::ValueId scale;
 };
 
-/// Casts the shards and computes the scales in each step, or once a run for
-/// frozen parameters, and before each evaluation.
+/// Casts the shards, computes the scales and gathers what ranks keep in each
+/// step, or once a run for frozen parameters, and before each evaluation.
 void castShards(ir::Module& program, const std::vector<Fp8Member>& members);
 
 } // namespace recipec::passes
