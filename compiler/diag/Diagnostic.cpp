@@ -120,6 +120,8 @@ Builder& Builder::otherwise(std::string message) {
 
 Builder& Builder::fixIt(SourceRange range, std::string replacement,
                         Applicability applicability) {
+  if (!range.isValid())
+    return *this;
   std::optional<size_t> help;
   if (!diagnostic.helps.empty())
     help = diagnostic.helps.size() - 1;

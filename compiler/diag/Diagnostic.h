@@ -120,7 +120,8 @@ public:
   Builder& otherwise(std::string message);
   /// The edit that implements the last help, if there is one. The driver tries
   /// the edit, and drops it with its help when the recipe still has an error
-  /// there.
+  /// there. Without a valid range there is nothing to edit, and no edit is
+  /// added.
   Builder& fixIt(SourceRange range, std::string replacement,
                  Applicability applicability = Applicability::maybe);
   /// Adds "did you mean" with the nearest candidate, and a fix-it that replaces

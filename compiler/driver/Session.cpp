@@ -106,8 +106,7 @@ bool Session::open(const std::vector<std::string>& arguments) {
     auto builder = engine.report(diag::Kind::FileNotReadable, {},
                                  "there is no file `" + target.file + "`");
     if (target.file.starts_with("std/"))
-      if (auto near = diag::didYouMean(target.file, loader.standardFiles()))
-        builder.help("did you mean `" + *near + "`?");
+      builder.suggest({}, target.file, loader.standardFiles());
     const std::vector<std::string> beside = recipesBeside(target.file);
     constexpr size_t mostListed = 8;
     if (auto near = diag::didYouMean(target.file, beside))

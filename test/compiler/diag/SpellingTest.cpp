@@ -58,6 +58,15 @@ TEST(SpellingTest, GivesUpOnAFileOfMisspeltNames) {
     ASSERT_LT(++asked, 10'000);
 }
 
+TEST(SpellingTest, SuggestsNoEditWithoutAPlace) {
+  recipec::diag::Engine engine;
+  EXPECT_TRUE(engine.report(recipec::diag::Kind::UnknownKey, {}, "unknown")
+                  .suggest({}, "rnak", names));
+  const recipec::diag::Diagnostic& found = engine.all().front();
+  EXPECT_EQ(found.helps, std::vector<std::string>{"did you mean `rank`?"});
+  EXPECT_TRUE(found.fixIts.empty());
+}
+
 TEST(SpellingTest, IsSureOfASmallChangeWithoutAlternative) {
   EXPECT_TRUE(isSurelyMeant("rnak", "rank", names));
   EXPECT_TRUE(isSurelyMeant("Drop_Out", "dropout", names));
