@@ -10,18 +10,6 @@
 
 namespace recipec::driver {
 
-std::string formatBytes(int64_t bytes) {
-  constexpr const char* units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
-  double amount = double(bytes);
-  size_t unit = 0;
-  for (; amount >= 1000 && unit + 1 < std::size(units); ++unit)
-    amount /= 1024;
-  int decimals = unit == 0 || amount >= 100 ? 0 : amount >= 10 ? 1 : 2;
-  char text[32];
-  std::snprintf(text, sizeof text, "%.*f %s", decimals, amount, units[unit]);
-  return text;
-}
-
 std::vector<MemoryRow> memoryRows(const cost::MemoryTable& memory) {
   std::vector<MemoryRow> rows = {{"parameters", memory.parameters, 'P'},
                                  {"gradients", memory.gradients, 'G'},

@@ -5,6 +5,7 @@
 
 #include "compiler/cost/Estimate.h"
 #include "compiler/ir/Ir.h"
+#include "compiler/recipe/Format.h"
 
 #include <string>
 #include <string_view>
@@ -12,8 +13,7 @@
 
 namespace recipec::driver {
 
-/// `14.9 GiB`, `512 B`: three digits in the largest binary unit.
-std::string formatBytes(int64_t bytes);
+using recipe::formatBytes;
 
 struct MemoryRow {
   std::string_view name; // `parameters`

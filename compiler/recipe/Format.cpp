@@ -160,6 +160,18 @@ std::string formatKey(std::string_view key) {
   return isName(key) ? std::string(key) : "[" + formatString(key) + "]";
 }
 
+std::string formatBytes(int64_t bytes) {
+  constexpr const char* units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
+  double amount = double(bytes);
+  size_t unit = 0;
+  for (; amount >= 1000 && unit + 1 < std::size(units); ++unit)
+    amount /= 1024;
+  int decimals = unit == 0 || amount >= 100 ? 0 : amount >= 10 ? 1 : 2;
+  char text[32];
+  std::snprintf(text, sizeof text, "%.*f %s", decimals, amount, units[unit]);
+  return text;
+}
+
 std::string formatString(std::string_view text) {
   std::string quoted = "\"";
   for (char c : text) {

@@ -20,6 +20,9 @@ std::string formatReal(double value);
 /// steps`, `90s`.
 std::string formatQuantity(Quantity quantity);
 
+/// `14.9 GiB`, `512 B`: three digits in the largest binary unit.
+std::string formatBytes(int64_t bytes);
+
 /// The string in quotes, with the language's escapes.
 std::string formatString(std::string_view text);
 
