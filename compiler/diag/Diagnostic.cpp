@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cassert>
 #include <map>
 #include <tuple>
 
@@ -195,6 +196,12 @@ std::string causeOf(Kind kind, const std::string& message) {
   if (!isAboutValue || end == std::string::npos)
     return message;
   return message.substr(0, begin) + message.substr(end);
+}
+
+void Engine::remove(Kind warning) {
+  assert(kindSeverity(warning) == Severity::warning);
+  std::erase_if(diagnostics,
+                [&](const Diagnostic& each) { return each.kind == warning; });
 }
 
 void Engine::append(const Engine& other, const std::string& subject) {

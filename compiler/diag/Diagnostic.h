@@ -161,6 +161,9 @@ public:
   /// that reported them, when a command makes several.
   void append(const Engine& other, const std::string& subject = "");
 
+  /// Removes the diagnostics of a kind that is a warning.
+  void remove(Kind warning);
+
   /// Whether further diagnostics are only counted. A phase may stop then.
   bool isFull() const { return diagnostics.size() >= mostKept; }
   bool hasErrors() const { return errorCount > 0; }

@@ -2,6 +2,7 @@
 // means and why, a small example that errs (indented by four), and the fix.
 // Lines have at most 80 columns.
 
+#include "compiler/diag/AdviceExplanations.h"
 #include "compiler/diag/Diagnostic.h"
 
 #include <cassert>
@@ -509,6 +510,20 @@ the learning rate would rise for the whole run and never reach its peak: shorten
 `warmup`. With `task = "sft"` the loss is on the answers alone, which `text` and
 `tokens` do not tell from the rest: name a `jsonl` with its prompts, or write
 `task = "pretrain"`.)";
+  case Kind::TensorParallelOverNetwork:
+  case Kind::ExpertParallelOverNetwork:
+  case Kind::SplitNvlinkDomain:
+  case Kind::NarrowTensorParallel:
+  case Kind::ShortContextParallel:
+  case Kind::ExpertTensorParallel:
+  case Kind::PipelineNotInterleaved:
+  case Kind::UnbalancedStages:
+  case Kind::SmallFp8Matmuls:
+  case Kind::LossyGradientReduction:
+  case Kind::SmallBuckets:
+  case Kind::NeedlessRecompute:
+  case Kind::SlowOffload:
+    return adviceText(kind);
   }
   assert(false && "not a kind");
   return {};

@@ -23,8 +23,8 @@ void lookForInputs(Session& session, diag::Engine& engine,
   if (isCertain)
     engine.append(found.faults);
   else
-    session.doubts.append(found.faults, session.selected.name);
-  session.doubts.append(found.doubts, session.selected.name);
+    session.doubt(found.faults, recipe);
+  session.doubt(found.doubts, recipe);
 }
 
 } // namespace recipec::driver

@@ -2,6 +2,7 @@
 
 #include "compiler/driver/Pipeline.h"
 
+#include "compiler/advice/Advice.h"
 #include "compiler/cost/Timeline.h"
 #include "compiler/driver/DraftProgram.h"
 #include "compiler/driver/MemoryFit.h"
@@ -397,7 +398,13 @@ std::optional<plan::Plan> makePlan(Session& session, diag::Engine& engine,
     return std::nullopt;
   diag::Engine doubts;
   passes::findDoubts(compilation.recipe, doubts);
-  session.doubts.append(doubts, session.selected.name);
+  diag::Engine advice;
+  advice::advise({compilation.recipe, compilation.stages, compilation.estimate,
+                  session.sources},
+                 advice);
+  moveToUser(advice, compilation.recipe, session.sources);
+  doubts.append(advice);
+  session.doubt(doubts, compilation.recipe);
   return emitPlan(compilation, std::move(*generation));
 }
 

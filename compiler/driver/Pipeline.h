@@ -16,7 +16,7 @@
 //   → split runs          Program    makeProgram
 //   (a draft model goes through all of it first: compileDraft)
 //   → connect
-//   → fit → emit          Plan       makePlan
+//   → fit → advise → emit Plan       makePlan
 //
 // The verifier runs after every pass if the result is emitted. Each step
 // returns nullopt if its input has errors; the session's engine has the errors.

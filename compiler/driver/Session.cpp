@@ -151,6 +151,14 @@ void Session::take(const diag::Engine& found) {
   engine.append(found, selected.name);
 }
 
+void Session::doubt(const diag::Engine& found, const recipe::Recipe& recipe) {
+  diag::Engine kept = found;
+  for (const recipe::Value& name :
+       std::get<recipe::List>(recipe.at("silence").data))
+    kept.remove(*diag::findKind(std::get<std::string>(name.data)));
+  doubts.append(kept, selected.name);
+}
+
 void Session::arrange() {
   for (diag::Engine* each : {&engine, &doubts})
     each->arrange();

@@ -6,6 +6,7 @@
 #include "compiler/driver/Driver.h"
 #include "compiler/driver/Loader.h"
 #include "compiler/parse/Parse.h"
+#include "compiler/recipe/Recipe.h"
 #include "compiler/sema/recipes/Select.h"
 
 #include <deque>
@@ -48,6 +49,9 @@ public:
   std::optional<std::vector<sema::Selection>> select(sema::Extent extent);
   /// Appends the diagnostics of compiling the selected recipe.
   void take(const diag::Engine& found);
+  /// Appends the warnings of compiling the selected recipe, except those that
+  /// its `silence` names.
+  void doubt(const diag::Engine& found, const recipe::Recipe& recipe);
   /// Prepares the diagnostics for printing: sorts them, merges duplicates, and
   /// keeps only proposals that work.
   void arrange();
