@@ -324,7 +324,10 @@ std::string exampleOf(Evaluator& evaluator, const Type& type) {
   case Type::Kind::schema:
     return fieldsOf(evaluator, *type.schema, headOf(evaluator, *type.schema));
   case Type::Kind::list: {
-    std::string element = exampleOf(evaluator, *type.element);
+    const Type& each = *type.element;
+    const std::string element = exampleOf(
+        evaluator,
+        each.kind == Type::Kind::unionOf ? *each.members.front() : each);
     return element.empty() ? "" : "[" + element + "]";
   }
   case Type::Kind::mapping:
