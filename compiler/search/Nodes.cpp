@@ -1,0 +1,216 @@
+// 1. A node's samples run one stage of its layout: `pp` = 1 on the ranks of a
+//    stage, with few layers and few micro-batches. All samples of a call are
+//    compiled together.
+// 2. A candidate is a node with `pp`, `vp`, a split of the layers and, where
+//    the node keeps fewer activations, the fewest layers that do so and fit.
+
+#include "compiler/search/Nodes.h"
+
+#include "compiler/search/Neighbors.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace recipec::search {
+namespace {
+
+/// The layout without its pipeline.
+Layout withoutPipeline(Layout layout) {
+  layout.pp = layout.vp = 1;
+  layout.split = {};
+  layout.activations.layers.reset();
+  return layout;
+}
+
+bool keepsAll(const Activations& activations) {
+  return activations.recompute == "none" && activations.offloadLayers == 0;
+}
+
+/// The numbers of `activations` for the `count` layers of a chunk.
+Activations ofLayers(Activations activations, int64_t count, int64_t most) {
+  if (activations.offloadLayers > 0)
+    activations.offloadLayers = count;
+  if (activations.recompute != "none" && count < most)
+    activations.layers = count;
+  return activations;
+}
+
+std::string keyOf(const Layout& layout) {
+  std::string key;
+  for (int64_t each :
+       {layout.tp, layout.cp, layout.ep, layout.etp, layout.micro})
+    key += std::to_string(each) + " ";
+  key += layout.shard + " " + layout.activations.recompute;
+  for (const std::string& each : layout.activations.modules)
+    key += " " + each;
+  return key + (layout.activations.offloadLayers > 0 ? " offload" : "");
+}
+
+} // namespace
+
+std::optional<size_t> Nodes::find(const Layout& layout) const {
+  auto found = byKey.find(keyOf(layout));
+  if (found == byKey.end())
+    return std::nullopt;
+  return found->second;
+}
+
+/// The legal number of stages nearest to the written one, so that the samples
+/// have its data parallelism.
+std::optional<int64_t> Nodes::samplePipeline(const Layout& layout) const {
+  std::optional<int64_t> best;
+  auto distance = [&](int64_t pp) {
+    return std::abs(std::log(double(pp) / double(written.layout.pp)));
+  };
+  for (int64_t pp : divisorsOf(facts.ranks)) {
+    Layout tried = layout;
+    tried.pp = pp;
+    const int64_t ranks = facts.ranks / pp;
+    const bool fillsNodes =
+        ranks <= facts.ranksPerNode || ranks % facts.ranksPerNode == 0;
+    if (fillsNodes && isLegal(facts, tried) &&
+        (!best || distance(pp) < distance(*best)))
+      best = pp;
+  }
+  return best;
+}
+
+std::vector<Settings> Nodes::sampleSettings(const Layout& layout,
+                                            int64_t pp) const {
+  const int64_t ranks = facts.ranks / pp;
+  const int64_t dp = ranks / (layout.cp * layout.tp);
+  std::vector<Settings> samples;
+  for (int64_t depth : {facts.depths.shallow, facts.depths.deep})
+    for (int64_t microBatches : {fewMicroBatches, manyMicroBatches}) {
+      Layout sampled = layout;
+      sampled.activations = ofLayers(layout.activations, depth, depth);
+      Settings settings = settingsFor(sampled, written);
+      if (written.setsDp)
+        settings.emplace_back("parallel.dp=auto");
+      settings.push_back("cluster.ranks=" + std::to_string(ranks));
+      settings.push_back("batch.global=" +
+                         std::to_string(layout.micro * dp * microBatches));
+      if (facts.depths.areApart())
+        settings.push_back("model.layers=" + std::to_string(depth));
+      samples.push_back(std::move(settings));
+    }
+  return samples;
+}
+
+void Nodes::add(const std::vector<Layout>& layouts) {
+  std::vector<Settings> trials;
+  std::vector<std::pair<size_t, int64_t>> sampled; // nodes and their dp
+  for (const Layout& each : layouts) {
+    const Layout layout = withoutPipeline(each);
+    if (!isWithinLimits(facts, written.layout, layout) || find(layout))
+      continue;
+    byKey[keyOf(layout)] = nodes.size();
+    nodes.push_back({layout, std::nullopt});
+    const std::optional<int64_t> pp = samplePipeline(layout);
+    if (!pp)
+      continue;
+    for (Settings& settings : sampleSettings(layout, *pp))
+      trials.push_back(std::move(settings));
+    sampled.emplace_back(nodes.size() - 1,
+                         facts.ranks / (*pp * layout.cp * layout.tp));
+  }
+  const std::vector<Outcome> outcomes = compile(trials);
+  for (size_t i = 0; i < sampled.size(); ++i) {
+    const auto [node, dp] = sampled[i];
+    const Outcome* four = &outcomes[4 * i];
+    nodes[node].costs = layerCosts({four[0], four[1], four[2], four[3]},
+                                   facts.depths, nodes[node].layout, dp);
+  }
+  sampleCount += trials.size();
+  const double layers = double(std::max<int64_t>(1, facts.layers));
+  constexpr double opsOfAnyCompilation = 20;
+  sampledOps += double(trials.size()) *
+                (opsOfAnyCompilation +
+                 double(facts.ops) * double(facts.depths.deep) / layers);
+}
+
+/// The costs of a node that keeps all activations, and is like `node`
+/// otherwise.
+const LayerCosts* Nodes::costsWithAllActivations(const Node& node) const {
+  Layout all = node.layout;
+  all.activations = {};
+  const std::optional<size_t> found = find(all);
+  return found && nodes[*found].costs ? &*nodes[*found].costs : nullptr;
+}
+
+/// Appends the candidate with the fewest layers that keep fewer activations and
+/// fit; with all layers if none fits.
+void Nodes::appendFitting(std::vector<Candidate>& list, Candidate candidate,
+                          const Corrections& corrections) const {
+  const Node& node = nodes[candidate.node];
+  const std::vector<int64_t> chunks = chunkLayers(facts, candidate.layout);
+  const int64_t most = *std::max_element(chunks.begin(), chunks.end());
+  const bool isAll = keepsAll(node.layout.activations);
+  const LayerCosts* all = isAll ? nullptr : costsWithAllActivations(node);
+  if (all &&
+      corrections
+              .apply(candidate.layout, predict(*all, facts, candidate.layout))
+              .bytes <= all->capacity)
+    return; // nothing to gain
+  for (int64_t count = all ? 1 : most; count <= most; ++count) {
+    const LayerCosts costs =
+        all ? mixed(*all, *node.costs, double(count) / double(most))
+            : *node.costs;
+    candidate.layout.activations =
+        ofLayers(node.layout.activations, count, most);
+    candidate.prediction = predict(costs, facts, candidate.layout);
+    candidate.corrected =
+        corrections.apply(candidate.layout, candidate.prediction);
+    candidate.capacity = costs.capacity;
+    if (candidate.fits())
+      break;
+  }
+  list.push_back(std::move(candidate));
+}
+
+/// Whether some number of chunks on `pp` stages needs no list of layers. Chunks
+/// of different sizes make interleaved stages wait for one another.
+bool Nodes::interleavesEvenly(int64_t pp) const {
+  for (int64_t vp = 2; pp * vp <= facts.layers; ++vp)
+    for (const Split& split : splitsOf(facts.layers, pp * vp))
+      if (!split.layers)
+        return true;
+  return false;
+}
+
+std::vector<Candidate> Nodes::candidates(size_t index,
+                                         const Corrections& corrections) const {
+  const Node& node = nodes[index];
+  std::vector<Candidate> list;
+  if (!node.costs)
+    return list;
+  const int64_t deepest = std::max<int64_t>(1, facts.layers);
+  for (int64_t pp : divisorsOf(facts.ranks)) {
+    for (int64_t vp = 1; pp * vp <= deepest; ++vp) {
+      Candidate candidate{.layout = node.layout, .node = index};
+      candidate.layout.pp = pp;
+      candidate.layout.vp = vp;
+      if (!isLegal(facts, candidate.layout))
+        continue;
+      for (Split& split : splitsOf(facts.layers, pp * vp)) {
+        candidate.layout.split = std::move(split);
+        if (vp == 1 || !candidate.layout.split.layers || !interleavesEvenly(pp))
+          appendFitting(list, candidate, corrections);
+      }
+    }
+  }
+  return list;
+}
+
+std::optional<Candidate> Nodes::candidate(const Layout& layout) const {
+  const std::optional<size_t> found = find(withoutPipeline(layout));
+  if (!found || !nodes[*found].costs)
+    return std::nullopt;
+  Candidate candidate{.layout = layout, .node = *found};
+  candidate.prediction = candidate.corrected =
+      predict(*nodes[*found].costs, facts, layout);
+  candidate.capacity = nodes[*found].costs->capacity;
+  return candidate;
+}
+
+} // namespace recipec::search

@@ -1,0 +1,83 @@
+// Layouts without their pipeline, each with the costs of a layer. Every
+// pipeline of a node is predicted from them.
+
+#ifndef RECIPEC_SEARCH_NODES_H
+#define RECIPEC_SEARCH_NODES_H
+
+#include "compiler/search/Corrections.h"
+#include "compiler/search/Facts.h"
+#include "compiler/search/Layout.h"
+#include "compiler/search/Outcome.h"
+#include "compiler/search/StepModel.h"
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace recipec::search {
+
+/// All fields of `layout` count, except those of the pipeline: `pp`, `vp`, the
+/// split and the numbers of layers in `activations`.
+struct Node {
+  Layout layout;
+  std::optional<LayerCosts> costs; // none: no such layout compiles
+  bool isExpanded = false;         // whether its neighbors are nodes, too
+};
+
+/// A layout with its prediction.
+struct Candidate {
+  Layout layout;
+  size_t node = 0;
+  Prediction prediction = {}; // as the model predicts
+  Prediction corrected = {};  // with the errors of similar layouts
+  double capacity = 0;        // bytes
+  bool fits() const { return corrected.bytes <= capacity; }
+};
+
+class Nodes {
+public:
+  Nodes(const Facts& facts, const WrittenLayout& written,
+        const Compile& compile)
+      : facts(facts), written(written), compile(compile) {}
+
+  /// Makes nodes of those layouts that are new, and compiles their samples.
+  void add(const std::vector<Layout>& layouts);
+
+  /// The layouts of a node with every pipeline that is legal.
+  std::vector<Candidate> candidates(size_t node,
+                                    const Corrections& corrections) const;
+
+  /// The prediction of a layout; nullopt if its node is missing or has no
+  /// costs.
+  std::optional<Candidate> candidate(const Layout& layout) const;
+
+  size_t size() const { return nodes.size(); }
+  Node& operator[](size_t node) { return nodes[node]; }
+  const Node& operator[](size_t node) const { return nodes[node]; }
+
+  /// Samples compiled, and their effort in ops.
+  size_t samples() const { return sampleCount; }
+  double ops() const { return sampledOps; }
+
+private:
+  std::vector<Settings> sampleSettings(const Layout& layout, int64_t pp) const;
+  std::optional<int64_t> samplePipeline(const Layout& layout) const;
+  std::optional<size_t> find(const Layout& layout) const;
+  void appendFitting(std::vector<Candidate>& list, Candidate candidate,
+                     const Corrections& corrections) const;
+  bool interleavesEvenly(int64_t pp) const;
+  const LayerCosts* costsWithAllActivations(const Node& node) const;
+
+  const Facts& facts;
+  const WrittenLayout& written;
+  const Compile& compile;
+  std::vector<Node> nodes;
+  std::map<std::string, size_t> byKey;
+  size_t sampleCount = 0;
+  double sampledOps = 0;
+};
+
+} // namespace recipec::search
+
+#endif // RECIPEC_SEARCH_NODES_H

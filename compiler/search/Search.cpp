@@ -1,0 +1,283 @@
+// 1. Start from the written layout and from the simplest one. Each is a node of
+//    a graph, whose neighbors differ in one degree, in the micro-batch, in what
+//    is sharded or in the activations that are kept.
+// 2. Visit nodes in the order of their best prediction, over all pipelines. A
+//    node's prediction comes from compilations of few layers (Nodes.h). Without
+//    fewer activations a layout is never slower, so such neighbors are visited
+//    only where a faster pipeline of the node does not fit. Stop at the budget,
+//    or when every node left is predicted far behind the best.
+// 3. Compile the best predicted layouts in full, batch by batch. What the
+//    compilations show corrects the predictions of similar layouts. Stop at the
+//    budget, when no other layout is predicted to be faster, or when nothing
+//    fits in the batches that take least memory.
+
+#include "compiler/search/Search.h"
+
+#include "compiler/search/Neighbors.h"
+#include "compiler/search/Nodes.h"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <set>
+
+namespace recipec::search {
+namespace {
+
+constexpr double never = std::numeric_limits<double>::infinity();
+
+class LayoutSearch {
+public:
+  LayoutSearch(const recipe::Recipe& recipe, const Compile& compile,
+               const std::function<void(const Progress&)>& report)
+      : facts(factsOf(recipe)), written(layoutOf(recipe)), compile(compile),
+        nodes(facts, written, compile), report(report) {}
+
+  Result run(const Outcome& outcome);
+
+private:
+  /// What decides which node is visited next.
+  struct Standing {
+    double fitting = never; // seconds of the best layout that fits
+    double any = never;     // seconds of the best layout
+    double bytes = never;   // of the layout that takes least
+  };
+
+  void visitNodes();
+  bool expandNext();
+  Standing standingOf(size_t node) const;
+  void compileBest();
+  std::vector<Candidate> nextBatch();
+  void compileBatch(const std::vector<Candidate>& batch);
+  void keep(Layout layout, const Outcome& outcome);
+  void reportProgress(double done) const;
+  double bestSeconds() const;
+  double opsOf(const Layout& layout) const;
+  size_t changesOf(const Layout& layout) const {
+    return settingsFor(layout, written).size();
+  }
+  Result result();
+
+  const Facts facts;
+  const WrittenLayout written;
+  const Compile& compile;
+  Nodes nodes;
+  const std::function<void(const Progress&)>& report;
+  Corrections corrections;
+  std::vector<Standing> standings;
+  std::vector<Trial> trials;
+  std::set<Settings> tried;
+  size_t predicted = 0;
+};
+
+// Ops of a model, counted once for each compilation.
+constexpr double mostSampledOps = 50'000;
+constexpr double mostCompiledOps = 60'000;
+constexpr size_t mostNodes = 400;
+
+double LayoutSearch::bestSeconds() const {
+  double best = never;
+  for (const Trial& each : trials)
+    if (each.outcome.fits())
+      best = std::min(best, each.outcome.stepSeconds);
+  return best;
+}
+
+void LayoutSearch::reportProgress(double done) const {
+  const double best = bestSeconds();
+  report({std::min(1.0, done), nodes.samples() + trials.size(),
+          best == never ? 0 : best});
+}
+
+/// The effort of a full compilation, in ops. An interleaved pipeline adds the
+/// steps of its schedule.
+double LayoutSearch::opsOf(const Layout& layout) const {
+  constexpr double stepsOfOp = 16;
+  const double steps = layout.vp == 1 ? 0
+                                      : 2 * double(facts.accumulation(layout)) *
+                                            double(layout.vp * layout.pp);
+  return double(facts.ops) + steps / stepsOfOp;
+}
+
+// ---- nodes
+
+LayoutSearch::Standing LayoutSearch::standingOf(size_t node) const {
+  Standing standing;
+  for (const Candidate& each : nodes.candidates(node, corrections)) {
+    const double seconds = each.corrected.seconds;
+    standing.any = std::min(standing.any, seconds);
+    standing.bytes = std::min(standing.bytes, each.corrected.bytes);
+    if (each.fits())
+      standing.fitting = std::min(standing.fitting, seconds);
+  }
+  return standing;
+}
+
+/// Expands the best nodes that are not expanded. Returns false if there is none
+/// that is worth it.
+bool LayoutSearch::expandNext() {
+  constexpr size_t atOnce = 4;
+  constexpr double farBehind = 1.2;
+  for (size_t node = standings.size(); node < nodes.size(); ++node)
+    standings.push_back(standingOf(node));
+  std::vector<size_t> open;
+  double best = never;
+  for (size_t node = 0; node < nodes.size(); ++node) {
+    best = std::min(best, standings[node].fitting);
+    if (!nodes[node].isExpanded && nodes[node].costs)
+      open.push_back(node);
+  }
+  std::stable_sort(open.begin(), open.end(), [&](size_t left, size_t right) {
+    const Standing &one = standings[left], &other = standings[right];
+    return one.fitting != other.fitting ? one.fitting < other.fitting
+                                        : one.bytes < other.bytes;
+  });
+  std::vector<Layout> next;
+  size_t expanded = 0;
+  for (size_t node : open) {
+    const Standing& standing = standings[node];
+    if (expanded == atOnce)
+      break;
+    if (best < never && standing.any > farBehind * best)
+      continue;
+    const bool isFull = standing.any < standing.fitting;
+    for (Layout& each : neighborsOf(facts, nodes[node].layout, isFull))
+      next.push_back(std::move(each));
+    nodes[node].isExpanded = true;
+    ++expanded;
+  }
+  nodes.add(next);
+  return expanded > 0;
+}
+
+void LayoutSearch::visitNodes() {
+  Layout simplest = written.layout;
+  simplest.tp = simplest.cp = simplest.etp = simplest.micro = 1;
+  simplest.activations = {};
+  Layout keepsAll = written.layout;
+  keepsAll.activations = {};
+  nodes.add({written.layout, keepsAll, simplest});
+  while (nodes.ops() < mostSampledOps && nodes.size() < mostNodes &&
+         expandNext())
+    reportProgress(nodes.ops() / (mostSampledOps + mostCompiledOps));
+}
+
+// ---- full compilations
+
+std::vector<Candidate> LayoutSearch::nextBatch() {
+  constexpr size_t atOnce = 8;
+  constexpr size_t mostOfNode = 2;
+  constexpr double errorOfModel = 1.01; // of predictions, once corrected
+  std::vector<Candidate> list;
+  for (size_t node = 0; node < nodes.size(); ++node)
+    for (Candidate& each : nodes.candidates(node, corrections))
+      list.push_back(std::move(each));
+  predicted = std::max(predicted, list.size());
+  const bool fitsAny = std::any_of(
+      list.begin(), list.end(), [](const auto& each) { return each.fits(); });
+  std::stable_sort(list.begin(), list.end(),
+                   [&](const Candidate& left, const Candidate& right) {
+                     if (left.fits() != right.fits())
+                       return left.fits();
+                     const Prediction &one = left.corrected,
+                                      &other = right.corrected;
+                     if (!fitsAny)
+                       return one.bytes < other.bytes;
+                     if (one.seconds != other.seconds)
+                       return one.seconds < other.seconds;
+                     return changesOf(left.layout) < changesOf(right.layout);
+                   });
+  std::vector<Candidate> batch;
+  std::map<size_t, size_t> ofNode;
+  const double best = bestSeconds();
+  for (Candidate& each : list) {
+    if (batch.size() == atOnce || (fitsAny && !each.fits()) ||
+        each.corrected.seconds > errorOfModel * best)
+      break;
+    if (ofNode[each.node] == mostOfNode ||
+        tried.contains(settingsFor(each.layout, written)))
+      continue;
+    ++ofNode[each.node];
+    batch.push_back(std::move(each));
+  }
+  return batch;
+}
+
+void LayoutSearch::keep(Layout layout, const Outcome& outcome) {
+  Settings settings = settingsFor(layout, written);
+  tried.insert(settings);
+  trials.push_back({std::move(layout), std::move(settings), outcome});
+}
+
+void LayoutSearch::compileBatch(const std::vector<Candidate>& batch) {
+  std::vector<Settings> settings;
+  for (const Candidate& each : batch)
+    settings.push_back(settingsFor(each.layout, written));
+  const std::vector<Outcome> outcomes = compile(settings);
+  for (size_t i = 0; i < batch.size(); ++i) {
+    corrections.learn(batch[i].layout, batch[i].prediction, outcomes[i]);
+    keep(batch[i].layout, outcomes[i]);
+  }
+}
+
+void LayoutSearch::compileBest() {
+  constexpr int mostUnfit = 2;
+  double ops = 0;
+  for (int unfit = 0; ops < mostCompiledOps && unfit < mostUnfit;) {
+    const std::vector<Candidate> batch = nextBatch();
+    if (batch.empty())
+      return;
+    compileBatch(batch);
+    unfit += bestSeconds() == never;
+    for (const Candidate& each : batch)
+      ops += opsOf(each.layout);
+    reportProgress((nodes.ops() + ops) / (mostSampledOps + mostCompiledOps));
+  }
+}
+
+// ---- result
+
+Result LayoutSearch::result() {
+  Result result;
+  result.predicted = predicted;
+  result.samples = nodes.samples();
+  result.compiled = trials.size();
+  std::stable_sort(
+      trials.begin(), trials.end(), [](const Trial& left, const Trial& right) {
+        const double one = left.outcome.stepSeconds,
+                     other = right.outcome.stepSeconds;
+        return one != other ? one < other
+                            : left.settings.size() < right.settings.size();
+      });
+  for (const Trial& each : trials) {
+    if (each.outcome.fits())
+      result.best.push_back(each);
+    if (each.outcome.isValid &&
+        (!result.nearest ||
+         each.outcome.memory.total < result.nearest->outcome.memory.total))
+      result.nearest = each;
+  }
+  if (!result.best.empty())
+    result.nearest.reset();
+  return result;
+}
+
+Result LayoutSearch::run(const Outcome& outcome) {
+  keep(written.layout, outcome);
+  visitNodes();
+  if (std::optional<Candidate> start = nodes.candidate(written.layout))
+    corrections.learn(written.layout, start->prediction, outcome);
+  compileBest();
+  reportProgress(1);
+  return result();
+}
+
+} // namespace
+
+Result search(const recipe::Recipe& recipe, const Outcome& written,
+              const Compile& compile,
+              const std::function<void(const Progress&)>& report) {
+  return LayoutSearch(recipe, compile, report).run(written);
+}
+
+} // namespace recipec::search
