@@ -20,6 +20,8 @@ cli::Command explainCommand(Invocation& invocation);
 cli::Command docCommand(Invocation& invocation);
 cli::Command importNemoCommand(Invocation& invocation);
 cli::Command reportCommand(Invocation& invocation);
+cli::Command tuneCommand(Invocation& invocation);
+cli::Command scaleCommand(Invocation& invocation);
 
 /// Options of several subcommands.
 cli::Option setOption(Invocation& invocation);

@@ -24,7 +24,8 @@ cli::Program programOf(Invocation& invocation) {
                "`std/...` is a file of the standard library.\n\nExit codes: 0 "
                "done, 1 with diagnostics, 2 wrong usage.",
       .commands = {checkCommand(invocation), planCommand(invocation),
-                   estimateCommand(invocation), reportCommand(invocation),
+                   estimateCommand(invocation), tuneCommand(invocation),
+                   scaleCommand(invocation), reportCommand(invocation),
                    runCommand(invocation), fmtCommand(invocation),
                    explainCommand(invocation), docCommand(invocation),
                    importNemoCommand(invocation)},

@@ -3,6 +3,7 @@
 #ifndef RECIPEC_DRIVER_DRIVER_H
 #define RECIPEC_DRIVER_DRIVER_H
 
+#include <cstdint>
 #include <iosfwd>
 #include <string>
 #include <string_view>
@@ -15,6 +16,12 @@ inline constexpr int exitSuccess = 0;
 inline constexpr int exitDiagnostics =
     1;                              // the input is wrong, or the run failed
 inline constexpr int exitUsage = 2; // the command line is wrong
+
+/// `8..64`: 8, 16, 32 and 64 ranks.
+struct RankRange {
+  int64_t first = 0; // 0: not given
+  int64_t last = 0;
+};
 
 /// The arguments of a subcommand.
 struct Invocation {
@@ -35,6 +42,9 @@ struct Invocation {
   bool checkOnly = false;
   bool fix = false;
   bool noFiles = false;   // do not check the inputs of a run
+  size_t top = 3;         // layouts that `tune` prints
+  RankRange ranks = {};   // of `scale`
+  std::string svg = {};   // the chart of `scale`; empty: none
   size_t mostErrors = 50; // limit on the printed errors of a file
 };
 

@@ -148,9 +148,6 @@ std::vector<cli::ForeignCommand> foreignCommands() {
   const std::string isWritten =
       "a recipe is a file that you write: `recipec doc std.schema.recipe` "
       "lists its settings";
-  const std::string layouts =
-      "`recipec check FILE` proposes layouts that fit, and a sweep compares "
-      "several: `sweep { parallel.tp = [1, 2] }`";
   return {{"train", "recipec run"},
           {"launch", "recipec run"},
           {"start", "recipec run"},
@@ -202,9 +199,11 @@ std::vector<cli::ForeignCommand> foreignCommands() {
           {"init", "", isWritten},
           {"new", "", isWritten},
           {"create", "", isWritten},
-          {"tune", "", layouts},
-          {"scale", "", layouts},
-          {"autotune", "", layouts}};
+          {"autotune", "recipec tune"},
+          {"search", "recipec tune"},
+          {"optimize", "recipec tune"},
+          {"plan-parallelism", "recipec tune"},
+          {"scaling", "recipec scale"}};
 }
 
 std::string adviseCommand(const std::string& word) {

@@ -1,0 +1,41 @@
+// The output of `tune`, as text and as JSON.
+
+#ifndef RECIPEC_DRIVER_TUNEREPORT_H
+#define RECIPEC_DRIVER_TUNEREPORT_H
+
+#include "compiler/base/Source.h"
+#include "compiler/recipe/Recipe.h"
+#include "compiler/search/Search.h"
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <string>
+#include <vector>
+
+namespace recipec::driver {
+
+/// A search and what it started from.
+struct TuneReport {
+  const recipe::Recipe& recipe; // as written
+  const SourceMap& sources;     // of its values
+  search::Outcome written;      // its figures
+  search::Result found;
+  size_t most = 3; // layouts that are listed
+
+  /// Those that are faster than the written one, or fit where it does not, the
+  /// fastest first. Of layouts with equal degrees only the fastest is listed.
+  std::vector<search::Trial> listed() const;
+};
+
+/// A table of the layouts, and for each the settings that change and why it is
+/// faster.
+std::string tuneText(const TuneReport& report);
+
+nlohmann::ordered_json tuneJson(const TuneReport& report);
+
+/// `--set parallel.tp=2 --set ...` for a shell.
+std::string setArguments(const search::Settings& settings);
+
+} // namespace recipec::driver
+
+#endif // RECIPEC_DRIVER_TUNEREPORT_H
