@@ -131,7 +131,7 @@ std::vector<Split> splitsOf(int64_t layers, int64_t chunks) {
     return splits;
   if (divides(chunks, layers + 1) && (layers + 1) / chunks > 1)
     splits.push_back({.lossAsLayer = true});
-  if (divides(chunks, layers + 2) && (layers + 2) / chunks > 1)
+  if (chunks > 2 && divides(chunks, layers + 2) && (layers + 2) / chunks > 1)
     splits.push_back({.embeddingAsLayer = true, .lossAsLayer = true});
   if (!splits.empty())
     return splits;

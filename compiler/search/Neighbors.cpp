@@ -80,7 +80,7 @@ std::vector<Activations> activationChoices(const Facts& facts) {
 }
 
 std::vector<Layout> neighborsOf(const Facts& facts, const Layout& layout,
-                                bool fewerActivations) {
+                                const std::vector<Activations>& activations) {
   std::vector<Layout> neighbors;
   auto add = [&](auto change) { change(neighbors.emplace_back(layout)); };
   for (int64_t tp : steps(facts.ranks, layout.tp))
@@ -102,9 +102,8 @@ std::vector<Layout> neighborsOf(const Facts& facts, const Layout& layout,
   }
   for (const std::string& shard : nextShards(layout.shard))
     add([&](Layout& next) { next.shard = shard; });
-  if (fewerActivations)
-    for (Activations& each : activationChoices(facts))
-      add([&](Layout& next) { next.activations = std::move(each); });
+  for (const Activations& each : activations)
+    add([&](Layout& next) { next.activations = each; });
   std::erase(neighbors, layout);
   return neighbors;
 }

@@ -23,10 +23,10 @@ bool isWithinLimits(const Facts& facts, const Layout& written,
 std::vector<Activations> activationChoices(const Facts& facts);
 
 /// Layouts that differ in one of `tp`, `cp`, `ep`, `etp`, `batch.micro` and
-/// `parallel.shard` by one step; with `fewerActivations` also in `memory`.
-/// `etp` is 1 or follows `tp`. Pipelines are as in `layout`.
+/// `parallel.shard` by one step, or have the `activations`. `etp` is 1 or
+/// follows `tp`. Pipelines are as in `layout`.
 std::vector<Layout> neighborsOf(const Facts& facts, const Layout& layout,
-                                bool fewerActivations);
+                                const std::vector<Activations>& activations);
 
 } // namespace recipec::search
 

@@ -75,13 +75,15 @@ std::optional<int64_t> Nodes::samplePipeline(const Layout& layout) const {
   return best;
 }
 
-std::vector<Settings> Nodes::sampleSettings(const Layout& layout,
-                                            int64_t pp) const {
+std::vector<Settings> Nodes::sampleSettings(const Layout& layout, int64_t pp,
+                                            bool onlyMany) const {
   const int64_t ranks = facts.ranks / pp;
   const int64_t dp = ranks / (layout.cp * layout.tp);
   std::vector<Settings> samples;
   for (int64_t depth : {facts.depths.shallow, facts.depths.deep})
     for (int64_t microBatches : {fewMicroBatches, manyMicroBatches}) {
+      if (onlyMany && microBatches == fewMicroBatches)
+        continue;
       Layout sampled = layout;
       sampled.activations = ofLayers(layout.activations, depth, depth);
       Settings settings = settingsFor(sampled, written);
@@ -98,44 +100,98 @@ std::vector<Settings> Nodes::sampleSettings(const Layout& layout,
 }
 
 void Nodes::add(const std::vector<Layout>& layouts) {
+  std::vector<Layout> all = layouts;
+  for (Layout& each : all)
+    each.activations = {};
+  addLayouts(all);
+  addLayouts(layouts);
+}
+
+/// A layout that keeps fewer activations needs half of the samples where the
+/// one with all activations has costs.
+void Nodes::addLayouts(const std::vector<Layout>& layouts) {
   std::vector<Settings> trials;
-  std::vector<std::pair<size_t, int64_t>> sampled; // nodes and their dp
+  std::vector<Sampling> samplings;
   for (const Layout& each : layouts) {
     const Layout layout = withoutPipeline(each);
     if (!isWithinLimits(facts, written.layout, layout) || find(layout))
       continue;
+    const LayerCosts* all = keepsAll(layout.activations)
+                                ? nullptr
+                                : costsWithAllActivations(layout);
     byKey[keyOf(layout)] = nodes.size();
     nodes.push_back({layout, std::nullopt});
     const std::optional<int64_t> pp = samplePipeline(layout);
     if (!pp)
       continue;
-    for (Settings& settings : sampleSettings(layout, *pp))
+    samplings.push_back({nodes.size() - 1, trials.size(),
+                         facts.ranks / (*pp * layout.cp * layout.tp),
+                         all ? std::optional(*all) : std::nullopt});
+    for (Settings& settings : sampleSettings(layout, *pp, all != nullptr))
       trials.push_back(std::move(settings));
-    sampled.emplace_back(nodes.size() - 1,
-                         facts.ranks / (*pp * layout.cp * layout.tp));
   }
   const std::vector<Outcome> outcomes = compile(trials);
-  for (size_t i = 0; i < sampled.size(); ++i) {
-    const auto [node, dp] = sampled[i];
-    const Outcome* four = &outcomes[4 * i];
-    nodes[node].costs = layerCosts({four[0], four[1], four[2], four[3]},
-                                   facts.depths, nodes[node].layout, dp);
+  for (const Sampling& each : samplings) {
+    const Outcome* first = &outcomes[each.firstTrial];
+    const Samples samples =
+        each.all
+            ? withFewMicroBatches(first[0], first[1], facts.depths, *each.all)
+            : Samples{first[0], first[1], first[2], first[3]};
+    nodes[each.node].costs =
+        layerCosts(samples, facts.depths, nodes[each.node].layout, each.dp);
   }
   sampleCount += trials.size();
-  const double layers = double(std::max<int64_t>(1, facts.layers));
   constexpr double opsOfAnyCompilation = 20;
+  const double layers = double(std::max<int64_t>(1, facts.layers));
   sampledOps += double(trials.size()) *
                 (opsOfAnyCompilation +
                  double(facts.ops) * double(facts.depths.deep) / layers);
 }
 
-/// The costs of a node that keeps all activations, and is like `node`
-/// otherwise.
-const LayerCosts* Nodes::costsWithAllActivations(const Node& node) const {
-  Layout all = node.layout;
-  all.activations = {};
-  const std::optional<size_t> found = find(all);
+/// The costs of the layout when it keeps all activations; null if not known.
+const LayerCosts* Nodes::costsWithAllActivations(Layout layout) const {
+  layout.activations = {};
+  const std::optional<size_t> found = find(layout);
   return found && nodes[*found].costs ? &*nodes[*found].costs : nullptr;
+}
+
+std::vector<Activations>
+Nodes::usefulActivations(const Layout& layout,
+                         const std::vector<Activations>& choices) const {
+  struct Choice {
+    Activations activations;
+    double saved = 0;   // bytes of a layer
+    double seconds = 0; // that a saved byte takes
+  };
+  const LayerCosts* all = costsWithAllActivations(withoutPipeline(layout));
+  std::vector<Choice> list;
+  for (const Activations& each : choices) {
+    Layout fewer = withoutPipeline(layout);
+    fewer.activations = each;
+    const std::optional<size_t> node = find(fewer);
+    if (!all || keepsAll(each) || !node || !nodes[*node].costs)
+      continue;
+    const LayerCosts& costs = *nodes[*node].costs;
+    const double saved = all->activations.layer - costs.activations.layer;
+    if (saved > 0)
+      list.push_back(
+          {each, saved, (costs.pass.layer - all->pass.layer) / saved});
+  }
+  std::vector<Activations> useful = {{}};
+  for (size_t i = 0; i < list.size(); ++i) {
+    auto replaces = [&](size_t other) {
+      const Choice &one = list[i], &better = list[other];
+      if (better.saved == one.saved && better.seconds == one.seconds)
+        return other < i;
+      return better.saved >= one.saved && better.seconds <= one.seconds;
+    };
+    bool isUseful = true;
+    for (size_t other = 0; other < list.size(); ++other)
+      isUseful &= !replaces(other);
+    if (isUseful)
+      useful.push_back(list[i].activations);
+  }
+  return useful;
 }
 
 /// Appends the candidate with the fewest layers that keep fewer activations and
@@ -146,7 +202,8 @@ void Nodes::appendFitting(std::vector<Candidate>& list, Candidate candidate,
   const std::vector<int64_t> chunks = chunkLayers(facts, candidate.layout);
   const int64_t most = *std::max_element(chunks.begin(), chunks.end());
   const bool isAll = keepsAll(node.layout.activations);
-  const LayerCosts* all = isAll ? nullptr : costsWithAllActivations(node);
+  const LayerCosts* all =
+      isAll ? nullptr : costsWithAllActivations(node.layout);
   if (all &&
       corrections
               .apply(candidate.layout, predict(*all, facts, candidate.layout))

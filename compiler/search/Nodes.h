@@ -41,8 +41,16 @@ public:
         const Compile& compile)
       : facts(facts), written(written), compile(compile) {}
 
-  /// Makes nodes of those layouts that are new, and compiles their samples.
+  /// Makes nodes of those layouts that are new, and of the same ones with all
+  /// activations; compiles their samples.
   void add(const std::vector<Layout>& layouts);
+
+  /// Those of the choices for the layout's activations that are not worse than
+  /// another, as far as their nodes show: another one saves as much memory, and
+  /// takes no more time for a byte.
+  std::vector<Activations>
+  usefulActivations(const Layout& layout,
+                    const std::vector<Activations>& choices) const;
 
   /// The layouts of a node with every pipeline that is legal.
   std::vector<Candidate> candidates(size_t node,
@@ -61,13 +69,23 @@ public:
   double ops() const { return sampledOps; }
 
 private:
-  std::vector<Settings> sampleSettings(const Layout& layout, int64_t pp) const;
+  /// A node's compilations.
+  struct Sampling {
+    size_t node = 0;
+    size_t firstTrial = 0;
+    int64_t dp = 1;
+    std::optional<LayerCosts> all; // of the layout that keeps all activations
+  };
+
+  void addLayouts(const std::vector<Layout>& layouts);
+  std::vector<Settings> sampleSettings(const Layout& layout, int64_t pp,
+                                       bool onlyMany) const;
   std::optional<int64_t> samplePipeline(const Layout& layout) const;
   std::optional<size_t> find(const Layout& layout) const;
   void appendFitting(std::vector<Candidate>& list, Candidate candidate,
                      const Corrections& corrections) const;
   bool interleavesEvenly(int64_t pp) const;
-  const LayerCosts* costsWithAllActivations(const Node& node) const;
+  const LayerCosts* costsWithAllActivations(Layout layout) const;
 
   const Facts& facts;
   const WrittenLayout& written;

@@ -45,6 +45,7 @@ private:
 
   void visitNodes();
   bool expandNext();
+  const std::vector<Activations>& fewerActivations(Layout layout);
   Standing standingOf(size_t node) const;
   void compileBest();
   std::vector<Candidate> nextBatch();
@@ -65,14 +66,15 @@ private:
   const std::function<void(const Progress&)>& report;
   Corrections corrections;
   std::vector<Standing> standings;
+  std::optional<std::vector<Activations>> useful;
   std::vector<Trial> trials;
   std::set<Settings> tried;
   size_t predicted = 0;
 };
 
 // Ops of a model, counted once for each compilation.
-constexpr double mostSampledOps = 50'000;
-constexpr double mostCompiledOps = 60'000;
+constexpr double mostSampledOps = 80'000;
+constexpr double mostCompiledOps = 80'000;
 constexpr size_t mostNodes = 400;
 
 double LayoutSearch::bestSeconds() const {
@@ -113,6 +115,23 @@ LayoutSearch::Standing LayoutSearch::standingOf(size_t node) const {
   return standing;
 }
 
+/// The choices for the layout's activations. The first call compiles them all,
+/// later ones return those that were useful: the time of a saved byte depends
+/// little on the other settings.
+const std::vector<Activations>& LayoutSearch::fewerActivations(Layout layout) {
+  if (useful)
+    return *useful;
+  const std::vector<Activations> choices = activationChoices(facts);
+  std::vector<Layout> all;
+  for (const Activations& each : choices) {
+    all.push_back(layout);
+    all.back().activations = each;
+  }
+  nodes.add(all);
+  useful = nodes.usefulActivations(layout, choices);
+  return *useful;
+}
+
 /// Expands the best nodes that are not expanded. Returns false if there is none
 /// that is worth it.
 bool LayoutSearch::expandNext() {
@@ -141,7 +160,10 @@ bool LayoutSearch::expandNext() {
     if (best < never && standing.any > farBehind * best)
       continue;
     const bool isFull = standing.any < standing.fitting;
-    for (Layout& each : neighborsOf(facts, nodes[node].layout, isFull))
+    const Layout layout = nodes[node].layout;
+    for (Layout& each : neighborsOf(facts, layout,
+                                    isFull ? fewerActivations(layout)
+                                           : std::vector<Activations>{}))
       next.push_back(std::move(each));
     nodes[node].isExpanded = true;
     ++expanded;
@@ -154,9 +176,7 @@ void LayoutSearch::visitNodes() {
   Layout simplest = written.layout;
   simplest.tp = simplest.cp = simplest.etp = simplest.micro = 1;
   simplest.activations = {};
-  Layout keepsAll = written.layout;
-  keepsAll.activations = {};
-  nodes.add({written.layout, keepsAll, simplest});
+  nodes.add({written.layout, simplest});
   while (nodes.ops() < mostSampledOps && nodes.size() < mostNodes &&
          expandNext())
     reportProgress(nodes.ops() / (mostSampledOps + mostCompiledOps));

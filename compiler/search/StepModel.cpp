@@ -104,6 +104,19 @@ std::optional<LayerCosts> layerCosts(const Samples& samples,
   return costs;
 }
 
+Samples withFewMicroBatches(const Outcome& shallowMany, const Outcome& deepMany,
+                            const Depths& depths, const LayerCosts& all) {
+  Samples samples{shallowMany, shallowMany, deepMany, deepMany};
+  constexpr double part = double(fewMicroBatches) / double(manyMicroBatches);
+  auto shorten = [&](Outcome& few, int64_t depth) {
+    const double once = all.step.of(double(depth));
+    few.stepSeconds = once + part * (few.stepSeconds - once);
+  };
+  shorten(samples.shallowFew, depths.shallow);
+  shorten(samples.deepFew, depths.deep);
+  return samples;
+}
+
 LayerCosts mixed(const LayerCosts& one, const LayerCosts& other, double share) {
   LayerCosts costs = one;
   costs.pass = blend(one.pass, other.pass, share);

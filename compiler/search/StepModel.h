@@ -45,6 +45,11 @@ std::optional<LayerCosts> layerCosts(const Samples& samples,
                                      const Depths& depths, const Layout& layout,
                                      int64_t dp);
 
+/// Samples of a layout that keeps fewer activations, without compilations of
+/// few micro-batches: what a step adds once is as in `all`, which keeps all.
+Samples withFewMicroBatches(const Outcome& shallowMany, const Outcome& deepMany,
+                            const Depths& depths, const LayerCosts& all);
+
 /// Costs of a stage in which `share` of the layers are of the second kind.
 LayerCosts mixed(const LayerCosts& one, const LayerCosts& other, double share);
 

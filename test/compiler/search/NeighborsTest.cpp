@@ -31,7 +31,8 @@ TEST(Neighbors, DivisorsAreInOrder) {
 
 TEST(Neighbors, EachDiffersInOneStep) {
   const Layout layout{.tp = 4, .micro = 2};
-  for (const Layout& each : neighborsOf(sixteenRanks(), layout, true)) {
+  for (const Layout& each :
+       neighborsOf(sixteenRanks(), layout, activationChoices(sixteenRanks()))) {
     const int differences = (each.tp != layout.tp) + (each.cp != layout.cp) +
                             (each.micro != layout.micro) +
                             (each.shard != layout.shard) +
@@ -45,16 +46,18 @@ TEST(Neighbors, FewerActivationsOnlyOnRequest) {
   auto recomputes = [](const Layout& each) {
     return each.activations.recompute != "none";
   };
-  EXPECT_FALSE(isAny(neighborsOf(sixteenRanks(), {}, false), recomputes));
-  EXPECT_TRUE(isAny(neighborsOf(sixteenRanks(), {}, true), recomputes));
+  EXPECT_FALSE(isAny(neighborsOf(sixteenRanks(), {}, {}), recomputes));
+  EXPECT_TRUE(
+      isAny(neighborsOf(sixteenRanks(), {}, activationChoices(sixteenRanks())),
+            recomputes));
 }
 
 TEST(Neighbors, ExpertsOfAModelThatHasThem) {
   auto shardsExperts = [](const Layout& each) { return each.ep > 1; };
-  EXPECT_FALSE(isAny(neighborsOf(sixteenRanks(), {}, true), shardsExperts));
+  EXPECT_FALSE(isAny(neighborsOf(sixteenRanks(), {}, {}), shardsExperts));
   Facts facts = sixteenRanks();
   facts.experts = 8;
-  EXPECT_TRUE(isAny(neighborsOf(facts, {}, true), shardsExperts));
+  EXPECT_TRUE(isAny(neighborsOf(facts, {}, {}), shardsExperts));
 }
 
 TEST(Neighbors, TensorParallelismStaysWithinLinks) {

@@ -58,6 +58,16 @@ TEST(StepModel, ActivationsOfALayerAreNotNegative) {
   EXPECT_DOUBLE_EQ(layerCosts(odd, {4, 5}, {}, 2)->activations.layer, 28.0 / 5);
 }
 
+TEST(StepModel, FewMicroBatchesFollowFromMany) {
+  const Samples derived =
+      withFewMicroBatches(compiled(4, manyMicroBatches),
+                          compiled(5, manyMicroBatches), {4, 5}, costs());
+  EXPECT_DOUBLE_EQ(derived.shallowFew.stepSeconds,
+                   compiled(4, fewMicroBatches).stepSeconds);
+  EXPECT_DOUBLE_EQ(derived.deepFew.stepSeconds,
+                   compiled(5, fewMicroBatches).stepSeconds);
+}
+
 TEST(StepModel, OneStageRunsAllLayers) {
   const Prediction step = predict(costs(), eightLayers(), {});
   EXPECT_DOUBLE_EQ(step.seconds, 8 * (8 * 2 + 1)); // 8 micro-batches, dp 8
