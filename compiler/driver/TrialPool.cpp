@@ -72,6 +72,16 @@ void copyReason(const diag::Engine& engine, search::Outcome& outcome) {
 
 } // namespace
 
+/// The ops of a stage's Program and the steps of its schedules.
+static size_t opsOf(const ir::Module& stage) {
+  size_t ops = 0;
+  for (const ir::Function& function : stage.functions)
+    ops += function.ops.size();
+  for (const ir::Schedule& schedule : stage.schedules)
+    ops += schedule.steps.size();
+  return ops;
+}
+
 search::Outcome outcomeOf(const Compilation& compilation) {
   const cost::Estimate& estimate = compilation.estimate;
   search::Outcome outcome;
@@ -82,6 +92,8 @@ search::Outcome outcomeOf(const Compilation& compilation) {
   outcome.communication = estimate.communication;
   outcome.tokensPerSecondPerRank = estimate.tokensPerSecondPerRank;
   outcome.mfu = estimate.mfu;
+  for (const ir::Module& stage : compilation.stages)
+    outcome.ops += opsOf(stage);
   return outcome;
 }
 

@@ -188,7 +188,7 @@ std::string headerText(const TuneReport& report) {
       std::to_string(recipe.integer("data.sequence")) + " tokens a step\n";
   return text + "  " + std::to_string(report.found.predicted) +
          " layouts predicted from " + std::to_string(report.found.samples) +
-         " compilations of few layers, " +
+         " compilations of one stage, " +
          std::to_string(report.found.compiled) + " compiled in full\n\n";
 }
 

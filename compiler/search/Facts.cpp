@@ -101,7 +101,6 @@ Facts factsOf(const recipe::Recipe& recipe) {
   facts.shardInstances = recipe.integer("parallel.shard_instances");
   facts.headsGroup = recipe.integer("parallel.cp_a2a");
   facts.hasLatentAttention = recipe.find("model.kv_rank") != nullptr;
-  facts.ops = recipe.model.calls.size();
   facts.depths = depthsOf(recipe, facts.layers);
   return facts;
 }

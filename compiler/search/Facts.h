@@ -33,7 +33,6 @@ struct Facts {
   int64_t headsGroup = 1; // `parallel.cp_a2a` as written
   bool hasLatentAttention = false;
   Depths depths = {};
-  size_t ops = 0; // calls of ops that the model makes; measures compilations
 
   int64_t accumulation(const Layout& layout) const {
     return globalBatch / (layout.micro * layout.dp(ranks));

@@ -89,6 +89,8 @@ std::vector<Layout> neighborsOf(const Facts& facts, const Layout& layout,
       if (layout.etp == layout.tp)
         next.etp = tp;
     });
+  for (const std::string& shard : nextShards(layout.shard))
+    add([&](Layout& next) { next.shard = shard; });
   for (int64_t cp : steps(facts.ranks, layout.cp))
     add([&](Layout& next) { next.cp = cp; });
   for (int64_t micro : steps(facts.globalBatch, layout.micro))
@@ -100,8 +102,6 @@ std::vector<Layout> neighborsOf(const Facts& facts, const Layout& layout,
       for (int64_t etp : {int64_t(1), layout.tp})
         add([&](Layout& next) { next.etp = etp; });
   }
-  for (const std::string& shard : nextShards(layout.shard))
-    add([&](Layout& next) { next.shard = shard; });
   for (const Activations& each : activations)
     add([&](Layout& next) { next.activations = each; });
   std::erase(neighbors, layout);

@@ -79,8 +79,11 @@ std::vector<Settings> Nodes::sampleSettings(const Layout& layout, int64_t pp,
                                             bool onlyMany) const {
   const int64_t ranks = facts.ranks / pp;
   const int64_t dp = ranks / (layout.cp * layout.tp);
+  std::vector<int64_t> depths = {facts.depths.deep};
+  if (facts.depths.areApart())
+    depths.insert(depths.begin(), facts.depths.shallow);
   std::vector<Settings> samples;
-  for (int64_t depth : {facts.depths.shallow, facts.depths.deep})
+  for (int64_t depth : depths)
     for (int64_t microBatches : {fewMicroBatches, manyMicroBatches}) {
       if (onlyMany && microBatches == fewMicroBatches)
         continue;
@@ -105,6 +108,17 @@ void Nodes::add(const std::vector<Layout>& layouts) {
     each.activations = {};
   addLayouts(all);
   addLayouts(layouts);
+}
+
+/// The outcomes of sampleSettings(). One depth stands for both where they are
+/// equal.
+static Samples samplesOf(const Outcome* outcomes, const Depths& depths,
+                         const LayerCosts* all) {
+  const size_t each = all ? 1 : 2; // outcomes of a depth
+  const Outcome* deep = outcomes + (depths.areApart() ? each : 0);
+  if (all)
+    return withFewMicroBatches(outcomes[0], deep[0], depths, *all);
+  return {outcomes[0], outcomes[1], deep[0], deep[1]};
 }
 
 /// A layout that keeps fewer activations needs half of the samples where the
@@ -132,20 +146,14 @@ void Nodes::addLayouts(const std::vector<Layout>& layouts) {
   }
   const std::vector<Outcome> outcomes = compile(trials);
   for (const Sampling& each : samplings) {
-    const Outcome* first = &outcomes[each.firstTrial];
-    const Samples samples =
-        each.all
-            ? withFewMicroBatches(first[0], first[1], facts.depths, *each.all)
-            : Samples{first[0], first[1], first[2], first[3]};
+    const Samples samples = samplesOf(&outcomes[each.firstTrial], facts.depths,
+                                      each.all ? &*each.all : nullptr);
     nodes[each.node].costs =
         layerCosts(samples, facts.depths, nodes[each.node].layout, each.dp);
   }
   sampleCount += trials.size();
-  constexpr double opsOfAnyCompilation = 20;
-  const double layers = double(std::max<int64_t>(1, facts.layers));
-  sampledOps += double(trials.size()) *
-                (opsOfAnyCompilation +
-                 double(facts.ops) * double(facts.depths.deep) / layers);
+  for (const Outcome& each : outcomes)
+    sampledEffort += each.effort();
 }
 
 /// The costs of the layout when it keeps all activations; null if not known.

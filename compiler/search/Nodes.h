@@ -10,6 +10,7 @@
 #include "compiler/search/Outcome.h"
 #include "compiler/search/StepModel.h"
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <string>
@@ -64,9 +65,13 @@ public:
   Node& operator[](size_t node) { return nodes[node]; }
   const Node& operator[](size_t node) const { return nodes[node]; }
 
-  /// Samples compiled, and their effort in ops.
+  /// Samples compiled, and their effort (Outcome::effort).
   size_t samples() const { return sampleCount; }
-  double ops() const { return sampledOps; }
+  double effort() const { return sampledEffort; }
+  /// The mean of the layouts so far.
+  double effortOfLayout() const {
+    return sampledEffort / double(std::max<size_t>(1, nodes.size()));
+  }
 
 private:
   /// A node's compilations.
@@ -93,7 +98,7 @@ private:
   std::vector<Node> nodes;
   std::map<std::string, size_t> byKey;
   size_t sampleCount = 0;
-  double sampledOps = 0;
+  double sampledEffort = 0;
 };
 
 } // namespace recipec::search

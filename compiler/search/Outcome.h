@@ -5,6 +5,7 @@
 
 #include "compiler/cost/Estimate.h"
 
+#include <cstddef>
 #include <functional>
 #include <string>
 #include <vector>
@@ -23,8 +24,16 @@ struct Outcome {
   double communication = 0; // cost::Estimate::communication
   double tokensPerSecondPerRank = 0;
   double mfu = 0;
+  /// Ops of the stages' Programs and steps of their schedules: the effort of
+  /// the compilation, which does not depend on the machine.
+  size_t ops = 0;
   char reason[256] = ""; // the first error of an invalid recipe
 
+  /// In units of ops, with what every compilation takes.
+  double effort() const {
+    constexpr double ofAnyCompilation = 300;
+    return ofAnyCompilation + double(ops);
+  }
   bool fits() const { return isValid && memory.fits(); }
 };
 

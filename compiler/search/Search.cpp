@@ -53,7 +53,6 @@ private:
   void keep(Layout layout, const Outcome& outcome);
   void reportProgress(double done) const;
   double bestSeconds() const;
-  double opsOf(const Layout& layout) const;
   size_t changesOf(const Layout& layout) const {
     return settingsFor(layout, written).size();
   }
@@ -72,9 +71,9 @@ private:
   size_t predicted = 0;
 };
 
-// Ops of a model, counted once for each compilation.
-constexpr double mostSampledOps = 80'000;
-constexpr double mostCompiledOps = 80'000;
+// The budgets of compilations; a million takes 2 to 8 s of one core.
+constexpr double mostSampling = 0.8e6;
+constexpr double mostCompiling = 0.8e6;
 constexpr size_t mostNodes = 400;
 
 double LayoutSearch::bestSeconds() const {
@@ -89,16 +88,6 @@ void LayoutSearch::reportProgress(double done) const {
   const double best = bestSeconds();
   report({std::min(1.0, done), nodes.samples() + trials.size(),
           best == never ? 0 : best});
-}
-
-/// The effort of a full compilation, in ops. An interleaved pipeline adds the
-/// steps of its schedule.
-double LayoutSearch::opsOf(const Layout& layout) const {
-  constexpr double stepsOfOp = 16;
-  const double steps = layout.vp == 1 ? 0
-                                      : 2 * double(facts.accumulation(layout)) *
-                                            double(layout.vp * layout.pp);
-  return double(facts.ops) + steps / stepsOfOp;
 }
 
 // ---- nodes
@@ -168,6 +157,10 @@ bool LayoutSearch::expandNext() {
     nodes[node].isExpanded = true;
     ++expanded;
   }
+  const double left = mostSampling - nodes.effort();
+  const double most = left / nodes.effortOfLayout();
+  if (double(next.size()) > most)
+    next.resize(size_t(std::max(1.0, most)));
   nodes.add(next);
   return expanded > 0;
 }
@@ -177,9 +170,9 @@ void LayoutSearch::visitNodes() {
   simplest.tp = simplest.cp = simplest.etp = simplest.micro = 1;
   simplest.activations = {};
   nodes.add({written.layout, simplest});
-  while (nodes.ops() < mostSampledOps && nodes.size() < mostNodes &&
+  while (nodes.effort() < mostSampling && nodes.size() < mostNodes &&
          expandNext())
-    reportProgress(nodes.ops() / (mostSampledOps + mostCompiledOps));
+    reportProgress(nodes.effort() / (mostSampling + mostCompiling));
 }
 
 // ---- full compilations
@@ -242,16 +235,16 @@ void LayoutSearch::compileBatch(const std::vector<Candidate>& batch) {
 
 void LayoutSearch::compileBest() {
   constexpr int mostUnfit = 2;
-  double ops = 0;
-  for (int unfit = 0; ops < mostCompiledOps && unfit < mostUnfit;) {
+  double effort = 0;
+  for (int unfit = 0; effort < mostCompiling && unfit < mostUnfit;) {
     const std::vector<Candidate> batch = nextBatch();
     if (batch.empty())
       return;
     compileBatch(batch);
     unfit += bestSeconds() == never;
-    for (const Candidate& each : batch)
-      ops += opsOf(each.layout);
-    reportProgress((nodes.ops() + ops) / (mostSampledOps + mostCompiledOps));
+    for (size_t i = trials.size() - batch.size(); i < trials.size(); ++i)
+      effort += trials[i].outcome.effort();
+    reportProgress((nodes.effort() + effort) / (mostSampling + mostCompiling));
   }
 }
 

@@ -13,9 +13,12 @@ namespace recipec::search {
 namespace {
 
 /// The line through two points; through the origin where the depths are equal.
+/// A model that does not count its layers has no cost of a layer.
 Linear lineThrough(const Depths& depths, double shallow, double deep) {
+  if (depths.deep == 0)
+    return {0, deep};
   if (!depths.areApart())
-    return {deep / double(std::max<int64_t>(1, depths.deep)), 0};
+    return {deep / double(depths.deep), 0};
   const double layer = (deep - shallow) / double(depths.deep - depths.shallow);
   return {layer, shallow - layer * double(depths.shallow)};
 }
@@ -95,7 +98,7 @@ std::optional<LayerCosts> layerCosts(const Samples& samples,
   });
   costs.activations =
       line([](const Table& table) { return table.activations; });
-  if (costs.activations.layer <= 0) // the depths peak at different ops
+  if (costs.activations.layer < 0) // the depths peak at different ops
     costs.activations = lineThrough({depths.deep, depths.deep}, 0,
                                     double(deep.memory.activations));
   costs.fixed = double(deep.memory.workspace + deep.memory.library);

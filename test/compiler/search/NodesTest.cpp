@@ -25,7 +25,7 @@ int64_t valueOf(const Settings& settings, const std::string& path) {
 class FourRanks : public testing::Test {
 protected:
   const Facts facts{
-      .ranks = 4, .globalBatch = 32, .layers = 8, .depths = {4, 5}, .ops = 80};
+      .ranks = 4, .globalBatch = 32, .layers = 8, .depths = {4, 5}};
   const WrittenLayout written{};
   std::vector<Settings> compiled;
   const Compile compile = [this](const std::vector<Settings>& trials) {
@@ -76,6 +76,26 @@ TEST_F(FourRanks, SamplesAreOneStageOfFewLayers) {
             (Settings{"cluster.ranks=4", "batch.global=16", "model.layers=4"}));
   EXPECT_EQ(compiled[3],
             (Settings{"cluster.ranks=4", "batch.global=32", "model.layers=5"}));
+}
+
+TEST(Nodes, OneDepthNeedsHalfOfTheSamples) {
+  const Facts facts{
+      .ranks = 4, .globalBatch = 32, .layers = 8, .depths = {8, 8}};
+  const WrittenLayout written{};
+  std::vector<Settings> compiled;
+  const Compile compile = [&](const std::vector<Settings>& trials) {
+    compiled.insert(compiled.end(), trials.begin(), trials.end());
+    std::vector<Outcome> outcomes(trials.size());
+    for (Outcome& each : outcomes)
+      each.isValid = true;
+    return outcomes;
+  };
+  Nodes nodes(facts, written, compile);
+  nodes.add({{}});
+  EXPECT_EQ(compiled,
+            (std::vector<Settings>{{"cluster.ranks=4", "batch.global=16"},
+                                   {"cluster.ranks=4", "batch.global=32"}}));
+  EXPECT_TRUE(nodes[0].costs);
 }
 
 TEST_F(FourRanks, ALayoutIsSampledOnce) {

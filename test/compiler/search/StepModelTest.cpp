@@ -51,6 +51,28 @@ TEST(StepModel, AnInvalidSampleHasNoCosts) {
   EXPECT_FALSE(layerCosts(broken, {4, 5}, {}, 2));
 }
 
+/// A model whose layers cannot be set is compiled at its full depth.
+TEST(StepModel, OneDepthIsDividedByItsLayers) {
+  const Samples full{
+      compiled(8, fewMicroBatches), compiled(8, manyMicroBatches),
+      compiled(8, fewMicroBatches), compiled(8, manyMicroBatches)};
+  const LayerCosts costs = *layerCosts(full, {8, 8}, {}, 2);
+  EXPECT_DOUBLE_EQ(costs.pass.layer, 2);
+  EXPECT_DOUBLE_EQ(costs.activations.layer, 43. / 8);
+  EXPECT_DOUBLE_EQ(costs.activations.rest, 0);
+}
+
+TEST(StepModel, AModelWithoutLayersHasOneStage) {
+  const Samples full{
+      compiled(8, fewMicroBatches), compiled(8, manyMicroBatches),
+      compiled(8, fewMicroBatches), compiled(8, manyMicroBatches)};
+  Facts facts = eightLayers();
+  facts.layers = 0;
+  facts.depths = {0, 0};
+  const LayerCosts costs = *layerCosts(full, facts.depths, {}, 8);
+  EXPECT_DOUBLE_EQ(predict(costs, facts, {}).seconds, 8 * (8 * 2 + 1));
+}
+
 /// Two depths that peak at different ops would give negative activations.
 TEST(StepModel, ActivationsOfALayerAreNotNegative) {
   Samples odd = samples();
