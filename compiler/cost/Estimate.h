@@ -3,17 +3,16 @@
 #ifndef RECIPEC_COST_ESTIMATE_H
 #define RECIPEC_COST_ESTIMATE_H
 
-#include "compiler/cost/Timeline.h"
+#include "compiler/cost/Kernels.h"
 #include "compiler/ir/Connections.h"
 #include "compiler/ir/Ir.h"
 #include "compiler/recipe/Recipe.h"
-#include "runtime/ops/OpKind.h"
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <optional>
+#include <string>
 #include <vector>
 
 namespace recipec::cost {
@@ -45,7 +44,15 @@ struct Estimate {
   std::vector<int64_t> layersPerChunk;
   double flopsPerStep = 0; // of the whole job
   double peakFlops = 0;    // of one rank, in the compute type
-  double stepSeconds = 0;
+  double stepSeconds = 0;  // predicted
+  /// The step is predicted to take stepSeconds * (1 - uncertainty) to
+  /// stepSeconds * (1 + uncertainty).
+  double uncertainty = 0;
+  double leastStepSeconds = 0; // by the roofline: a bound
+  /// Fractions of the step, averaged over the stages: what kernels do, and
+  /// communication that no kernel overlaps, by kind (see FunctionRun).
+  std::map<Work, double> work;
+  std::map<std::string, double> exposed;
   double bubble = 0; // fraction of the step in which a stage waits for others
   /// The fraction of the step in which a rank only communicates, averaged over
   /// the stages. Communication that overlaps compute does not count.
@@ -57,20 +64,6 @@ struct Estimate {
   double trainSteps = 0; // of the whole run; 0 when the data set decides
   double trainSeconds() const { return trainSteps * stepSeconds; }
   double tokensPerSecond() const { return tokensPerSecondPerRank * ranks; }
-};
-
-/// Seconds of a stage in a step, by what it does.
-struct StageTime {
-  /// Ops that compute or copy, by family.
-  std::map<reciperun::ops::OpFamily, double> busy;
-  double communication = 0; // in which the stage only communicates
-  double waiting = 0;       // for other stages and for copies to and from hosts
-};
-
-/// Where the time of a step goes.
-struct StepTimes {
-  Timeline timeline; // of the schedule `train`
-  std::vector<StageTime> stages;
 };
 
 /// The memory of a rank that runs a stage's Program. `connections` is null when
@@ -86,16 +79,8 @@ int64_t draftBytes(const ir::Module& draft, const recipe::Recipe& recipe);
 /// The stage that takes most.
 const MemoryTable& fullest(const std::vector<MemoryTable>& stages);
 
-/// Returns a function that gives the seconds of a single op by the roofline
-/// model. The function refers to `program`, which must outlive it.
-std::function<double(const ir::Op&)> opSeconds(const ir::Module& program,
-                                               const recipe::Recipe& recipe);
-
-/// By the same model as the estimate's step. Empty without a schedule `train`.
-StepTimes stepTimes(const std::vector<ir::Module>& stages,
-                    const recipe::Recipe& recipe);
-
-/// Needs placements. Without a schedule `train`, the step's figures stay 0.
+/// Needs placements. The step's time is predicted (Prediction.h). Without a
+/// schedule `train`, the step's figures stay 0.
 Estimate estimate(const std::vector<ir::Module>& stages,
                   const std::optional<ir::Connections>& connections,
                   const recipe::Recipe& recipe);

@@ -281,6 +281,10 @@ double flops(const ir::Module& program, const ir::Op& op,
 
 } // namespace
 
+bool isNarrowMatmul(const ir::Op& op) {
+  return op.kind == OpKind::ScaledMatmul || op.kind == OpKind::ScaledMatmulAdd;
+}
+
 double wholeFlops(const ir::Module& program, const ir::Op& op) {
   return flops(program, op,
                [&](ValueId value) { return wholeShape(program, value); });

@@ -12,6 +12,9 @@
 
 namespace recipec::cost {
 
+/// Whether the op is an fp8 matmul.
+bool isNarrowMatmul(const ir::Op& op);
+
 /// FLOPs of the op over all ranks; work that ranks duplicate counts once.
 double wholeFlops(const ir::Module& program, const ir::Op& op);
 

@@ -1,5 +1,5 @@
-// `recipec estimate FILE`: the memory of a run, and bounds on time and
-// throughput. The bounds are a roofline without latency and contention.
+// `recipec estimate FILE`: the memory of a run, and its predicted time and
+// throughput.
 
 #include "compiler/driver/Commands.h"
 
@@ -31,8 +31,7 @@ struct Point {
 /// Prints a line per point. The names come last because their length varies.
 void printPoints(const std::vector<Point>& points, std::ostream& out) {
   out << "    memory of   seconds   tokens/s\n"
-         "       a rank    a step  of a rank     MFU\n"
-         "               at least    at most at most  point\n";
+         "       a rank    a step  of a rank     MFU  point\n";
   for (const Point& point : points) {
     const cost::Estimate& estimate = point.estimate;
     char line[96];
@@ -108,11 +107,11 @@ int runEstimate(const Invocation& invocation) {
 cli::Command estimateCommand(Invocation& invocation) {
   return {.name = "estimate",
           .synopsis = "FILE[:NAME] [options]",
-          .summary = "predict memory; bound step time, throughput and MFU",
+          .summary = "predict memory, step time, throughput and MFU",
           .details =
-              "Prints the memory of a rank by category, and by a roofline what "
-              "a step can reach: its time at least, throughput and MFU at "
-              "most. Of a sweep, a line a point.",
+              "Prints the memory of a rank by category, and the predicted time "
+              "of a step with its range, throughput, MFU and where the time "
+              "goes. Of a sweep, a line a point.",
           .options = {setOption(invocation), jsonOption(invocation),
                       maxErrorsOption(invocation)},
           .operands = {1, 1, "a file", &invocation.inputs},

@@ -3,6 +3,7 @@
 
 #include "compiler/driver/PlanPage.h"
 
+#include "compiler/cost/Prediction.h"
 #include "compiler/driver/EstimateReport.h"
 #include "compiler/driver/MemoryReport.h"
 #include "compiler/driver/ServingReport.h"
@@ -182,12 +183,12 @@ std::string summary(const Compilation& compilation) {
                    " a rank, the fullest stage",
                formatBytes(estimate.memory.total));
   if (estimate.stepSeconds > 0) {
-    text += tile("a step, at least", formatSeconds(estimate.stepSeconds));
+    text += tile("a step, predicted", formatSeconds(estimate.stepSeconds));
     text +=
-        tile("tokens/s of a rank, at most",
+        tile("tokens/s of a rank",
              llvm::formatv("{0:n}", int64_t(estimate.tokensPerSecondPerRank)));
     if (recipe.string("cluster.hardware.kind") != "cpu")
-      text += tile("MFU, at most", percent(estimate.mfu));
+      text += tile("MFU", percent(estimate.mfu));
     text += tile("communication", percent(estimate.communication));
     if (estimate.stages.size() > 1)
       text += tile("bubble", percent(estimate.bubble));
@@ -294,7 +295,7 @@ std::string timelineSection(const cost::Timeline& timeline) {
                         "text-anchor='end'>{3}</text>\n",
                         labelWidth, bottom + 14, pictureWidth,
                         formatSeconds(timeline.end));
-  std::string sentence = "What each stage does in a step, at best: "
+  std::string sentence = "What each stage does in a step: "
                          "<b style='color:#0072b2'>forward</b>, "
                          "<b style='color:#e69f00'>backward</b>, "
                          "<b style='color:#cc79a7'>update</b>; gaps are waits.";
@@ -338,7 +339,7 @@ const char* nameOf(OpFamily family) {
   return "";
 }
 
-std::string timeSection(const cost::StepTimes& times) {
+std::string timeSection(const cost::Prediction& times) {
   Bars bars(times.timeline.end);
   const size_t shown = std::min(mostStages, times.stages.size());
   for (size_t i = 0; i < shown; ++i) {
@@ -352,12 +353,12 @@ std::string timeSection(const cost::StepTimes& times) {
     for (const auto& [family, seconds] : times.stages[i].busy)
       add(nameOf(family), seconds);
     std::ranges::stable_sort(parts, std::greater(), &Part::size);
-    add("communication", times.stages[i].communication);
+    add("communication", times.stages[i].communication());
     add("waiting", times.stages[i].waiting);
     bars.add(stageLabel(i), parts);
   }
   return heading("Where the time goes",
-                 "Of each stage in a step, at best. Communication that "
+                 "Of each stage in a step. Communication that "
                  "overlaps other work is not counted.") +
          bars.svg() + leftOut(times.stages.size(), mostStages, "stages");
 }
@@ -438,8 +439,8 @@ std::string meshSection(const Compilation& compilation) {
 std::string planPage(const Compilation& compilation) {
   std::string body = summary(compilation) + memorySection(compilation.estimate);
   if (compilation.estimate.stepSeconds > 0) {
-    const cost::StepTimes times =
-        cost::stepTimes(compilation.stages, compilation.recipe);
+    const cost::Prediction times =
+        cost::predict(compilation.stages, compilation.recipe);
     body += timelineSection(times.timeline) + timeSection(times);
   }
   return "<!doctype html>\n<html lang='en'>\n<meta charset='utf-8'>\n<title>" +

@@ -15,7 +15,7 @@
 
 #include "compiler/passes/distributed/OverlapMatmuls.h"
 
-#include "compiler/cost/Estimate.h"
+#include "compiler/cost/Roofline.h"
 #include "compiler/passes/distributed/CollectiveHalves.h"
 #include "runtime/ops/CollectiveOps.h"
 #include "runtime/ops/MoveOps.h"

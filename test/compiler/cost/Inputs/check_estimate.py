@@ -38,6 +38,11 @@ assert estimate["layout"] == {"dp": 2, "cp": 1, "tp": 4, "pp": 1, "vp": 1,
                               "ep": 1, "etp": 1}, estimate["layout"]
 assert close(estimate["tokens_per_second"],
              8 * estimate["tokens_per_second_per_rank"])
+assert estimate["bound_step_seconds"] < estimate["step_seconds"]
+assert 0 < estimate["uncertainty"] < 0.5
+assert close(estimate["communication"],
+             sum(estimate["exposed_communication"].values()))
+assert close(1, estimate["communication"] + sum(estimate["work"].values()))
 assert 0 < estimate["communication"] < 1 and estimate["bubble"] == 0
 assert estimate["fullest_stage"] == 0
 assert close(estimate["train_seconds"],

@@ -1,0 +1,93 @@
+// The sustained figures of `cluster.hardware`, and what an H200 loses in a
+// training step against them: measured on H200s (docs/performance.md, "The gap
+// to the targets").
+
+#include "compiler/cost/Machine.h"
+
+#include "compiler/cost/Device.h"
+
+#include <algorithm>
+#include <string>
+
+namespace recipec::cost {
+namespace {
+
+// What an H200 sustains of its data sheet: 775 of 989 and 1,427 of 1,979
+// TFLOP/s, 4.255 of 4.8 TB/s, 355 of 450 GB/s.
+constexpr double sustainedMatmul = 0.78;
+constexpr double sustainedNarrow = 0.72;
+constexpr double sustainedMemory = 0.886;
+constexpr double sustainedLink = 0.79;
+
+// What a step of matmuls alone reaches of the sustained figures, which are
+// those of a matmul on a cool device. In a step the power limit lowers the
+// clock: an H200's from 1,980 to some 1,430 MHz.
+constexpr double bf16InAStep = 0.87;
+constexpr double fp8InAStep = 0.84;
+constexpr double highestClock = 1980.0 / 1430.0;
+
+/// The share of the copy bandwidth that norms, activations and the optimizer
+/// reach.
+constexpr double memoryBound = 0.95;
+
+/// Seconds between two kernels of a CUDA graph.
+constexpr double gap = 1.5e-6;
+
+// An H100's ratio of multiprocessors, each with 16 exponentials a clock, to the
+// FLOP/s of bf16 matmuls.
+constexpr double exponentialsOfH100 = 132 / 989e12;
+
+/// What protocols leave of a network adapter's bandwidth.
+constexpr double networkShare = 0.9;
+
+double orShare(const recipe::Recipe& recipe, const std::string& field,
+               double whole, double share) {
+  const recipe::Value& value = recipe.at("cluster.hardware." + field);
+  return value.isNone() ? whole * share
+                        : recipe.real("cluster.hardware." + field);
+}
+
+} // namespace
+
+Machine machineOf(const ir::Module& program, const recipe::Recipe& recipe) {
+  const Device device = deviceOf(program, recipe);
+  Machine machine;
+  machine.isGpu = recipe.string("cluster.hardware.kind") == "cuda";
+  machine.host = device.hostBandwidth;
+  machine.link = {device.linkBandwidth,
+                  recipe.real("cluster.hardware.link_latency")};
+  machine.linkRanks =
+      std::max<int64_t>(1, recipe.integer("cluster.hardware.link_ranks"));
+  machine.network = machine.link;
+  if (!recipe.at("cluster.hardware.network").isNone())
+    machine.network = {recipe.real("cluster.hardware.network.bandwidth") *
+                           networkShare,
+                       recipe.real("cluster.hardware.network.latency")};
+  machine.matmul = device.flops;
+  machine.narrowMatmul = device.narrowFlops;
+  machine.bandwidth = device.bandwidth;
+  if (!machine.isGpu)
+    return machine;
+  const double bf16 = recipe.real("cluster.hardware.flops_bf16");
+  machine.matmul =
+      program.compute == ir::DType::bf16
+          ? orShare(recipe, "sustained_bf16", device.flops, sustainedMatmul) *
+                bf16InAStep
+          : device.flops * sustainedMatmul * bf16InAStep;
+  machine.narrowMatmul =
+      orShare(recipe, "sustained_fp8", device.narrowFlops, sustainedNarrow) *
+      fp8InAStep;
+  machine.bandwidth = orShare(recipe, "sustained_bandwidth", device.bandwidth,
+                              sustainedMemory) *
+                      memoryBound;
+  machine.link.bandwidth =
+      orShare(recipe, "sustained_link", device.linkBandwidth, sustainedLink);
+  machine.multiprocessors =
+      double(recipe.integer("cluster.hardware.multiprocessors"));
+  machine.exponentials = machine.multiprocessors / bf16 / exponentialsOfH100;
+  machine.launch = gap;
+  machine.mostBoost = highestClock;
+  return machine;
+}
+
+} // namespace recipec::cost

@@ -1,0 +1,46 @@
+// Predicts the time of a step: a replay of the functions of all stages, under
+// the power limit, within the simulated schedule `train`.
+
+#ifndef RECIPEC_COST_PREDICTION_H
+#define RECIPEC_COST_PREDICTION_H
+
+#include "compiler/cost/Replay.h"
+#include "compiler/cost/Timeline.h"
+#include "compiler/ir/Ir.h"
+#include "compiler/recipe/Recipe.h"
+#include "runtime/ops/OpKind.h"
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace recipec::cost {
+
+/// Seconds of a stage in a step, by what it does.
+struct StageTime {
+  /// Ops that compute or copy, by family.
+  std::map<reciperun::ops::OpFamily, double> busy;
+  std::map<Work, double> work; // the same by what takes the time
+  /// In which the stage only communicates, by kind: see FunctionRun.
+  std::map<std::string, double> exposed;
+  double waiting = 0; // for other stages and for copies to and from hosts
+  double clock = 1;   // against that of matmuls alone
+
+  double communication() const;
+};
+
+struct Prediction {
+  Timeline timeline; // of the schedule `train`
+  std::vector<StageTime> stages;
+  std::vector<std::map<std::string, FunctionRun>> runs; // by stage and function
+  /// The step's range: seconds * (1 - uncertainty) to (1 + uncertainty).
+  double uncertainty = 0;
+};
+
+/// Empty without a schedule `train`. `keepsIntervals`: for a trace.
+Prediction predict(const std::vector<ir::Module>& stages,
+                   const recipe::Recipe& recipe, bool keepsIntervals = false);
+
+} // namespace recipec::cost
+
+#endif // RECIPEC_COST_PREDICTION_H

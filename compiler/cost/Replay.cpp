@@ -1,0 +1,192 @@
+// 1. A kernel runs when the one before it has ended. While a transfer overlaps
+//    it, it works at a reduced speed.
+// 2. A transfer that overlaps kernels begins when those before it on its stream
+//    have ended.
+// 3. Where a transfer is done, kernels wait for its end.
+
+#include "compiler/cost/Replay.h"
+
+#include "runtime/ops/OpTable.h"
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+
+namespace recipec::cost {
+namespace {
+
+using ir::OpKind;
+
+/// What a transfer takes of the speed of the kernels that it overlaps, on an
+/// H200 (docs/performance.md). Copy engines take bandwidth of the memory: a
+/// matmul is 17 us longer while 32 MiB are copied, which takes some 110 us.
+/// NCCL's kernels take multiprocessors: the matmul takes 753 us in the place of
+/// 615.
+double slowdown(Stream stream) {
+  switch (stream) {
+  case Stream::links:
+    return 0.15;
+  case Stream::network:
+    return 0.18;
+  case Stream::kernels:
+  case Stream::host:
+    return 0;
+  }
+  return 0;
+}
+
+class Replay {
+public:
+  Replay(const ir::Module& program, const Machine& machine,
+         const Kernels& kernels, const Collectives& collectives, double clock,
+         bool keepsIntervals)
+      : program(program), machine(machine), kernels(kernels),
+        collectives(collectives), clock(clock), keepsIntervals(keepsIntervals) {
+  }
+
+  FunctionRun run(const ir::Function& function) {
+    for (const ir::Op& op : function.ops)
+      take(op);
+    result.seconds = now;
+    return std::move(result);
+  }
+
+private:
+  void take(const ir::Op& op) {
+    const ops::Traits& traits = ops::traitsOf(op.kind);
+    if (op.kind == OpKind::CopyBegin)
+      start(op, Stream::host,
+            double(ir::localBytes(program, op.results[0])) / machine.host);
+    else if (op.kind == OpKind::CopyEnd)
+      result.waiting += waitFor(op.results[0]);
+    else if (traits.isCollective && traits.starts)
+      start(op, streamOf(op), collectives.seconds(op));
+    else if (traits.isCollective && traits.finishes)
+      finish(op);
+    else if (traits.isCollective)
+      communicate(op);
+    else
+      compute(op);
+  }
+
+  Stream streamOf(const ir::Op& op) const {
+    return collectives.isFar(op) ? Stream::network : Stream::links;
+  }
+
+  double& endOf(Stream stream) { return ends[size_t(stream)]; }
+
+  void start(const ir::Op& op, Stream stream, double seconds) {
+    double& end = endOf(stream);
+    const double begin = std::max(end, now);
+    end = begin + seconds;
+    arrivals[op.results[0]] = end;
+    record(op, stream, begin, end);
+  }
+
+  /// Returns the seconds for which kernels wait.
+  double waitFor(ir::ValueId value) {
+    const double waited = std::max(0.0, arrivals.at(value) - now);
+    now += waited;
+    return waited;
+  }
+
+  void finish(const ir::Op& op) {
+    result.exposed[nameOf(op)] += waitFor(op.operands[0]);
+    if (op.kind == OpKind::ReduceScatterDone)
+      compute(op); // a kernel adds up the terms
+  }
+
+  /// A collective that kernels wait for: the transfers that overlap it continue
+  /// behind it.
+  void communicate(const ir::Op& op) {
+    const Stream stream = streamOf(op);
+    const double seconds = collectives.seconds(op);
+    if (seconds == 0)
+      return;
+    if (double& end = endOf(stream); end > now)
+      end += seconds;
+    record(op, stream, now, now + seconds);
+    now += seconds;
+    result.exposed[nameOf(op)] += seconds;
+  }
+
+  void compute(const ir::Op& op) {
+    const KernelCost cost = kernels.costOf(op);
+    const double begin = now;
+    double left = cost.seconds(clock);
+    // From the end of one overlapping transfer to the next.
+    while (left > 0) {
+      double speed = 1, next = -1;
+      for (Stream stream : {Stream::links, Stream::network, Stream::host})
+        if (const double end = endOf(stream); end > now) {
+          speed -= slowdown(stream);
+          next = next < 0 ? end : std::min(next, end);
+        }
+      if (next < 0 || (next - now) * speed >= left) {
+        now += left / speed;
+        break;
+      }
+      left -= (next - now) * speed;
+      now = next;
+    }
+    result.energy += cost.energy;
+    result.busy[ops::infoOf(op.kind).family] += now - begin;
+    result.work[cost.work] += now - begin;
+    record(op, Stream::kernels, begin, now);
+  }
+
+  void record(const ir::Op& op, Stream stream, double begin, double end) {
+    if (keepsIntervals && end > begin)
+      result.intervals.push_back({&op, stream, begin, end});
+  }
+
+  std::string nameOf(const ir::Op& op) const {
+    return op.kind == OpKind::AllToAll && kernels.hasExpertRows(op.operands[0])
+               ? "ep"
+               : degreesOf(op.group);
+  }
+
+  /// `dp+cp`: the degrees that axes belong to. An axis is called after its
+  /// degree, and `dp.1` where the degree has several.
+  std::string degreesOf(ir::AxisSet axes) const {
+    std::string names, last;
+    for (size_t i = 0; i < program.axes.size(); ++i) {
+      const ir::Axis& axis = program.axes[i];
+      const std::string name = axis.name.substr(0, axis.name.find('.'));
+      if (!axes.contains(ir::AxisId(i)) || axis.size == 1 || name == last)
+        continue;
+      names += (names.empty() ? "" : "+") + name;
+      last = name;
+    }
+    return names;
+  }
+
+  const ir::Module& program;
+  const Machine& machine;
+  const Kernels& kernels;
+  const Collectives& collectives;
+  double clock;
+  bool keepsIntervals;
+  double now = 0;
+  std::array<double, 4> ends{}; // of the transfers of each stream
+  std::map<ir::ValueId, double> arrivals;
+  FunctionRun result;
+};
+
+} // namespace
+
+double FunctionRun::communication() const {
+  return std::accumulate(
+      exposed.begin(), exposed.end(), 0.0,
+      [](double sum, const auto& each) { return sum + each.second; });
+}
+
+FunctionRun replay(const ir::Module& program, const ir::Function& function,
+                   const Machine& machine, const Kernels& kernels,
+                   const Collectives& collectives, double clock,
+                   bool keepsIntervals) {
+  return Replay(program, machine, kernels, collectives, clock, keepsIntervals)
+      .run(function);
+}
+
+} // namespace recipec::cost
