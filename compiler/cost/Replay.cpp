@@ -35,6 +35,14 @@ double slowdown(Stream stream) {
   return 0;
 }
 
+/// A transfer that overlaps kernels.
+struct Underway {
+  ir::ValueId value = ir::ValueId::none; // that it completes
+  double begin = 0;
+  double end = 0;
+  size_t interval = 0; // where intervals are kept
+};
+
 class Replay {
 public:
   Replay(const ir::Module& program, const Machine& machine,
@@ -73,14 +81,25 @@ private:
     return collectives.isFar(op) ? Stream::network : Stream::links;
   }
 
-  double& endOf(Stream stream) { return ends[size_t(stream)]; }
+  double endOf(Stream stream) const {
+    const std::vector<Underway>& queue = queues[size_t(stream)];
+    return queue.empty() ? 0 : queue.back().end;
+  }
 
   void start(const ir::Op& op, Stream stream, double seconds) {
-    double& end = endOf(stream);
-    const double begin = std::max(end, now);
-    end = begin + seconds;
-    arrivals[op.results[0]] = end;
-    record(op, stream, begin, end);
+    const double begin = std::max(endOf(stream), now);
+    queues[size_t(stream)].push_back(
+        {op.results[0], begin, begin + seconds, record(op, stream, 0, 0)});
+    place(queues[size_t(stream)].back());
+  }
+
+  /// Notes the times of a transfer.
+  void place(const Underway& transfer) {
+    arrivals[transfer.value] = transfer.end;
+    if (keepsIntervals) {
+      result.intervals[transfer.interval].begin = transfer.begin;
+      result.intervals[transfer.interval].end = transfer.end;
+    }
   }
 
   /// Returns the seconds for which kernels wait.
@@ -96,16 +115,19 @@ private:
       compute(op); // a kernel adds up the terms
   }
 
-  /// A collective that kernels wait for: the transfers that overlap it continue
-  /// behind it.
+  /// A collective that kernels wait for takes the bandwidth of the transfers
+  /// that overlap it: they end later.
   void communicate(const ir::Op& op) {
-    const Stream stream = streamOf(op);
     const double seconds = collectives.seconds(op);
     if (seconds == 0)
       return;
-    if (double& end = endOf(stream); end > now)
-      end += seconds;
-    record(op, stream, now, now + seconds);
+    std::vector<Underway>& queue = queues[size_t(streamOf(op))];
+    for (size_t i = queue.size(); i-- > 0 && queue[i].end > now;) {
+      queue[i].begin += queue[i].begin > now ? seconds : 0;
+      queue[i].end += seconds;
+      place(queue[i]);
+    }
+    record(op, Stream::kernels, now, now + seconds);
     now += seconds;
     result.exposed[nameOf(op)] += seconds;
   }
@@ -132,12 +154,15 @@ private:
     result.energy += cost.energy;
     result.busy[ops::infoOf(op.kind).family] += now - begin;
     result.work[cost.work] += now - begin;
-    record(op, Stream::kernels, begin, now);
+    if (now > begin)
+      record(op, Stream::kernels, begin, now);
   }
 
-  void record(const ir::Op& op, Stream stream, double begin, double end) {
-    if (keepsIntervals && end > begin)
+  /// Returns the index of the interval.
+  size_t record(const ir::Op& op, Stream stream, double begin, double end) {
+    if (keepsIntervals)
       result.intervals.push_back({&op, stream, begin, end});
+    return result.intervals.size() - 1;
   }
 
   std::string nameOf(const ir::Op& op) const {
@@ -168,7 +193,7 @@ private:
   double clock;
   bool keepsIntervals;
   double now = 0;
-  std::array<double, 4> ends{}; // of the transfers of each stream
+  std::array<std::vector<Underway>, 4> queues; // by stream, in order
   std::map<ir::ValueId, double> arrivals;
   FunctionRun result;
 };

@@ -2,8 +2,9 @@
 // over the links, over the network, and between device and host.
 //
 // A collective that a later op waits for overlaps the kernels in between and
-// slows them down. Collectives of a level run one after another; one that
-// kernels wait for goes before those that overlap.
+// slows them down. Collectives of a level run one after another. One that
+// kernels wait for goes before those that overlap; it is on the stream of
+// kernels.
 
 #ifndef RECIPEC_COST_REPLAY_H
 #define RECIPEC_COST_REPLAY_H

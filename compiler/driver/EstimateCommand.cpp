@@ -6,7 +6,10 @@
 #include "compiler/driver/EstimateReport.h"
 #include "compiler/driver/GeneratingRecipe.h"
 #include "compiler/driver/MemoryReport.h"
+#include "compiler/driver/OutputFile.h"
 #include "compiler/driver/Pipeline.h"
+#include "compiler/driver/PredictionTrace.h"
+#include "runtime/cli/Options.h"
 
 #include <nlohmann/json.hpp>
 
@@ -74,10 +77,25 @@ int estimateSweep(Session& session, std::vector<sema::Selection> selection,
   return code;
 }
 
+/// Returns whether the trace has been written.
+bool writeTrace(const Compilation& compilation, const Invocation& invocation) {
+  if (compilation.estimate.stepSeconds <= 0) {
+    invocation.err << "error: `" << compilation.recipe.name
+                   << "` has no step of training to trace\n"
+                      "help: leave out `--trace`\n";
+    return false;
+  }
+  const cost::Prediction prediction =
+      cost::predict(compilation.stages, compilation.recipe, true);
+  return writeOutput(invocation.output,
+                     traceJson(compilation.stages, prediction), invocation.err);
+}
+
 int estimateOne(Session& session, const Invocation& invocation) {
   auto compilation = compile(session, session.engine, {}, Verification::none);
   int code = finish(session, invocation);
-  if (!compilation)
+  if (!compilation ||
+      (!invocation.output.empty() && !writeTrace(*compilation, invocation)))
     return exitDiagnostics;
   if (invocation.json)
     invocation.out << estimateJson(*compilation).dump(2) << '\n';
@@ -93,6 +111,9 @@ int runEstimate(const Invocation& invocation) {
     return finish(session, invocation);
   if (!session.open(invocation.sets))
     return finish(session, invocation);
+  if (!invocation.output.empty()) // a trace is of one recipe
+    return session.selectOne() ? estimateOne(session, invocation)
+                               : finish(session, invocation);
   auto selection = session.select(sema::Extent::recipe);
   if (!selection)
     return finish(session, invocation);
@@ -111,8 +132,13 @@ cli::Command estimateCommand(Invocation& invocation) {
           .details =
               "Prints the memory of a rank by category, and the predicted time "
               "of a step with its range, throughput, MFU and where the time "
-              "goes. Of a sweep, a line a point.",
+              "goes. Of a sweep, a line a point.\n\n"
+              "--trace writes the predicted step as a trace for Perfetto and "
+              "chrome://tracing: a process a stage, a thread a stream.",
           .options = {setOption(invocation), jsonOption(invocation),
+                      cli::text("--trace", "JSON",
+                                "write the predicted step to the file JSON",
+                                invocation.output),
                       maxErrorsOption(invocation)},
           .operands = {1, 1, "a file", &invocation.inputs},
           .run = [&invocation] { return runEstimate(invocation); }};

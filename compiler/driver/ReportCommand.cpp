@@ -47,7 +47,7 @@ cli::Command reportCommand(Invocation& invocation) {
       .details =
           "The page shows the memory of each stage by category, the "
           "timeline of the pipeline, where the time of a step goes, and the "
-          "ranks of each node. It needs no other file. Times are the bounds "
+          "ranks of each node. It needs no other file. Times are those "
           "of `recipec estimate`.",
       .options = {std::move(output), setOption(invocation),
                   maxErrorsOption(invocation)},
