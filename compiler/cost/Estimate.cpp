@@ -63,6 +63,7 @@ void addShares(Estimate& estimate, const Prediction& prediction) {
     for (const auto& [kind, seconds] : stage.exposed)
       estimate.exposed[kind] += seconds / all;
     estimate.communication += stage.communication() / all;
+    estimate.copies += stage.copies / all;
   }
 }
 

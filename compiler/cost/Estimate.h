@@ -53,6 +53,8 @@ struct Estimate {
   /// communication that no kernel overlaps, by kind (see FunctionRun).
   std::map<Work, double> work;
   std::map<std::string, double> exposed;
+  /// The fraction in which kernels wait for copies to and from the host.
+  double copies = 0;
   double bubble = 0; // fraction of the step in which a stage waits for others
   /// The fraction of the step in which a rank only communicates, averaged over
   /// the stages. Communication that overlaps compute does not count.

@@ -127,7 +127,8 @@ private:
         time.work[work] += seconds;
       for (const auto& [kind, seconds] : run.exposed)
         time.exposed[kind] += seconds;
-      time.waiting -= run.seconds - run.waiting;
+      time.copies += run.copies;
+      time.waiting -= run.seconds;
     }
     time.waiting = std::max(0.0, time.waiting);
     return time;

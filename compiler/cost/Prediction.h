@@ -23,7 +23,8 @@ struct StageTime {
   std::map<Work, double> work; // the same by what takes the time
   /// In which the stage only communicates, by kind: see FunctionRun.
   std::map<std::string, double> exposed;
-  double waiting = 0; // for other stages and for copies to and from hosts
+  double copies = 0;  // in which kernels wait for copies to and from the host
+  double waiting = 0; // for other stages
   double clock = 1;   // against that of matmuls alone
 
   double communication() const;

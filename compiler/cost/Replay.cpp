@@ -66,7 +66,7 @@ private:
       start(op, Stream::host,
             double(ir::localBytes(program, op.results[0])) / machine.host);
     else if (op.kind == OpKind::CopyEnd)
-      result.waiting += waitFor(op.results[0]);
+      result.copies += waitFor(op.results[0]);
     else if (traits.isCollective && traits.starts)
       start(op, streamOf(op), collectives.seconds(op));
     else if (traits.isCollective && traits.finishes)

@@ -39,7 +39,7 @@ struct FunctionRun {
   /// In which kernels wait for a collective, by the degrees of its group (`tp`,
   /// `dp+cp`), `ep` for rows of experts.
   std::map<std::string, double> exposed;
-  double waiting = 0; // for copies to and from the host
+  double copies = 0; // in which kernels wait for copies to and from the host
   std::vector<StreamInterval> intervals;
 
   double communication() const;

@@ -154,6 +154,9 @@ std::string partsText(const cost::Estimate& estimate) {
   parts.emplace_back(
       estimate.communication,
       reportLine("  communication", communicationText(estimate)));
+  if (estimate.copies >= 0.0005)
+    parts.emplace_back(estimate.copies, reportLine("  copies to the host",
+                                                   percent(estimate.copies)));
   if (estimate.stages.size() > 1)
     parts.emplace_back(estimate.bubble,
                        reportLine("  bubble", percent(estimate.bubble)));
@@ -303,6 +306,7 @@ Json estimateJson(const Compilation& compilation) {
       {"communication", estimate.communication},
       {"bubble", estimate.bubble},
       {"exposed_communication", estimate.exposed},
+      {"exposed_copies", estimate.copies},
       {"work", timeJson(estimate)},
       {"uncertainty", estimate.uncertainty},
       {"bound_step_seconds", estimate.leastStepSeconds},

@@ -354,6 +354,7 @@ std::string timeSection(const cost::Prediction& times) {
       add(nameOf(family), seconds);
     std::ranges::stable_sort(parts, std::greater(), &Part::size);
     add("communication", times.stages[i].communication());
+    add("copies to the host", times.stages[i].copies);
     add("waiting", times.stages[i].waiting);
     bars.add(stageLabel(i), parts);
   }
