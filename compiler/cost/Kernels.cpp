@@ -68,7 +68,8 @@ constexpr double packedTokens = 512;
 // ---- other ops
 
 /// FLOP/s of a scan over states / those of large matmuls: with 64 states it
-/// takes as long as attention over 2,048 tokens (Dao & Gu 2024, figure 10).
+/// takes as long as attention over some 2,500 tokens (Dao & Gu 2024, figure
+/// 10).
 constexpr double scanEfficiency = 0.05;
 
 bool isBackwardAttention(OpKind kind) {
