@@ -36,6 +36,7 @@
 #include "compiler/passes/inference/CacheSize.h"
 #include "compiler/passes/inference/ChooseTokens.h"
 #include "compiler/passes/inference/Evaluate.h"
+#include "compiler/passes/inference/FuseRope.h"
 #include "compiler/passes/inference/MultiplyInFp8.h"
 #include "compiler/passes/inference/QuantizeWeights.h"
 #include "compiler/passes/inference/Serve.h"
@@ -57,6 +58,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <iterator>
+#include <set>
 
 namespace recipec::driver {
 namespace {
@@ -206,10 +208,14 @@ std::vector<ir::Module> lowerServing(ir::Module program,
   if (recipe.string("serve.activations") == "fp8")
     passes::multiplyInFp8(program);
   passes::fuseCasts(program);
-  // The kernels of few rows, which only bf16 and frozen weights have, add
-  // nothing.
-  passes::accumulate(program, {ir::OpKind::ScaledMatmul});
+  // On CPUs the kernels of few rows, which linears have, add nothing.
+  std::set<ir::OpKind> adding = {ir::OpKind::ScaledMatmul};
+  if (recipe.string("cluster.hardware.kind") == "cuda")
+    adding.insert(ir::OpKind::Linear);
+  passes::accumulate(program, adding);
   verify(program, "multiply in fp8");
+  passes::fuseRope(program);
+  verify(program, "fuse rope");
   std::vector<ir::Module> stages =
       passes::splitStages(std::move(program), recipe, engine);
   if (engine.hasErrors())

@@ -12,7 +12,8 @@ A description has one `family NAME ENUM` line and a block for each op:
     op ENUMERATOR json_name
       in NAME: MEANING      operands and results, in order; `NAME?` may be
       out NAME: MEANING     absent, `NAME+` is added to
-      like ENUMERATOR       the attributes of an earlier op of the family
+      like ENUMERATOR       the attributes of an earlier op of the family;
+                            several add up
       attr NAME: TYPE [= DEFAULT][, MEANING]
       graph NAME: TYPE[, MEANING]   an attribute that plans do not have
       group NAME[, MEANING]         in plans: the name of the op's group, which
@@ -61,19 +62,25 @@ class Op:
         self.name = name
         self.operands = []  # (name, optional, accumulated)
         self.results = []
-        self.base = None  # of `like`
+        self.bases = []  # of `like`
         self.own = []  # attributes: (name, type, default, keyword)
         self.reuse = None
         self.traits = []
 
     def attributes(self):
-        return (self.base.attributes() if self.base else []) + self.own
+        return [a for base in self.bases for a in base.attributes()] + self.own
 
     def struct(self):
         """Names the struct of its attributes, or None."""
-        if self.own:
+        if self.has_own_struct():
             return self.enumerator + "Attributes"
-        return self.base.struct() if self.base else None
+        return self.bases[0].struct() if self.bases else None
+
+    def has_own_struct(self):
+        return bool(self.own) or len(self.bases) > 1
+
+    def base_structs(self):
+        return [base.struct() for base in self.bases if base.struct()]
 
 
 class Family:
@@ -117,11 +124,15 @@ def read_line(family, op, line):
     elif match := GROUP.match(line):
         add_attribute(op, match[1], "string", None, "group")
     elif match := re.match(r"like (\w+)$", line):
-        op.base = family.find(match[1])
-        if not op.base:
+        base = family.find(match[1])
+        if not base:
             raise Mistake(f"no earlier op `{match[1]}` in the family")
         if op.own:
             raise Mistake("`like` comes before attributes")
+        known = {name for name, *_ in op.attributes()}
+        if twice := known & {name for name, *_ in base.attributes()}:
+            raise Mistake(f"the attribute `{min(twice)}` stands twice")
+        op.bases.append(base)
     elif match := re.match(r"reuse (\w+)$", line):
         names = [name for name, *_ in op.operands]
         if match[1] not in names:
@@ -224,7 +235,7 @@ def literal(kind, default):
 
 
 def struct(op):
-    base = f" : {op.base.struct()}" if op.base and op.base.struct() else ""
+    base = f" : {', '.join(op.base_structs())}" if op.base_structs() else ""
     fields = ""
     for name, kind, default, _ in op.own:
         value = literal(kind, default)
@@ -246,10 +257,11 @@ enum class Forward{family.enum} : uint16_t {{
 {forward}}};
 
 """
-    structs = "".join(struct(op) + "\n" for op in family.ops if op.own)
+    structs = "".join(struct(op) + "\n" for op in family.ops
+                      if op.has_own_struct())
     aliases = "".join(
         f"using {op.enumerator}Attributes = {op.struct()};\n"
-        for op in family.ops if op.struct() and not op.own)
+        for op in family.ops if op.struct() and not op.has_own_struct())
     return guarded(family.header(), f"""#include "runtime/ops/Attributes.h"
 
 #include <cstdint>
@@ -316,9 +328,9 @@ def op_table(families):
 def op_attributes(families):
     text = "// Generated from runtime/ops/*.ops.\n\n"
     for op in (op for family in families for op in family.ops):
-        if not op.own:
+        if not op.has_own_struct():
             continue
-        made = [f"{op.base.struct()}(list)"] if op.base and op.base.struct() else []
+        made = [f"{base}(list)" for base in op.base_structs()]
         for name, kind, default, _ in op.own:
             value = literal(kind, default)
             made.append(f'{camel(name)}(list.{kind}("{name}"'

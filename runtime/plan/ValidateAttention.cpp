@@ -159,6 +159,19 @@ bool checkPages(OpCheck& c, const Buffer& k) {
          c.is(c.out(2), {c.out(1).dtype});
 }
 
+/// Checks how x [b,s,n,d] is rotated.
+bool checkRotation(OpCheck& c, const Buffer& x) {
+  if (!c.rank(x, 4))
+    return false;
+  const int64_t rotated = ops::RopeAttributes(c.op.attributes).rotated;
+  if (rotated < 0 || rotated > x.shape[3])
+    return c.fail("rotates " + std::to_string(rotated) + " of " +
+                  std::to_string(x.shape[3]) + " elements");
+  return c.divides(2, rotated ? rotated : x.shape[3],
+                   "rotation pairs the head's dimensions") &&
+         c.isWord("scaling", {"none", "linear", "llama3", "yarn"});
+}
+
 bool checkAttentionPaged(OpCheck& c) {
   if (!checkHeads(c, c.in(0), c.in(1), c.in(2)))
     return false;
@@ -169,22 +182,18 @@ bool checkAttentionPaged(OpCheck& c) {
   for (size_t i : {3, 4})
     if (!c.is(c.in(i), {DType::i32}) || !c.counts(c.in(i), q.shape[1]))
       return false;
+  const ops::AttentionPagedAttributes attributes(c.op.attributes);
+  if (attributes.rope && attributes.inverse)
+    return c.fail("rotates queries and keys backwards");
+  if (attributes.rope && !checkRotation(c, q))
+    return false;
   return c.same(q, c.out(0)) && checkPages(c, k);
 }
 
 bool checkRope(OpCheck& c) {
-  if (!c.rank(c.in(0), 4))
-    return false;
   const Buffer& x = c.in(0);
-  int64_t rotated = ops::RopeAttributes(c.op.attributes).rotated;
-  if (rotated < 0 || rotated > x.shape[3])
-    return c.fail("rotates " + std::to_string(rotated) + " of " +
-                  std::to_string(x.shape[3]) + " elements");
-  return c.is(x, real) && c.is(c.in(1), {DType::i32}) &&
-         c.counts(c.in(1), x.shape[0] * x.shape[1]) && c.same(x, c.out(0)) &&
-         c.divides(2, rotated ? rotated : x.shape[3],
-                   "rotation pairs the head's dimensions") &&
-         c.isWord("scaling", {"none", "linear", "llama3", "yarn"});
+  return checkRotation(c, x) && c.is(x, real) && c.is(c.in(1), {DType::i32}) &&
+         c.counts(c.in(1), x.shape[0] * x.shape[1]) && c.same(x, c.out(0));
 }
 
 bool checkPositionScale(OpCheck& c) {

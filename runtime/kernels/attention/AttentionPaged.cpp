@@ -1,7 +1,10 @@
 // Attention of a serving step's tokens to all tokens of their sequences, whose
 // keys and values are in pages.
 //
-// 1. Check the step, and write the new keys and values into the pages.
+// 1. Check the step, rotate queries and keys if the op has `rope`, and write
+// the
+//    new keys and values into the pages. Rotated queries are in the output
+//    until the result of their tile overwrites them.
 // 2. Cut each sequence's tokens into tiles. For each tile and key head, all
 //    query heads of which share a read of the keys, and for each piece of 512
 //    positions: run a softmax over blocks of 64 positions (Milakov & Gimelshein
@@ -92,6 +95,9 @@ template <class T> class Paged {
 public:
   Paged(const KernelArgs& args, const std::vector<StepRun>& runs)
       : args(args), runs(runs), sizes(args), keys(args),
+        queries(ops::AttentionPagedAttributes(args.op.attributes).rope
+                    ? args.outputs[0].as<T>()
+                    : args.inputs[0].as<T>()),
         padded((sizes.width + lanes<M> - 1) / lanes<M> * lanes<M>),
         tileTokens(std::max<int64_t>(1, pagedRows / sizes.group())),
         threads(device::threadsFor(args.context.threads(), scoreSteps())) {}
@@ -233,7 +239,7 @@ private:
     const int64_t columns = columnsOf(tile);
     std::fill_n(room.queries, sizes.width * columns, M(0));
     for (int64_t i = 0; i < rowsOf(tile); ++i) {
-      const T* q = args.inputs[0].as<T>() + headAt(tile, keyHead, i);
+      const T* q = queries + headAt(tile, keyHead, i);
       for (int64_t d = 0; d < sizes.width; ++d)
         room.queries[d * columns + i] = M(q[d]);
     }
@@ -348,6 +354,7 @@ private:
   const std::vector<StepRun>& runs;
   const PagedSizes sizes;
   const PagedKeys<T> keys;
+  const T* const queries;   // rotated if the op does it
   const int64_t padded;     // the width in whole vectors
   const int64_t tileTokens; // the most tokens of a tile
   const int threads;

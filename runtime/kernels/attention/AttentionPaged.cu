@@ -4,9 +4,12 @@
 // Long runs of a sequence in bf16 (prefill) are computed in tiles of queries
 // (PagedWarpgroups.cuh, PagedTiles.cuh), other tokens one by one.
 //
-// 1. Write the new keys and values into the pages, and divide the tokens. The
-//    division is computed on the GPU, and the grids cover every division that a
-//    step of this size can have.
+// 1. Rotate queries and keys if the op has `rope`, write the new keys and
+// values
+//    into the pages, and divide the tokens. Rotated queries are in the output
+//    until a block overwrites those that it has read. The division is computed
+//    on the GPU, and the grids cover every division that a step of this size
+//    can have.
 // 2. Compute the tiles, then the single tokens.
 //
 // Single tokens of whole, aligned rows in bf16 are computed on tensor cores
@@ -51,6 +54,15 @@ PagedStep stepOf(const CudaKernelArgs& args) {
   step.keyScales = out[3].as<float>();
   step.valueScales = out[4].as<float>();
   return step;
+}
+
+bool rotates(const CudaKernelArgs& args) {
+  return ops::AttentionPagedAttributes(args.op.attributes).rope;
+}
+
+/// The queries that the tokens attend with, after writePages.
+template <class T> const T* queriesOf(const CudaKernelArgs& args) {
+  return rotates(args) ? args.outputs[0].as<T>() : args.inputs[0].as<T>();
 }
 
 /// Calls body(DeviceType<P>()) for the type of the pages of a call in T.
@@ -175,7 +187,7 @@ template <class T, class P>
 Status attendOneByOne(const CudaKernelArgs& args, const PagedStep& step,
                       SingleTokens tokens, int64_t count, Scratch& room) {
   const Singles singles{tokens, count, takePieces(args, step, count, room)};
-  const T* const q = args.inputs[0].as<T>();
+  const T* const q = queriesOf<T>(args);
   const P* const keys = args.outputs[1].as<P>();
   const P* const values = args.outputs[2].as<P>();
   T* const out = args.outputs[0].as<T>();
@@ -200,7 +212,7 @@ Status attendOneByOne(const CudaKernelArgs& args, const PagedStep& step,
 template <int width, class P>
 Status attendInTiles(const CudaKernelArgs& args, const PagedStep& step,
                      const PagedDivision& division, int64_t mostTiles) {
-  PagedTileData<P> data{args.inputs[0].as<Bf16>(), args.outputs[1].as<P>(),
+  PagedTileData<P> data{queriesOf<Bf16>(args), args.outputs[1].as<P>(),
                         args.outputs[2].as<P>(), args.outputs[0].as<Bf16>(),
                         false};
   data.isAligned =
@@ -247,6 +259,25 @@ Status takeDivision(const PagedStep& step, Scratch& room,
   });
 }
 
+/// Writes the pages, n elements at a time.
+template <int n, class T, class P>
+Status writeStep(const CudaKernelArgs& args, const PagedStep& step,
+                 const WrittenRows<T, P>& rows, const PagedDivision& division) {
+  const dim3 blocks(unsigned(step.tokens.count + int(division.isThere())));
+  Rotation rotation{};
+  if (!rotates(args))
+    return launchStep(args, writePages<n, false, T, P>, blocks, writingThreads,
+                      0, step, rows, division, rotation);
+  RECIPERUN_TRY(readRotation(args.op, step.shape.width, rotation));
+  const auto rowBytes = int(sizeof(T)) * step.shape.keyHeads * step.shape.width;
+  // Vectors of the pairs, too.
+  if (rotation.half % n == 0)
+    return launchStep(args, writePages<n, true, T, P>, blocks, writingThreads,
+                      rowBytes, step, rows, division, rotation);
+  return launchStep(args, writePages<1, true, T, P>, blocks, writingThreads,
+                    rowBytes, step, rows, division, rotation);
+}
+
 /// Runs both parts of a division.
 template <class P>
 Status attendDivided(const CudaKernelArgs& args, const PagedStep& step,
@@ -273,22 +304,21 @@ Status attentionPagedCudaKernel(const CudaKernelArgs& args) {
   RECIPERUN_TRY(checkAttention(step.shape));
   return withDeviceType(args, in[0].type, [&]<class T>(DeviceType<T>) {
     return withPages<T>(args, [&]<class P>(DeviceType<P>) -> Status {
-      const T *k = in[1].as<T>(), *v = in[2].as<T>();
-      P *keys = out[1].as<P>(), *values = out[2].as<P>();
+      const WrittenRows<T, P> rows{in[0].as<T>(),  in[1].as<T>(),
+                                   in[2].as<T>(),  out[1].as<P>(),
+                                   out[2].as<P>(), out[0].as<T>()};
       Scratch room(args.context);
       PagedDivision division{};
       if constexpr (std::is_same_v<T, Bf16>)
         RECIPERUN_TRY(takeDivision<P>(step, room, division));
-      const auto blocks = unsigned(step.tokens.count + int(division.isThere()));
+      Status written = Status::ok();
       withVectors<T>(
-          int64_t(step.shape.keyHeads) * step.shape.width,
+          step.shape.width,
           [&](auto n) {
-            launchOverlapped(args.context, writePages<n.value, T, P>, blocks,
-                             unsigned(writingThreads), 0, step, k, v, keys,
-                             values, out[0].as<T>(), division);
+            written = writeStep<n.value>(args, step, rows, division);
           },
-          k, v, keys, values);
-      RECIPERUN_TRY(device::launchStatus());
+          rows.q, rows.k, rows.v, rows.keys, rows.values, rows.out);
+      RECIPERUN_TRY(written);
       if constexpr (std::is_same_v<T, Bf16>)
         if (division.isThere())
           return attendDivided<P>(args, step, division, room);

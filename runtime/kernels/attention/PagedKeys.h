@@ -5,7 +5,10 @@
 #define RECIPERUN_KERNELS_ATTENTION_PAGEDKEYS_H
 
 #include "runtime/base/Status.h"
+#include "runtime/device/cpu/CpuContext.h"
+#include "runtime/device/cpu/Parallel.h"
 #include "runtime/kernels/attention/AttentionTiles.h"
+#include "runtime/kernels/attention/HeadRotation.h"
 #include "runtime/kernels/attention/PageRows.h"
 #include "runtime/kernels/common/StepRuns.h"
 #include "runtime/kernels/common/Types.h"
@@ -63,16 +66,14 @@ public:
         keyHeads(args.outputs[1].shape[2]), width(args.outputs[1].shape[3]),
         type(args.outputs[1].type), k(sideOf(args, 1)), v(sideOf(args, 2)) {}
 
-  /// Writes the step's keys and values into their pages.
+  /// Writes the step's keys and values into their pages. With `rope`, it
+  /// rotates the keys first, and the queries into the output.
   void write(const device::KernelArgs& args,
              const std::vector<StepRun>& runs) const {
     for (const StepRun& run : runs)
-      for (int64_t i = 0; i < run.count; ++i) {
-        const int64_t to = slot(run.sequence, run.position + i) * keyHeads;
-        const int64_t from = (run.begin + i) * keyHeads * width;
-        store(args.inputs[1].as<T>() + from, k, to);
-        store(args.inputs[2].as<T>() + from, v, to);
-      }
+      device::parallelFor(
+          args.context.threads(), run.count, 16,
+          [&](int64_t begin, int64_t end) { writeRun(args, run, begin, end); });
   }
 
   /// Copies a block's keys to [count, keyStride] and its values to [count,
@@ -96,6 +97,30 @@ public:
   }
 
 private:
+  /// Writes the tokens [begin, end) of a run.
+  void writeRun(const device::KernelArgs& args, const StepRun& run,
+                int64_t begin, int64_t end) const {
+    const bool rotates = ops::AttentionPagedAttributes(args.op.attributes).rope;
+    const int64_t keyRow = keyHeads * width, heads = args.inputs[0].shape[2];
+    HeadRotation<T> rotation(args.op, width);
+    std::vector<T> rotated(static_cast<size_t>(keyRow));
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t token = run.begin + i, position = run.position + i;
+      const int64_t to = slot(run.sequence, position) * keyHeads;
+      const T* key = args.inputs[1].as<T>() + token * keyRow;
+      if (rotates) {
+        const int64_t query = token * heads * width;
+        rotation.setPosition(int32_t(position));
+        rotation.turn(heads, args.inputs[0].as<T>() + query,
+                      args.outputs[0].as<T>() + query);
+        rotation.turn(keyHeads, key, rotated.data());
+        key = rotated.data();
+      }
+      store(key, k, to);
+      store(args.inputs[2].as<T>() + token * keyRow, v, to);
+    }
+  }
+
   /// The rows of the keys or of the values, [pages, page, keyHeads, width].
   struct Side {
     void* rows;

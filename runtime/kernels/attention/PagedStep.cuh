@@ -6,6 +6,7 @@
 
 #include "runtime/kernels/attention/AttentionShape.cuh"
 #include "runtime/kernels/attention/PageElements.cuh"
+#include "runtime/kernels/attention/Rotation.cuh"
 #include "runtime/kernels/common/OverlappedLaunch.cuh"
 #include "runtime/kernels/common/StepTokens.cuh"
 
@@ -179,14 +180,55 @@ static __device__ void divideTokens(const StepTokens& tokens,
   }
 }
 
+/// The rows that writePages reads and writes.
+template <class T, class P> struct WrittenRows {
+  const T *q, *k, *v; // q: if it is rotated
+  P *keys, *values;
+  T* out; // and the rotated q
+};
+
+/// Rotates a token's rows of `heads` heads, n pairs at a time. All threads of a
+/// block call it. `angles` are the pairs' cosines and sines.
+template <int n, class T>
+__device__ void rotateHeads(const Rotation& by, const float2* angles, int heads,
+                            const T* from, T* to) {
+  const int groups = by.half / n;
+  for (int i = int(threadIdx.x); i < heads * groups; i += int(blockDim.x)) {
+    const int first = i % groups * n;
+    const int at = i / groups * by.width + by.offsetOf(first);
+    float cosines[n], sines[n];
+#pragma unroll
+    for (int e = 0; e < n; ++e) {
+      cosines[e] = angles[first + e].x;
+      sines[e] = angles[first + e].y;
+    }
+    const Vector<T, n> x[2] = {
+        Vector<T, n>::load(from + at),
+        Vector<T, n>::load(from + at + by.template distance<n>())};
+    Vector<T, n> y[2];
+    turnPairs(by, cosines, sines, x, y);
+    y[0].store(to + at);
+    y[1].store(to + at + by.template distance<n>());
+  }
+  const int rest = by.width - 2 * by.half;
+  for (int i = int(threadIdx.x); i < heads * rest; i += int(blockDim.x)) {
+    const int at = i / rest * by.width + 2 * by.half + i % rest;
+    to[at] = from[at];
+  }
+}
+
 /// Writes the tokens' keys and values into the pages, or zeros into the output
 /// of padding, a token a block, and checks the pages that the tokens see. If
-/// the step is divided, block 0 divides the tokens instead.
-template <int n, class T, class P>
+/// the step is divided, block 0 divides the tokens instead. With `rotates`,
+/// queries and keys are rotated first; shared memory then holds a row of keys.
+template <int n, bool rotates, class T, class P>
 __global__ void __launch_bounds__(writingThreads)
-    writePages(const __grid_constant__ PagedStep step, const T* k, const T* v,
-               P* keys, P* values, T* out,
-               const __grid_constant__ PagedDivision division) {
+    writePages(const __grid_constant__ PagedStep step,
+               const __grid_constant__ WrittenRows<T, P> rows,
+               const __grid_constant__ PagedDivision division,
+               const __grid_constant__ Rotation rotation) {
+  extern __shared__ float4 rotatedKeys[];
+  __shared__ float2 angles[rotates ? Rotation::mostPairs : 1];
   startOverlapped();
   if (division.isThere() && blockIdx.x == 0) {
     divideTokens(step.tokens, division);
@@ -194,21 +236,34 @@ __global__ void __launch_bounds__(writingThreads)
   }
   const int token = int(blockIdx.x) - int(division.isThere());
   const int position = step.tokens.positions[token];
+  const int64_t queries = int64_t(step.shape.heads) * step.shape.width;
+  T* const out = rows.out + token * queries;
   if (position < 0) {
-    const int64_t row = int64_t(step.shape.heads) * step.shape.width;
-    for (int64_t i = threadIdx.x; i < row; i += blockDim.x)
-      out[token * row + i] = T(0.0f);
+    for (int64_t i = threadIdx.x; i < queries; i += blockDim.x)
+      out[i] = T(0.0f);
     return;
   }
   step.tokens.check(token);
   const int sequence = step.tokens.sequences[token];
   step.check(sequence, position);
-  __syncthreads(); // the token's own page exists
-  const int64_t slot = step.slotOf(sequence, position), row = step.keyRow();
+  const T* k = rows.k + token * step.keyRow();
+  const T* const v = rows.v + token * step.keyRow();
+  if constexpr (rotates) {
+    for (int i = int(threadIdx.x); i < rotation.half; i += writingThreads)
+      rotation.angleOf(i, float(position), angles[i].x, angles[i].y);
+    __syncthreads();
+    rotateHeads<n>(rotation, angles, step.shape.keyHeads, k,
+                   reinterpret_cast<T*>(rotatedKeys));
+    rotateHeads<n>(rotation, angles, step.shape.heads, rows.q + token * queries,
+                   out);
+    k = reinterpret_cast<const T*>(rotatedKeys);
+  }
+  __syncthreads(); // the token's own page exists, and the keys are rotated
+  const int64_t slot = step.slotOf(sequence, position);
   if (threadIdx.x < writingThreads / 2)
-    writeRow<n>(step.shape, k + token * row, keys, step.keyScales, slot);
+    writeRow<n>(step.shape, k, rows.keys, step.keyScales, slot);
   else
-    writeRow<n>(step.shape, v + token * row, values, step.valueScales, slot);
+    writeRow<n>(step.shape, v, rows.values, step.valueScales, slot);
 }
 
 } // namespace reciperun::kernels::cuda

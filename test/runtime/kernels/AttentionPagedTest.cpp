@@ -224,6 +224,41 @@ TEST(AttentionPaged, CutsPagesAndThreadsChangeNothing) {
     }
 }
 
+/// With `rope`, the bits are those of separate rotations.
+TEST(AttentionPaged, RotatesQueriesAndKeys) {
+  for (const Attributes& rope :
+       {Attributes{{"theta", 100.0}},
+        Attributes{{"rotated", int64_t(6)}, {"interleaved", true}}})
+    for (DType type : {DType::f32, DType::bf16}) {
+      const ServingStep step = stepOf(0, 3, 21);
+      Array q = Array::random(type, {1, 21, 4, 16}, 1), turnedQ = q,
+            k = Array::random(type, {1, 21, 2, 16}, 2), turnedK = k,
+            v = Array::random(type, {1, 21, 2, 16}, 3);
+      Array positions = step.positions, sequences = step.sequences;
+      Array table = Array::integers({1, 3}, {1, 0, 2});
+      struct Results {
+        Array out, keys, values;
+        std::vector<Array*> pointers() {
+          return {&out, &keys, &values, nullptr, nullptr};
+        }
+      };
+      const Array pages = Array::random(type, {3, 8, 2, 16}, 4);
+      Results apart{q, pages, pages}, together = apart;
+      call(OpKind::Rope, {&q, &positions}, {&turnedQ}, rope);
+      call(OpKind::Rope, {&k, &positions}, {&turnedK}, rope);
+      call(OpKind::AttentionPaged,
+           {&turnedQ, &turnedK, &v, &positions, &sequences, &table},
+           apart.pointers());
+      Attributes attributes = rope;
+      attributes["rope"] = true;
+      call(OpKind::AttentionPaged, {&q, &k, &v, &positions, &sequences, &table},
+           together.pointers(), attributes);
+      EXPECT_EQ(relativeError(together.out, apart.out), 0);
+      EXPECT_EQ(relativeError(together.keys, apart.keys), 0);
+      EXPECT_EQ(relativeError(together.values, apart.values), 0);
+    }
+}
+
 /// Replaces a row by the values that it is stored as.
 void roundRow(Array& rows, int64_t begin, int64_t width, DType stored) {
   float most = 0;

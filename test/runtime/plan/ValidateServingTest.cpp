@@ -148,6 +148,20 @@ TEST(ValidateServing, survivesJson) {
   EXPECT_EQ(toJson(*read), toJson(servingPlan()));
 }
 
+TEST(ValidateServing, checksTheRotationOfAttention) {
+  auto rotate = [](const char* name, ops::AttributeValue value) {
+    return [=](Plan& p) {
+      ops::Attributes& attributes = opOf(p, OpKind::AttentionPaged).attributes;
+      attributes["rope"] = true;
+      attributes[name] = value;
+    };
+  };
+  EXPECT_EQ(servingRefusal(rotate("theta", 500.0)), "");
+  expectRefused(rotate("inverse", true), "rotates queries and keys backwards");
+  expectRefused(rotate("rotated", int64_t(width + 2)), "rotates ");
+  expectRefused(rotate("scaling", std::string("odd")), "scaling");
+}
+
 TEST(ValidateServing, refusesOtherTasks) {
   expectRefused([](Plan& p) { p.task = "sft"; }, "it serves, and its task");
 }
