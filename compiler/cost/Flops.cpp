@@ -166,6 +166,7 @@ double quantizationOp(const ir::Module& program, const ir::Op& op,
     return quantizedLinear(program, op, shapeOf);
   case ops::QuantizationOp::Quantize:
   case ops::QuantizationOp::SwigluQuantize:
+  case ops::QuantizationOp::RmsNormQuantize:
   case ops::QuantizationOp::SwigluBackwardQuantize:
   case ops::QuantizationOp::Transpose:
   case ops::QuantizationOp::ShardAmax:

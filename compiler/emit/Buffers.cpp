@@ -68,6 +68,12 @@ void findRowsOfNarrow(const ir::Module& program, const ir::Op& op,
   }
 }
 
+/// Rows of a matrix whose rows have scales.
+void findRowsOfNormed(const ir::Op& op, std::vector<size_t>& rows) {
+  rows[size_t(op.results[0])] =
+      size_t(ops::RmsNormQuantizeAttributes(op.attributes).lead);
+}
+
 /// Rows of a matrix and its transpose.
 void findRowsOfTransposed(const ir::Module& program, const ir::Op& op,
                           std::vector<size_t>& rows) {
@@ -107,6 +113,8 @@ std::vector<size_t> rowDimensions(const ir::Module& program) {
       if (op.kind == OpKind::Quantize || op.kind == OpKind::SwigluQuantize ||
           op.kind == OpKind::SwigluBackwardQuantize)
         findRowsOfNarrow(program, op, rows);
+      if (op.kind == OpKind::RmsNormQuantize)
+        findRowsOfNormed(op, rows);
       if (op.kind == OpKind::AdapterLinear)
         findRowsOfAdapters(program, op, rows);
       if (op.kind == OpKind::Transpose)

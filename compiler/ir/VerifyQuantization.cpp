@@ -28,6 +28,9 @@ public:
       expectSame(in[0], in[1]);
       quantize(in[0], in[2], 0);
       break;
+    case ops::QuantizationOp::RmsNormQuantize:
+      rmsnorm();
+      break;
     case ops::QuantizationOp::SwigluBackwardQuantize:
       expectWhole();
       expectSame(in[0], in[1]);
@@ -70,6 +73,21 @@ private:
     matrix(qt, op.results[first + (hasOneScale ? 1 : 3)],
            turned(all, size_t(lead)));
     expect(history == op.results[first + 4], "the history is another");
+  }
+
+  /// The rows of q are those of x, and the weight is that of a row.
+  void rmsnorm() {
+    expectWhole();
+    const ValueId x = op.operands[0], weight = op.operands[1];
+    if (weight != ValueId::none)
+      expectSuffix(x, weight);
+    expect(weight == ValueId::none || pieces(weight).size() == 1,
+           "the weight is that of several rows");
+    expect(ops::RmsNormQuantizeAttributes(op.attributes).lead + 1 ==
+                   int64_t(pieces(x).size()) &&
+               pieces(x).back().split.empty(),
+           "the rows are not those that are normalised");
+    matrix(op.results[0], op.results[1], pieces(x));
   }
 
   static Pieces turned(const Pieces& all, size_t lead) {

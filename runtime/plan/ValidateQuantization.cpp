@@ -119,6 +119,16 @@ bool checkMatmul(OpCheck& c) {
          c.counts(c.out(0), a.shape[0], b.shape[0]);
 }
 
+bool checkRmsNormQuantize(OpCheck& c) {
+  const Buffer &x = c.in(0), &q = c.out(0), &scale = c.out(1);
+  const int64_t width = x.shape.empty() ? 1 : x.shape.back();
+  return c.is(x, {DType::f32, DType::bf16}) && c.is(q, {DType::f8e4m3}) &&
+         c.shaped(q, {elementCount(x.shape) / width, width}) &&
+         c.is(scale, {DType::f32}) && c.shaped(scale, {q.shape[0]}) &&
+         (!c.hasIn(1) ||
+          (c.is(c.in(1), {x.dtype}) && c.counts(c.in(1), width)));
+}
+
 /// Checks a matmul with a weight in 8 or 4 bits.
 bool checkQuantizedLinear(OpCheck& c) {
   const Buffer &x = c.in(0), &w = c.in(1), &scale = c.in(2), &y = c.out(0);
@@ -171,6 +181,8 @@ bool checkQuantizationOp(OpCheck& c) {
     return checkAllQuantized(c);
   case ops::QuantizationOp::SwigluQuantize:
     return c.same(c.in(0), c.in(1)) && checkAllQuantized(c);
+  case ops::QuantizationOp::RmsNormQuantize:
+    return checkRmsNormQuantize(c);
   case ops::QuantizationOp::SwigluBackwardQuantize:
     return c.same(c.in(0), c.in(1)) && c.same(c.in(0), c.in(2)) &&
            checkAllQuantized(c) && areAlike(c);

@@ -9,9 +9,11 @@
 //    of one op must have equal attributes and types.
 // 3. Replace the first op by one with all results of the quantizes, and delete
 //    these. Results that no op reads are left out.
+// 4. The same for an rmsnorm of a serving step, which has a scale for each row.
 
 #include "compiler/passes/precision/FuseCasts.h"
 #include "runtime/ops/OpKind.h"
+#include "runtime/ops/QuantizationOps.h"
 
 #include <algorithm>
 #include <vector>
@@ -50,6 +52,14 @@ private:
         castOf[size_t(ops[i].operands[0])] = i;
     std::vector<bool> dropped(ops.size());
     for (Op& op : ops) {
+      if (op.kind == OpKind::RmsNorm) {
+        const size_t cast = castOf[size_t(op.results[0])];
+        if (cast < ops.size() && isOfRows(op, ops[cast])) {
+          fuseRows(op, ops[cast]);
+          dropped[cast] = true;
+        }
+        continue;
+      }
       if (op.kind != OpKind::Swiglu && op.kind != OpKind::SwigluBackward)
         continue;
       std::vector<size_t> casts;
@@ -95,6 +105,24 @@ private:
       for (ValueId result : ops[cast].results)
         op.results.push_back(isNeeded(result) ? result : ValueId::none);
     }
+  }
+
+  /// Whether a cast is all that reads an rmsnorm, and has its rows.
+  bool isOfRows(const Op& norm, const Op& cast) const {
+    const ValueId weight = norm.operands[1];
+    const ops::QuantizeAttributes attributes(cast.attributes);
+    return isAllThatReads(cast, norm) && !isNeeded(norm.results[1]) &&
+           attributes.blocks == "whole_rows" &&
+           size_t(attributes.lead) + 1 ==
+               program[norm.operands[0]].dims.size() &&
+           (weight == ValueId::none || program[weight].dims.size() == 1) &&
+           typeOf(cast) == ir::DType::f8e4m3;
+  }
+
+  void fuseRows(Op& norm, const Op& cast) const {
+    norm.kind = OpKind::RmsNormQuantize;
+    norm.attributes["lead"] = ops::QuantizeAttributes(cast.attributes).lead;
+    norm.results = {cast.results[0], cast.results[1]};
   }
 
   /// Whether an op reads the result, in this step or the next.

@@ -14,9 +14,8 @@
 #include "runtime/kernels/common/NormRows.h"
 #include "runtime/kernels/common/RowSums.h"
 #include "runtime/kernels/common/Types.h"
+#include "runtime/kernels/norm/RmsNormRow.h"
 #include "runtime/ops/NormOps.h"
-
-#include <cmath>
 
 namespace reciperun::kernels {
 namespace {
@@ -24,46 +23,8 @@ namespace {
 using device::KernelArgs;
 using device::Tensor;
 
-/// The weight of each element, in Math<T>. `from` returns the weight of a later
-/// row.
-template <class T> struct Stored {
-  const T* w;
-  Math<T> operator()(int64_t j) const { return Math<T>(w[j]); }
-  Stored from(int64_t j) const { return {w + j}; }
-};
-template <class T> struct Centered {
-  const T* w;
-  Math<T> operator()(int64_t j) const { return Math<T>(1) + Math<T>(w[j]); }
-  Centered from(int64_t j) const { return {w + j}; }
-};
-template <class T> struct Ones {
-  Math<T> operator()(int64_t) const { return Math<T>(1); }
-  Ones from(int64_t) const { return {}; }
-};
-
-template <class T, class Body>
-void withWeight(const KernelArgs& args, const Tensor& w, Body body) {
-  if (!w.present())
-    return body(Ones<T>());
-  if (ops::RmsNormAttributes(args.op.attributes).centered)
-    return body(Centered<T>{w.as<T>()});
-  body(Stored<T>{w.as<T>()});
-}
-
-template <class T, class Weight>
-void forwardRow(int64_t width, double eps, const T* x, Weight w, T* y,
-                Math<T>& rstd) {
-  using M = Math<T>;
-  M squares = 0;
-#pragma omp simd reduction(+ : squares)
-  for (int64_t j = 0; j < width; ++j)
-    squares += M(x[j]) * M(x[j]);
-  const M r = M(1) / std::sqrt(squares / M(width) + M(eps));
-  rstd = r;
-#pragma omp simd
-  for (int64_t j = 0; j < width; ++j)
-    y[j] = T(M(x[j]) * r * w(j));
-}
+using rmsnorm::forwardRow;
+using rmsnorm::withWeight;
 
 template <bool isAdded, class T, class Weight>
 void backwardRow(int64_t width, const T* dy, const T* x, Weight w, Math<T> rstd,
@@ -93,14 +54,14 @@ void rmsnormForward(const KernelArgs& args, Weight w) {
   auto* rstd = args.outputs[1].as<Math<T>>();
   const NormRows rows(x, args.inputs[1]);
   const double eps = ops::RmsNormAttributes(args.op.attributes).eps;
-  device::parallelFor(args.context.threads(), rows.tokens, 1,
-                      [&](int64_t begin, int64_t end) {
-                        rows.of(begin, end, [&](int64_t row, int64_t j) {
-                          const int64_t first = row * rows.width;
-                          forwardRow(rows.width, eps, x.as<T>() + first,
-                                     w.from(j), y.as<T>() + first, rstd[row]);
-                        });
-                      });
+  device::parallelFor(
+      args.context.threads(), rows.tokens, 1, [&](int64_t begin, int64_t end) {
+        rows.of(begin, end, [&](int64_t row, int64_t j) {
+          const int64_t first = row * rows.width;
+          rstd[row] = forwardRow(rows.width, eps, x.as<T>() + first, w.from(j),
+                                 y.as<T>() + first);
+        });
+      });
 }
 
 template <bool isAdded, class T, class Weight>

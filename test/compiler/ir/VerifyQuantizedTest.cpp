@@ -40,6 +40,7 @@ function forward {
   %maxima = shard_amax @part over dp {count = 96, place = 3, start = 928} : f32[4]
   @narrow, @scale = quantize_shard @part, %maxima over dp {count = 96, place = 3, start = 928}
   %sq, %ss, _, _, _ = swiglu_quantize %x, %x, _ {lead = 2} : f8e4m3[batch/dp, sequence, heads/tp, width], f32[]
+  %nq, %ns = rmsnorm_quantize %x, _ {eps = 1e-05, lead = 3} : f8e4m3[batch/dp, sequence, heads/tp, width], f32[]
   %gq, %gs, _, _, _, _, %us, %ut, _, _ = swiglu_backward_quantize %x, %x, %x, _, _ {lead = 2} : f8e4m3[batch/dp, sequence, heads/tp, width], f32[], f32[], f8e4m3[heads/tp, width, batch/dp, sequence]
 }
 function backward {
@@ -102,6 +103,13 @@ TEST(VerifyQuantized, WhatASwigluMakesLiesLikeItsOperands) {
   quantized.expectFound("f32[], f8e4m3[heads/tp, width, batch/dp, sequence]\n}",
                         "f32[], f8e4m3[heads/tp, batch/dp, sequence, width]\n}",
                         "dimensions differ");
+}
+
+TEST(VerifyQuantized, TheRowsOfAnRmsNormAreThoseThatAreQuantized) {
+  quantized.expectFound("eps = 1e-05, lead = 3", "eps = 1e-05, lead = 2",
+                        "the rows are not those that are normalised");
+  quantized.expectFound("rmsnorm_quantize %x", "rmsnorm_quantize %y",
+                        "not linear");
 }
 
 TEST(VerifyQuantized, ATransposeIsOfTheMatrix) {

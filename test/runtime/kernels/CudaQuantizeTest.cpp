@@ -14,6 +14,8 @@
 #include "test/runtime/kernels/CudaOperands.h"
 #include "test/runtime/kernels/NarrowOperands.h"
 
+#include <algorithm>
+#include <cmath>
 #include <cstdio>
 
 namespace reciperun::kernels {
@@ -272,6 +274,42 @@ TEST_F(CudaSwigluQuantize, AmaxHistory) {
                     &history});
     EXPECT_GT(history.get(2), 0) << "the history has moved";
   }
+}
+
+using CudaRmsNormQuantize = CudaParityTest;
+
+/// The squares of these elements add up exactly in any order, so that the bits
+/// are those of the separate ops.
+TEST_F(CudaRmsNormQuantize, WholeRows) {
+  for (DType type : types)
+    for (auto [rows, columns] :
+         {std::pair(7, 3), std::pair(64, 1040), std::pair(48, 4096),
+          std::pair(3, 8192), std::pair(5, 16384)})
+      for (bool hasWeight : {true, false})
+        for (int64_t shift : {0, 1}) {
+          Array x = numbers(type, {rows, columns}, 1), y = x,
+                weight = numbers(type, {columns}, 2);
+          for (int64_t i = 0; i < x.size(); ++i)
+            x.set(i, std::clamp(std::round(4 * x.get(i)), -8.0, 8.0) / 4);
+          Array rstd(DType::f32, {rows});
+          NarrowOutputs apart(DType::f8e4m3, "whole_rows", rows, columns),
+              together = apart;
+          Array* const by = hasWeight ? &weight : nullptr;
+          const Attributes attributes = {{"eps", 0.25}};
+          runOnGpu({OpKind::RmsNorm, {&x, by}, {&y, &rstd}, attributes});
+          runOnGpu({OpKind::Quantize,
+                    {&y, nullptr},
+                    apart.pointers(true, false),
+                    apart.attributes()});
+          runOnGpu({OpKind::RmsNormQuantize,
+                    {&x, by},
+                    {&together.q, &together.scale},
+                    attributes,
+                    {},
+                    shift});
+          EXPECT_EQ(relativeError(together.q, apart.q), 0);
+          EXPECT_EQ(relativeError(together.scale, apart.scale), 0);
+        }
 }
 
 // ---- transposed, and part by part

@@ -455,6 +455,26 @@ TEST(SwigluQuantize, GivesEachRowAScale) {
   }
 }
 
+TEST(RmsNormQuantize, CastsWhatAnRmsNormMakes) {
+  for (DType type : {DType::f32, DType::bf16})
+    for (bool isCentered : {false, true})
+      for (bool hasWeight : {false, true}) {
+        Array x = Array::random(type, {2, 65, 70}, 1, 3), y = x,
+              weight = Array::random(type, {70}, 2), rstd(DType::f32, {2, 65});
+        NarrowOutputs apart(DType::f8e4m3, "whole_rows", 130, 70),
+            together = apart;
+        Array* const by = hasWeight ? &weight : nullptr;
+        const Attributes attributes = {{"eps", 0.1}, {"centered", isCentered}};
+        call(OpKind::RmsNorm, {&x, by}, {&y, &rstd}, attributes);
+        call(OpKind::Quantize, {&y, nullptr}, apart.pointers(true, false),
+             apart.attributes());
+        call(OpKind::RmsNormQuantize, {&x, by}, {&together.q, &together.scale},
+             attributes);
+        EXPECT_EQ(relativeError(together.q, apart.q), 0);
+        EXPECT_EQ(relativeError(together.scale, apart.scale), 0);
+      }
+}
+
 TEST(SwigluQuantize, CastsBothGradients) {
   for (const std::string& blocks : allBlocks)
     for (DType type : {DType::f32, DType::bf16}) {

@@ -115,6 +115,9 @@ const Call ofInt4 = {
     {{"scales", std::string("groups")}}};
 const Call swiglu = {
     OpKind::SwigluQuantize, 3, {x, x, none, q, one, qt, none, none}};
+const Call normed = {OpKind::RmsNormQuantize,
+                     2,
+                     {{T, {150, 20}}, {T, {20}}, q, {DType::f32, {150}}}};
 const Call slopes = {
     OpKind::SwigluBackwardQuantize,
     5,
@@ -129,9 +132,9 @@ const Call mostOfPart = {OpKind::ShardAmax, 1, {part, maxima}, lastRun};
 const Call castPart = {
     OpKind::QuantizeShard, 2, {part, maxima, narrowPart, one}, lastRun};
 /// Every size of these calls follows from the other operands.
-const Call all[] = {whole,   wholeRows, rows,        squares,  mx,
-                    product, ofBlocks,  ofWholeRows, ofMx,     sum,
-                    ofInt4,  swiglu,    slopes,      transpose};
+const Call all[] = {whole,   wholeRows, rows,        squares, mx,
+                    product, ofBlocks,  ofWholeRows, ofMx,    sum,
+                    ofInt4,  swiglu,    normed,      slopes,  transpose};
 
 TEST(ValidateQuantized, takesWhatFits) {
   for (const Call& call : all)
