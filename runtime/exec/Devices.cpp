@@ -15,6 +15,7 @@
 #include "runtime/kernels/CudaPreparation.h"
 #include "runtime/kernels/common/CudaKernels.h"
 #include "runtime/kernels/data_movement/CudaInitialize.h"
+#include "runtime/kernels/dense/JoinedKernels.h"
 #include "runtime/plan/Mesh.h"
 #include "runtime/sizes/Lanes.h"
 #endif
@@ -62,9 +63,9 @@ openGpu(const plan::Plan& plan, const plan::Stage& stage, int place) {
     return Status::error("the plan computes in f64, which GPUs are not "
                          "programmed for; compile the recipe with `--set "
                          "cluster.hardware=cpu`");
-  auto opened = device::CudaDevice::open(place, &kernels::findCudaKernel,
-                                         &kernels::prepareCudaKernel,
-                                         &kernels::drawFirstValues);
+  auto opened = device::CudaDevice::open(
+      place, &kernels::findCudaKernel, &kernels::prepareCudaKernel,
+      &kernels::drawFirstValues, &kernels::runJoinedCudaKernels);
   RECIPERUN_TRY(opened);
   RECIPERUN_TRY((*opened)->checkMemoryBudget(stage.memory));
   if (plan.serving) {

@@ -101,7 +101,8 @@ std::vector<Variable> CudaDevice::environment(int queues,
 
 Expected<std::unique_ptr<CudaDevice>>
 CudaDevice::open(int place, CudaKernel (*findKernel)(plan::OpKind),
-                 CudaPreparation prepareKernel, CudaDraw drawValues) {
+                 CudaPreparation prepareKernel, CudaDraw drawValues,
+                 CudaJoin joinKernels) {
   Expected<int> visible = visibleGpus();
   RECIPERUN_TRY(visible);
   auto context = CudaContext::make(place % *visible);
@@ -112,6 +113,7 @@ CudaDevice::open(int place, CudaKernel (*findKernel)(plan::OpKind),
   device->areLaunchesWaitedFor = waitsForLaunches();
   device->prepareKernel = prepareKernel;
   device->drawValues = drawValues;
+  device->joinKernels = joinKernels;
   RECIPERUN_TRY(device->copies.open());
   RECIPERUN_TRY(device->pace.open());
   RECIPERUN_TRY(device->recordedMarks.open());
@@ -147,6 +149,15 @@ Status CudaDevice::run(const OpCall& call) {
 }
 
 Status CudaDevice::runConcurrently(std::span<const OpCall> calls) {
+  if (joinKernels) {
+    std::vector<CudaKernelArgs> all;
+    for (const OpCall& call : calls)
+      all.push_back(arguments(call));
+    const Expected<bool> joined = joinKernels(all);
+    RECIPERUN_TRY(joined);
+    if (*joined)
+      return Status::ok();
+  }
   RECIPERUN_TRY(gpu->fork(int(calls.size())));
   Status status;
   for (size_t i = 0; i < calls.size() && status.isOk(); ++i) {

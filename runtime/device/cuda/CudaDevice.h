@@ -22,6 +22,9 @@ namespace reciperun::device {
 /// Prepares an op on its buffers. Returns a warning for the user, empty when
 /// there is none.
 using CudaPreparation = Expected<std::string> (*)(const CudaKernelArgs&);
+/// Enqueues independent ops as one kernel. Returns false, and enqueues nothing,
+/// if there is none for them.
+using CudaJoin = Expected<bool> (*)(std::span<const CudaKernelArgs>);
 
 /// Enqueues the drawing of initial values. Returns false when it cannot draw
 /// the given values.
@@ -49,10 +52,11 @@ public:
   /// The GPU of the rank that is number `place` on its host: the visible ones
   /// are dealt out in turn. `findKernel` gives the kernel of an op, null where
   /// there is none; `prepareKernel` gets ready for one; `drawValues` draws what
-  /// parameters begin with.
+  /// parameters begin with; `joinKernels` runs independent ops as one.
   static Expected<std::unique_ptr<CudaDevice>>
   open(int place, CudaKernel (*findKernel)(plan::OpKind),
-       CudaPreparation prepareKernel = nullptr, CudaDraw drawValues = nullptr);
+       CudaPreparation prepareKernel = nullptr, CudaDraw drawValues = nullptr,
+       CudaJoin joinKernels = nullptr);
   ~CudaDevice() override;
 
   CudaContext& context() { return *gpu; }
@@ -109,6 +113,7 @@ private:
   std::unique_ptr<CudaContext> gpu;
   std::array<CudaKernel, ops::opKinds> kernels = {};
   CudaPreparation prepareKernel = nullptr;
+  CudaJoin joinKernels = nullptr;
   CudaDraw drawValues = nullptr;
   std::vector<std::string> told; // see notes
   StagedCopies copies;

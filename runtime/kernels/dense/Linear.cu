@@ -7,6 +7,7 @@
 #include "runtime/device/cuda/CudaError.h"
 #include "runtime/device/cuda/Matmuls.h"
 #include "runtime/kernels/common/CudaKernels.h"
+#include "runtime/kernels/dense/DirectMatmuls.cuh"
 #include "runtime/kernels/dense/JointMatmuls.h"
 #include "runtime/kernels/dense/LinearMatmuls.h"
 #include "runtime/kernels/dense/LinearSizes.h"
@@ -252,6 +253,19 @@ Status fillWithNoise(const Tensor& tensor, cudaStream_t stream) {
 }
 
 } // namespace
+
+std::optional<narrow::DirectMatmul>
+narrow::directLinear(const CudaKernelArgs& args) {
+  if (thinOp(args))
+    return std::nullopt;
+  const Matmul product = matmulsOf(args).at(0);
+  const float alpha = float(ops::LinearAttributes(args.op.attributes).alpha);
+  if (!isNarrow(product.shape, product.operands))
+    return std::nullopt;
+  const DirectMatmul made = directMatmul(
+      product.shape, alpha, product.b.isConstant, product.operands);
+  return isDirect(made) ? std::optional(made) : std::nullopt;
+}
 
 Status linearCudaKernel(const CudaKernelArgs& args) {
   return run(args);

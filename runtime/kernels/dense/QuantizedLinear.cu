@@ -1,8 +1,9 @@
 // y = alpha (x in_scale) w^T with a weight in 8 or 4 bits on a GPU.
 //
 // In bf16, whole and aligned rows of the weight are multiplied by the tensor
-// cores, see NarrowTiles.cuh. More rows of x than a block has read the weight
-// again, from L2 if it is there: the kernels are made for decoding.
+// cores, see NarrowTiles.cuh, or those in fp8 by DirectMatmuls.cu if x has few.
+// More rows of x than a block has read the weight again, from L2 if it is
+// there: the kernels are made for decoding.
 //
 // In f32, and for other rows, a warp computes one output for up to 8 rows of x.
 // It reads the weight's row once, 16 bytes a lane, dequantizes in registers and
@@ -12,6 +13,7 @@
 
 #include "runtime/kernels/common/CudaKernels.h"
 #include "runtime/kernels/common/CudaTypes.cuh"
+#include "runtime/kernels/dense/DirectMatmuls.cuh"
 #include "runtime/kernels/dense/NarrowTiles.cuh"
 #include "runtime/ops/QuantizationOps.h"
 #include "runtime/sizes/WeightScales.h"
@@ -152,11 +154,7 @@ void launchFormat(const CudaKernelArgs& args, const QuantizedOperands& of) {
     launchRows<T, format, mostRows>(args, of);
 }
 
-/// Enqueues the matmul on tensor cores. Returns false, and enqueues nothing, if
-/// rows of the operands are not whole or not aligned.
-template <class Stored>
-bool tryTensorCores(const QuantizedOperands& all,
-                    const device::CudaContext& context) {
+narrow::Operands narrowOperands(const QuantizedOperands& all) {
   narrow::Operands of = {};
   of.x = static_cast<const narrow::Bf16*>(all.x);
   of.w = all.w;
@@ -170,6 +168,15 @@ bool tryTensorCores(const QuantizedOperands& all,
   of.scaleStride = all.scaleStride;
   of.alpha = all.alpha;
   of.isConstant = all.isConstant;
+  return of;
+}
+
+/// Enqueues the matmul on tensor cores. Returns false, and enqueues nothing, if
+/// rows of the operands are not whole or not aligned.
+template <class Stored>
+bool tryTensorCores(const QuantizedOperands& all,
+                    const device::CudaContext& context) {
+  const narrow::Operands of = narrowOperands(all);
   if (!narrow::isWhole<Stored>(of))
     return false;
   auto launch = [&](auto tiles, auto warps) {
@@ -231,7 +238,19 @@ QuantizedOperands operandsOf(const CudaKernelArgs& args, WeightFormat format) {
 
 } // namespace
 
+std::optional<narrow::DirectMatmul>
+narrow::directQuantizedLinear(const CudaKernelArgs& args) {
+  if (args.inputs[0].type != plan::DType::bf16 ||
+      args.inputs[1].type != plan::DType::f8e4m3)
+    return std::nullopt;
+  const QuantizedOperands of = operandsOf(args, WeightFormat::fp8);
+  const DirectMatmul made{DirectType::fp8, narrowOperands(of)};
+  return !of.isGrouped && isDirect(made) ? std::optional(made) : std::nullopt;
+}
+
 Status quantizedLinearCudaKernel(const CudaKernelArgs& args) {
+  if (const auto direct = narrow::directQuantizedLinear(args))
+    return narrow::runDirectly({&*direct, 1}, args.context);
   const auto format = sizes::weightFormatOf(args.inputs[1].type);
   assert(format && "the plan's types have been checked");
   const QuantizedOperands of = operandsOf(args, *format);

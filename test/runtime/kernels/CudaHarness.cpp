@@ -2,6 +2,7 @@
 
 #include "test/runtime/kernels/CudaHarness.h"
 
+#include "runtime/kernels/dense/JoinedKernels.h"
 #include "runtime/ops/OpTable.h"
 #include "runtime/plan/OpCheck.h"
 
@@ -70,6 +71,45 @@ private:
   std::map<Array*, Array*> copies;
 };
 
+/// A case on copies of its arrays on the GPU.
+class GpuCall {
+public:
+  GpuCall(const ParityCase& of, device::CudaContext& context)
+      : of(of), context(context), in(views(of.inputs)), out(views(of.outputs)) {
+    op.kind = of.kind;
+    op.name = "under test";
+    op.attributes = of.attributes;
+  }
+
+  device::CudaKernelArgs arguments() const {
+    return {op, in, out, {}, of.place.mesh, of.place.rank, context};
+  }
+
+  void copyOutputs() const {
+    for (Array* array : of.outputs)
+      if (array)
+        copies.at(array)->copyTo(*array);
+  }
+
+private:
+  std::vector<device::Tensor> views(const std::vector<Array*>& arrays) {
+    std::vector<device::Tensor> result;
+    for (Array* array : arrays) {
+      if (array && !copies.count(array))
+        copies[array] = &held.emplace_back(*array, of.shift);
+      result.push_back(array ? copies[array]->tensor() : device::Tensor{});
+    }
+    return result;
+  }
+
+  const ParityCase& of;
+  device::CudaContext& context;
+  std::deque<DeviceArray> held;
+  std::map<Array*, DeviceArray*> copies;
+  plan::Op op;
+  std::vector<device::Tensor> in, out;
+};
+
 bool isSameBits(Array& a, Array& b) {
   return std::memcmp(a.tensor().data, b.tensor().data,
                      size_t(a.tensor().bytes())) == 0;
@@ -133,33 +173,27 @@ void CudaParityTest::SetUp() {
 }
 
 Status CudaParityTest::tryOnGpu(const ParityCase& of) {
-  std::deque<DeviceArray> held;
-  std::map<Array*, DeviceArray*> copies;
-  auto views = [&](const std::vector<Array*>& arrays) {
-    std::vector<device::Tensor> result;
-    for (Array* array : arrays) {
-      if (array && !copies.count(array))
-        copies[array] = &held.emplace_back(*array, of.shift);
-      result.push_back(array ? copies[array]->tensor() : device::Tensor{});
-    }
-    return result;
-  };
-  plan::Op op;
-  op.kind = of.kind;
-  op.name = "under test";
-  op.attributes = of.attributes;
-  const std::vector<device::Tensor> in = views(of.inputs),
-                                    out = views(of.outputs);
+  const GpuCall call(of, *context);
   const device::CudaKernel kernel = findCudaKernel(of.kind);
   if (!kernel)
     return Status::error("the table has no kernel");
-  RECIPERUN_TRY(
-      kernel({op, in, out, {}, of.place.mesh, of.place.rank, *context}));
+  RECIPERUN_TRY(kernel(call.arguments()));
   RECIPERUN_TRY(context->wait());
-  for (Array* array : of.outputs)
-    if (array)
-      copies[array]->copyTo(*array);
+  call.copyOutputs();
   return Status::ok();
+}
+
+Expected<bool> CudaParityTest::joinOnGpu(const std::vector<ParityCase>& all) {
+  std::deque<GpuCall> calls;
+  std::vector<device::CudaKernelArgs> arguments;
+  for (const ParityCase& of : all)
+    arguments.push_back(calls.emplace_back(of, *context).arguments());
+  Expected<bool> joined = runJoinedCudaKernels(arguments);
+  RECIPERUN_TRY(joined);
+  RECIPERUN_TRY(context->wait());
+  for (const GpuCall& call : calls)
+    call.copyOutputs();
+  return joined;
 }
 
 void CudaParityTest::runOnGpu(const ParityCase& of) {

@@ -66,6 +66,9 @@ protected:
   /// Runs an op on the GPU and stores its outputs. Fails on an error status.
   void runOnGpu(const ParityCase& of);
   Status tryOnGpu(const ParityCase& of);
+  /// Runs independent ops on the GPU as one kernel. Returns false, and leaves
+  /// the outputs, if there is none for them.
+  Expected<bool> joinOnGpu(const std::vector<ParityCase>& all);
 
   /// Runs an op on both devices with the same operands and compares all
   /// elements of the outputs. `tolerances` has one entry per output, or one for

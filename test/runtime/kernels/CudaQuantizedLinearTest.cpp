@@ -4,6 +4,7 @@
 #include "runtime/sizes/WeightScales.h"
 #include "test/runtime/kernels/CudaHarness.h"
 
+#include <deque>
 #include <random>
 
 namespace reciperun::kernels {
@@ -58,7 +59,7 @@ TEST_F(CudaQuantizedLinear, OfEachFormat) {
          {WeightFormat::fp8, WeightFormat::int8, WeightFormat::int4})
       for (WeightScales scales : {WeightScales::tensor, WeightScales::rows,
                                   WeightScales::groups, WeightScales::squares})
-        for (int64_t rows : {1, 8, 12, 50})
+        for (int64_t rows : {1, 3, 8, 12, 50})
           check(type, format, scales, {rows, 150, 640});
 }
 
@@ -69,6 +70,42 @@ TEST_F(CudaQuantizedLinear, OfOddSizes) {
     check(DType::bf16, format, WeightScales::groups, {9, 33, 384, true});
     check(DType::f32, format, WeightScales::squares, {5, 257, 256, true, 1});
   }
+}
+
+/// Weights whose bytes have no NaN in fp8.
+Array finiteWeights(DType type, int64_t n, int64_t k, unsigned seed) {
+  return Array::random(type == DType::bf16 ? type : DType::f32, {n, k}, seed)
+      .cast(type);
+}
+
+/// One kernel for several matmuls of few rows gives the bits of one for each.
+TEST_F(CudaQuantizedLinear, JoinedMatmulsAreThoseOfEach) {
+  for (DType type : {DType::bf16, DType::f8e4m3})
+    for (int64_t rows : {1, 2, 3, 4, 5}) {
+      Array x = Array::random(DType::bf16, {rows, 640}, 1);
+      std::deque<Array> weights, scales, apart, together;
+      std::vector<ParityCase> cases;
+      for (int64_t n : {257, 33, 64}) {
+        Array& w =
+            weights.emplace_back(finiteWeights(type, n, 640, unsigned(n)));
+        Array& scale = scales.emplace_back(Array::random(DType::f32, {n}, 2));
+        Array& y = apart.emplace_back(DType::bf16, std::vector{rows, n});
+        ParityCase of{OpKind::Linear, {&x, &w}, {&y}, {{"alpha", 0.5}}};
+        if (type != DType::bf16) {
+          of.kind = OpKind::QuantizedLinear;
+          of.inputs = {&x, &w, &scale, nullptr};
+          of.attributes["scales"] = std::string("rows");
+        }
+        runOnGpu(of);
+        of.outputs = {&together.emplace_back(y.dtype(), y.shape())};
+        cases.push_back(of);
+      }
+      const Expected<bool> joined = joinOnGpu(cases);
+      ASSERT_TRUE(bool(joined)) << joined.message();
+      EXPECT_EQ(*joined, rows <= 4);
+      for (size_t i = 0; *joined && i < apart.size(); ++i)
+        EXPECT_EQ(relativeError(together[i], apart[i]), 0) << i;
+    }
 }
 
 } // namespace
