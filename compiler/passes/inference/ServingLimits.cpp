@@ -5,7 +5,9 @@
 #include "runtime/ops/OpKind.h"
 #include "runtime/sizes/WeightScales.h"
 
+#include <bit>
 #include <cassert>
+#include <set>
 
 namespace recipec::passes {
 namespace {
@@ -26,6 +28,16 @@ std::optional<ir::DType> cacheTypeOf(const std::string& format) {
   return reciperun::sizes::storedType(*known);
 }
 
+/// Widths double up to 512 tokens: narrower matmuls take the time of reading
+/// their weights. Wider ones take time for each token of padding, so there are
+/// four widths to each doubling.
+int64_t widthAfter(int64_t width) {
+  constexpr int64_t widestDoubled = 512;
+  return width < widestDoubled
+             ? 2 * width
+             : width + int64_t(std::bit_floor(uint64_t(width))) / 4;
+}
+
 } // namespace
 
 ServingLimits servingLimits(const recipe::Recipe& recipe) {
@@ -44,18 +56,11 @@ ServingLimits servingLimits(const recipe::Recipe& recipe) {
 }
 
 std::vector<int64_t> stepWidths(const ServingLimits& limits) {
-  std::vector<int64_t> widths;
-  auto add = [&](int64_t width) {
-    width = limits.rounded(width);
-    if (widths.empty() || width > widths.back())
-      widths.push_back(width);
-  };
-  for (int64_t width = 1; width < limits.maxBatch; width *= 2)
-    add(width);
-  for (int64_t width = limits.maxBatch; width < limits.tokenBudget; width *= 2)
-    add(width);
-  add(limits.tokenBudget);
-  return widths;
+  std::set<int64_t> widths = {limits.rounded(limits.maxBatch),
+                              limits.tokenBudget};
+  for (int64_t width = 1; width < limits.tokenBudget; width = widthAfter(width))
+    widths.insert(limits.rounded(width));
+  return {widths.begin(), widths.end()};
 }
 
 std::string stepFunction(int64_t tokens) {

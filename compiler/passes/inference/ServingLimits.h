@@ -41,11 +41,11 @@ struct ServingLimits {
 
 ServingLimits servingLimits(const recipe::Recipe& recipe);
 
-/// The widths of the steps in tokens, ascending: powers of two below
-/// `max_batch`, where each sequence has one token; `max_batch`, and each twice
-/// the one before; `token_budget`. Each is rounded up to a multiple of
-/// `tokenRanks`. A step that a narrower one does not fit uses at least half of
-/// its width, apart from that rounding.
+/// The widths of the steps in tokens, ascending: powers of two up to 512, then
+/// four widths to each doubling; `max_batch`, where each sequence has one
+/// token; `token_budget`. Each is rounded up to a multiple of `tokenRanks`.
+/// Apart from that rounding, a step that a narrower one does not fit uses at
+/// least half of its width, and four fifths above 512.
 std::vector<int64_t> stepWidths(const ServingLimits& limits);
 
 /// The function of a width: `step_64`.

@@ -94,7 +94,7 @@ TEST(Serving, WhatLivesBetweenStepsOverlapsNothing) {
   EXPECT_EQ(pages.size(), 6u);
 }
 
-TEST(Serving, WidthsDoubleFromOneAndFromTheBatch) {
+TEST(Serving, WidthsDoubleUpTo512Tokens) {
   using Widths = std::vector<int64_t>;
   auto widths = [](int64_t batch, int64_t budget, int64_t tokenRanks = 1) {
     passes::ServingLimits limits;
@@ -106,9 +106,13 @@ TEST(Serving, WidthsDoubleFromOneAndFromTheBatch) {
   EXPECT_EQ(widths(8, 64), (Widths{1, 2, 4, 8, 16, 32, 64}));
   EXPECT_EQ(widths(1, 1), (Widths{1}));
   EXPECT_EQ(widths(1, 64), (Widths{1, 2, 4, 8, 16, 32, 64}));
-  EXPECT_EQ(widths(6, 100), (Widths{1, 2, 4, 6, 12, 24, 48, 96, 100}));
+  EXPECT_EQ(widths(6, 100), (Widths{1, 2, 4, 6, 8, 16, 32, 64, 100}));
   EXPECT_EQ(widths(8, 8), (Widths{1, 2, 4, 8}));
-  EXPECT_EQ(widths(6, 100, 4), (Widths{4, 8, 12, 24, 48, 96, 100}));
+  EXPECT_EQ(widths(6, 100, 4), (Widths{4, 8, 16, 32, 64, 100}));
+  const Widths wide = widths(700, 2100);
+  EXPECT_EQ(
+      Widths(wide.begin() + 9, wide.end()),
+      (Widths{512, 640, 700, 768, 896, 1024, 1280, 1536, 1792, 2048, 2100}));
 }
 
 /// The last norm and the matmul to the vocabulary process the wanted rows.
