@@ -2,6 +2,7 @@
 
 #include "runtime/exec/Executor.h"
 
+#include "runtime/device/HostCopy.h"
 #include "runtime/exec/Independence.h"
 #include "runtime/kernels/common/Kernels.h"
 #include "runtime/ops/CollectiveOps.h"
@@ -181,9 +182,21 @@ Status Executor::prepare(device::Share share) {
   return *isSpoiled ? runner.clear(arena.base(), arena.bytes()) : Status::ok();
 }
 
+/// Fills the steps of a server with padding.
+Status Executor::padSteps() {
+  for (const plan::StageStep& step : stage.steps) {
+    const Tensor positions = tensor(step.inputs.positions);
+    device::HostCopy copy(runner, positions);
+    std::fill_n(copy.as<int32_t>(), positions.elements(), -1);
+    RECIPERUN_TRY(copy.store());
+  }
+  return Status::ok();
+}
+
 Status Executor::rehearse() {
-  if (stage.transfers.empty() || !runner.records())
+  if ((stage.transfers.empty() && !plan.serving) || !runner.records())
     return Status::ok();
+  RECIPERUN_TRY(padSteps());
   for (size_t i = 0; i < functions.size(); ++i) {
     if (halfOf(stage.functions[i]))
       continue;

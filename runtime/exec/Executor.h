@@ -52,12 +52,14 @@ public:
   /// measures only its share of the algorithms.
   Status prepare(device::Share share = {});
 
-  /// Runs and records each function of a pipeline stage, on a device that
-  /// records. Call it on all ranks while the arena holds no data: the arena is
-  /// zeroed afterwards. Loading a kernel for its first launch, or instantiating
-  /// a graph, may make the driver wait for all work on the device. In the
-  /// middle of a schedule this includes a message from another stage, and that
-  /// stage may send it only after work that this stage has yet to launch.
+  /// Runs and records each function of a pipeline stage or of a server, on a
+  /// device that records. Call it on all ranks while the arena holds no data:
+  /// the arena is zeroed afterwards. A recording takes memory, which a server
+  /// must not take later, in the middle of its load. Loading a kernel for its
+  /// first launch, or instantiating a graph, may make the driver wait for all
+  /// work on the device. In the middle of a schedule this includes a message
+  /// from another stage, and that stage may send it only after work that this
+  /// stage has yet to launch.
   Status rehearse();
 
   /// Runs all steps of a schedule and calls `load` for its load steps. A
@@ -119,6 +121,7 @@ private:
       : plan(plan), stage(plan::stageOf(plan, communicator.rank())),
         arena(arena), communicator(communicator), runner(device) {}
   void findConstants();
+  Status padSteps();
   Status resolve(int function, int microBatch);
   Expected<Call> resolve(const plan::Op& op, int microBatch) const;
   int64_t period(const plan::Function& function) const;
