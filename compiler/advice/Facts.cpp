@@ -2,6 +2,7 @@
 
 #include "compiler/advice/Facts.h"
 
+#include "compiler/cost/Roofline.h"
 #include "compiler/recipe/Format.h"
 
 #include <algorithm>
