@@ -157,6 +157,18 @@ int64_t laneBytes(const recipe::Recipe& recipe) {
              : 0;
 }
 
+/// The begin and end of the workspace; {0, 0} without one.
+std::pair<int64_t, int64_t> workspaceRange(const ir::Module& program) {
+  const auto found =
+      std::ranges::find(program.placements, "workspace",
+                        [](const ir::Placement& each) -> std::string_view {
+                          return each.category;
+                        });
+  if (found == program.placements.end())
+    return {0, 0};
+  return {found->offset, found->offset + found->bytes};
+}
+
 } // namespace
 
 MemoryTable memoryTable(const ir::Module& program,
@@ -166,16 +178,23 @@ MemoryTable memoryTable(const ir::Module& program,
   std::map<std::string, int64_t*> columns = {
       {"parameters", &table.parameters},   {"gradients", &table.gradients},
       {"optimizer", &table.optimizer},     {"cache", &table.cache},
-      {"activations", &table.activations}, {"workspace", &table.workspace},
+      {"activations", &table.activations}, {"workspace", &table.activations},
   };
   // Placements are sorted by address and cover the arena: each byte belongs to
-  // the category of the last placement that begins at or before it.
+  // the category of the last placement that begins at or before it. The bytes
+  // of the workspace belong to it, although activations of other times share
+  // them.
+  const auto [workspaceBegin, workspaceEnd] = workspaceRange(program);
   for (size_t i = 0; i < program.placements.size(); ++i) {
     const ir::Placement& placement = program.placements[i];
     int64_t end = i + 1 < program.placements.size()
                       ? program.placements[i + 1].offset
                       : program.arenaBytes;
-    *columns.at(placement.category) += end - placement.offset;
+    const int64_t ofWorkspace =
+        std::max<int64_t>(0, std::min(end, workspaceEnd) -
+                                 std::max(placement.offset, workspaceBegin));
+    table.workspace += ofWorkspace;
+    *columns.at(placement.category) += end - placement.offset - ofWorkspace;
   }
   table.library = recipe.count("cluster.hardware.library");
   if (recipe.string("cluster.hardware.kind") == "cuda")

@@ -126,19 +126,6 @@ FrameArea place(const std::vector<Step>& steps,
   return area;
 }
 
-/// The lowest offset at which `bytes` are apart from all blocks, which are in
-/// order.
-int64_t firstGap(const std::vector<std::pair<int64_t, int64_t>>& blocks,
-                 int64_t bytes) {
-  int64_t offset = 0;
-  for (const auto& [begin, end] : blocks) {
-    if (offset + bytes <= begin)
-      break;
-    offset = std::max(offset, end);
-  }
-  return offset;
-}
-
 /// The frames of a schedule, where those of a chunk whose micro-batches have
 /// the same remainder modulo `period` count as one.
 class PeriodicFrames {
@@ -172,7 +159,7 @@ public:
         if (areNeighbours[frame * count + other.frame])
           taken.emplace_back(other.begin, other.end);
       std::ranges::sort(taken);
-      const int64_t begin = firstGap(taken, sizes[chunk]);
+      const int64_t begin = firstGap(taken, 0, sizes[chunk]);
       blocks.push_back({frame, begin, begin + sizes[chunk]});
       area.bytes = std::max(area.bytes, begin + sizes[chunk]);
       area.offsets[chunk].resize(period);

@@ -3,6 +3,7 @@
 
 #include "compiler/passes/memory/FreeList.h"
 
+#include <algorithm>
 #include <cassert>
 #include <iterator>
 
@@ -55,6 +56,17 @@ void FreeList::release(int64_t offset, int64_t bytes) {
     }
   }
   add(offset, bytes);
+}
+
+int64_t firstGap(const std::vector<std::pair<int64_t, int64_t>>& blocks,
+                 int64_t begin, int64_t bytes) {
+  int64_t offset = begin;
+  for (const auto& [first, end] : blocks) {
+    if (offset + bytes <= first)
+      break;
+    offset = std::max(offset, end);
+  }
+  return offset;
 }
 
 } // namespace recipec::passes

@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 #include <utility>
+#include <vector>
 
 namespace recipec::passes {
 
@@ -27,6 +28,11 @@ private:
   std::set<std::pair<int64_t, int64_t>> bySize; // bytes, offset: the same
   int64_t top = 0;
 };
+
+/// The lowest offset, from `begin` on, at which `bytes` are apart from all
+/// blocks: pairs of begin and end, in order.
+int64_t firstGap(const std::vector<std::pair<int64_t, int64_t>>& blocks,
+                 int64_t begin, int64_t bytes);
 
 } // namespace recipec::passes
 

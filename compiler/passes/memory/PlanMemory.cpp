@@ -9,7 +9,9 @@
 //    then the timelines (Lifetimes.h). Each timeline is planned independently
 //    in the same space by best fit: an op's results take a free block, and
 //    after the op the values that are not used again release theirs.
-// 3. One workspace, which all ops share.
+// 3. One workspace, which all ops share, at the lowest address apart from what
+//    is alive at an op that uses it. Its content is undefined between ops, so
+//    it shares bytes with values of other times.
 //
 // Host values are placed in the same way, in an arena of their own. Every
 // placement starts at a multiple of bufferAlignment and owns the bytes up to
@@ -60,6 +62,8 @@ private:
   void placeTimelines();
   void placeTimeline(const Timeline& timeline, FreeList& device,
                      FreeList& host);
+  void sizeWorkspace();
+  void avoidLives(const Timeline& timeline);
   void placeWorkspace();
   std::vector<bool> namedValues() const;
 
@@ -74,6 +78,11 @@ private:
   ir::Module& program;
   std::vector<bool> isPlaced;
   std::vector<int64_t> offsets = std::vector<int64_t>(isPlaced.size());
+  int64_t workspaceElements = 0;
+  /// Where the timelines begin, and what they have while an op uses the
+  /// workspace: pairs of begin and end.
+  int64_t timelinesBegin = 0;
+  std::vector<std::pair<int64_t, int64_t>> besideWorkspace;
 };
 
 ir::Placement& MemoryPlanner::place(ValueId value, int64_t offset,
@@ -220,10 +229,12 @@ void MemoryPlanner::placeChunks(FrameKind kind) {
 // ---- values of a step
 
 void MemoryPlanner::placeTimelines() {
+  timelinesBegin = program.arenaBytes;
   int64_t end = program.arenaBytes, hostEnd = program.hostBytes;
   for (const Timeline& timeline : timelines(program)) {
     FreeList space, hostSpace;
     placeTimeline(timeline, space, hostSpace);
+    avoidLives(timeline);
     end = std::max(end, program.arenaBytes + space.peak());
     hostEnd = std::max(hostEnd, program.hostBytes + hostSpace.peak());
   }
@@ -258,29 +269,51 @@ void MemoryPlanner::placeTimeline(const Timeline& timeline, FreeList& device,
   }
 }
 
-void MemoryPlanner::placeWorkspace() {
-  int64_t elements = 0;
-  for (ir::Function& function : program.functions) {
-    for (ir::Op& op : function.ops) {
-      int64_t needed = cost::workspaceElements(program, op);
-      if (needed > 0)
+// ---- the workspace
+
+void MemoryPlanner::sizeWorkspace() {
+  for (ir::Function& function : program.functions)
+    for (ir::Op& op : function.ops)
+      if (int64_t needed = cost::workspaceElements(program, op); needed > 0) {
         op.attributes["workspace"] = needed;
-      elements = std::max(elements, needed);
-    }
+        workspaceElements = std::max(workspaceElements, needed);
+      }
+}
+
+/// Adds the lives of the device during an op that uses the workspace.
+void MemoryPlanner::avoidLives(const Timeline& timeline) {
+  std::vector<int> users; // positions
+  for (size_t i = 0; i < timeline.ops.size(); ++i)
+    if (timeline.ops[i]->attributes.contains("workspace"))
+      users.push_back(int(i));
+  for (const Life& life : timeline.lives) {
+    const auto user = std::ranges::lower_bound(users, life.begin);
+    const ValueId first = life.members.front().value;
+    if (user == users.end() || *user > life.end || program[first].onHost)
+      continue;
+    const int64_t begin = offsets[size_t(first)];
+    besideWorkspace.emplace_back(begin, begin + aligned(life.bytes));
   }
-  if (elements == 0)
+}
+
+void MemoryPlanner::placeWorkspace() {
+  if (workspaceElements == 0)
     return;
   ir::Value value;
   value.name = ValueNames(program).make("workspace");
   value.kind = ir::ValueKind::state;
   value.type = ir::DType::f32;
-  value.dims = {ir::constantDim(program, elements)};
+  value.dims = {ir::constantDim(program, workspaceElements)};
   value.sharding.dims = {{}};
   ValueId workspace = ir::addValue(program, std::move(value));
   isPlaced.push_back(false);
   offsets.push_back(0);
   program.bindings["workspace"] = workspace;
-  append(workspace, "workspace");
+  const int64_t bytes = aligned(ir::localBytes(program, workspace));
+  std::ranges::sort(besideWorkspace);
+  const int64_t offset = firstGap(besideWorkspace, timelinesBegin, bytes);
+  place(workspace, offset, "workspace");
+  program.arenaBytes = std::max(program.arenaBytes, offset + bytes);
 }
 
 void MemoryPlanner::run() {
@@ -302,6 +335,7 @@ void MemoryPlanner::run() {
   for (FrameKind kind :
        {FrameKind::computed, FrameKind::received, FrameKind::onHost})
     placeChunks(kind);
+  sizeWorkspace();
   placeTimelines();
   placeWorkspace();
   for (auto* placements : {&program.placements, &program.hostPlacements})

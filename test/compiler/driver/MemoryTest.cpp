@@ -81,6 +81,9 @@ public:
       for (const ir::Op& op : each.ops)
         if (op.kind == ir::OpKind::View)
           viewed[op.results[0]] = op.operands[0];
+    if (auto found = program.bindings.find("workspace");
+        found != program.bindings.end())
+      workspace = found->second;
     for (const ir::Placement& placement : program.placements)
       if (isPersistent(placement.value))
         write(placement.value);
@@ -96,13 +99,17 @@ public:
         function(each);
   }
 
+  /// How often an op used the workspace.
+  int usesOfWorkspace() const { return workspaceUses; }
+
 private:
   /// All persistent values share one owner, because members lie inside regions.
   static constexpr int persistent = -2;
 
   bool isPersistent(ValueId value) const {
     ir::ValueKind kind = program[value].kind;
-    return kind != ir::ValueKind::temporary && kind != ir::ValueKind::saved;
+    return value != workspace && kind != ir::ValueKind::temporary &&
+           kind != ir::ValueKind::saved;
   }
   /// A view belongs to the owner of its buffer.
   int ownerOf(ValueId value) const {
@@ -114,6 +121,10 @@ private:
 
   void function(const ir::Function& function) {
     for (const ir::Op& op : function.ops) {
+      if (op.attributes.contains("workspace")) {
+        write(workspace);
+        ++workspaceUses;
+      }
       for (ValueId operand : op.operands)
         if (operand != ValueId::none)
           read(operand, function, op);
@@ -164,6 +175,8 @@ private:
     };
     for (ValueId other : op.results)
       EXPECT_FALSE(overlaps(other)) << "two results of " << op.name;
+    EXPECT_FALSE(op.attributes.contains("workspace") && overlaps(workspace))
+        << "a result of " << op.name << " lies on its workspace";
     for (size_t i = 0; i < op.operands.size(); ++i) {
       bool mayReplace =
           result == op.results[0] && int(i) == ops::infoOf(op.kind).reuse;
@@ -173,6 +186,8 @@ private:
   }
 
   const ir::Module& program;
+  ValueId workspace = ValueId::none;
+  int workspaceUses = 0;
   std::map<ValueId, const ir::Placement*> places;
   std::deque<ir::Placement> hosted;
   std::map<ValueId, ValueId> viewed;
@@ -199,6 +214,8 @@ void checkRegions(const ir::Module& program) {
       checkMember(param.value, region.param, region.starts[i]);
       if (param.trainable)
         checkMember(param.gradient, region.gradient, region.starts[i]);
+      if (region.narrow != ValueId::none)
+        checkMember(region.narrowParams[i], region.narrow, region.starts[i]);
       EXPECT_GE(region.starts[i], next) << param.name;
       next = region.starts[i] + ir::localElements(program, param.value);
     }
@@ -206,6 +223,8 @@ void checkRegions(const ir::Module& program) {
     EXPECT_EQ(region.elements % ir::sizeOf(program, region.shard), 0);
     if (region.param != ValueId::none)
       checkMember(region.paramPart, region.param, 0);
+    if (region.narrow != ValueId::none)
+      checkMember(region.narrowPart, region.narrow, 0);
     if (region.gradient != ValueId::none &&
         program[region.gradientPart].kind == ir::ValueKind::gradient)
       checkMember(region.gradientPart, region.gradient, 0);
@@ -286,6 +305,25 @@ TEST(Memory, FewBytesAreLostBetweenBlocks) {
     RecordProperty(target, std::to_string(taken / least));
     EXPECT_LT(taken, 1.1 * least) << target; // inputs add to it
   }
+}
+
+TEST(Memory, TheWorkspaceSharesBytesWithOtherTimes) {
+  auto compiled =
+      compileInput("tiny.recipe:tiny", {"precision.compute=\"bf16\""});
+  ASSERT_TRUE(compiled);
+  const ir::Module& program = compiled->result.stages[0];
+  MemoryCheck check(program);
+  check.run();
+  EXPECT_GT(check.usesOfWorkspace(), 0);
+  int64_t endOfActivations = 0, endOfWorkspace = 0;
+  for (const ir::Placement& placement : program.placements) {
+    int64_t& end =
+        placement.category == "workspace" ? endOfWorkspace : endOfActivations;
+    end = std::max(end, placement.offset + placement.bytes);
+  }
+  EXPECT_LT(endOfWorkspace, endOfActivations);
+  EXPECT_EQ(compiled->result.estimate.memory.workspace,
+            ir::localBytes(program, program.bindings.at("workspace")));
 }
 
 TEST(Memory, ShardingTheOptimizerDividesItsState) {
