@@ -109,7 +109,13 @@ double attentionEfficiency(double width, double keys, bool isBackward,
 }
 
 Kernels::Kernels(const ir::Module& program, const Machine& machine)
-    : program(program), machine(machine) {
+    : program(program), machine(machine), imbalance(imbalanceOfExperts) {
+  auto wholeShapeOf = [&](ValueId value) {
+    std::vector<int64_t> shape;
+    for (ir::DimId dim : program[value].dims)
+      shape.push_back(program[dim].size);
+    return shape;
+  };
   for (const ir::Function& function : program.functions)
     for (const ir::Op& op : function.ops)
       if (op.kind == OpKind::Dispatch) {
@@ -118,6 +124,15 @@ Kernels::Kernels(const ir::Module& program, const Machine& machine)
         usedRows[program[rows].dims[1]] =
             std::min(1.0, double(ir::localElements(program, op.operands[1])) /
                               (double(shape[0]) * double(shape[1])));
+      } else if (op.kind == OpKind::Route) {
+        const ops::RouteAttributes attributes(op.attributes);
+        const std::vector<int64_t> scores = wholeShapeOf(op.operands[0]);
+        const std::vector<int64_t> choices = wholeShapeOf(op.results[0]);
+        // The tokens of a sequence that an expert takes on average.
+        const double mean = double(choices[1] * choices[2]) / double(scores[2]);
+        if (attributes.limit > 0)
+          imbalance =
+              std::clamp(double(attributes.limit) / mean, 1.0, imbalance);
       } else if (op.kind == OpKind::ExpertLinear)
         usedRows.try_emplace(program[op.operands[0]].dims[1],
                              ops::ExpertLinearAttributes(op.attributes).used);
@@ -230,7 +245,7 @@ void Kernels::addExperts(KernelCost& cost, const ir::Op& op) const {
   const double experts = double(weight[0]);
   const double used = ops::ExpertLinearAttributes(op.attributes).used;
   const double each =
-      used * double(rows[0]) * double(rows[1]) / experts * imbalanceOfExperts;
+      used * double(rows[0]) * double(rows[1]) / experts * imbalance;
   const double n = double(weight[1]);
   double k = 1;
   for (size_t i = 2; i < weight.size(); ++i)

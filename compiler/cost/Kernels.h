@@ -76,6 +76,9 @@ private:
   /// The fraction of the rows of experts that hold tokens, by the dimension
   /// that counts them.
   std::map<ir::DimId, double> usedRows;
+  /// The rows of the busiest rank against the mean. Experts that drop tokens
+  /// have no more than their capacity.
+  double imbalance;
 };
 
 } // namespace recipec::cost
