@@ -70,10 +70,8 @@ void copyReason(const diag::Engine& engine, search::Outcome& outcome) {
     }
 }
 
-} // namespace
-
 /// The ops of a stage's Program and the steps of its schedules.
-static size_t opsOf(const ir::Module& stage) {
+size_t opsOfProgram(const ir::Module& stage) {
   size_t ops = 0;
   for (const ir::Function& function : stage.functions)
     ops += function.ops.size();
@@ -81,6 +79,8 @@ static size_t opsOf(const ir::Module& stage) {
     ops += schedule.steps.size();
   return ops;
 }
+
+} // namespace
 
 search::Outcome outcomeOf(const Compilation& compilation) {
   const cost::Estimate& estimate = compilation.estimate;
@@ -93,7 +93,7 @@ search::Outcome outcomeOf(const Compilation& compilation) {
   outcome.tokensPerSecondPerRank = estimate.tokensPerSecondPerRank;
   outcome.mfu = estimate.mfu;
   for (const ir::Module& stage : compilation.stages)
-    outcome.ops += opsOf(stage);
+    outcome.ops += opsOfProgram(stage);
   return outcome;
 }
 

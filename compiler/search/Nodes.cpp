@@ -35,6 +35,13 @@ Activations ofLayers(Activations activations, int64_t count, int64_t most) {
   return activations;
 }
 
+/// How many layers of a chunk keep fewer activations; nullopt: all.
+std::optional<int64_t> layersWithFewer(const Activations& activations) {
+  if (activations.offloadLayers > 0)
+    return activations.offloadLayers;
+  return activations.layers;
+}
+
 std::string keyOf(const Layout& layout) {
   std::string key;
   for (int64_t each :
@@ -44,6 +51,17 @@ std::string keyOf(const Layout& layout) {
   for (const std::string& each : layout.activations.modules)
     key += " " + each;
   return key + (layout.activations.offloadLayers > 0 ? " offload" : "");
+}
+
+/// The outcomes of sampleSettings(). One depth stands for both where they are
+/// equal.
+Samples samplesOf(const Outcome* outcomes, const Depths& depths,
+                  const LayerCosts* all) {
+  const size_t each = all ? 1 : 2; // outcomes of a depth
+  const Outcome* deep = outcomes + (depths.areApart() ? each : 0);
+  if (all)
+    return withFewMicroBatches(outcomes[0], deep[0], depths, *all);
+  return {outcomes[0], outcomes[1], deep[0], deep[1]};
 }
 
 } // namespace
@@ -108,17 +126,6 @@ void Nodes::add(const std::vector<Layout>& layouts) {
     each.activations = {};
   addLayouts(all);
   addLayouts(layouts);
-}
-
-/// The outcomes of sampleSettings(). One depth stands for both where they are
-/// equal.
-static Samples samplesOf(const Outcome* outcomes, const Depths& depths,
-                         const LayerCosts* all) {
-  const size_t each = all ? 1 : 2; // outcomes of a depth
-  const Outcome* deep = outcomes + (depths.areApart() ? each : 0);
-  if (all)
-    return withFewMicroBatches(outcomes[0], deep[0], depths, *all);
-  return {outcomes[0], outcomes[1], deep[0], deep[1]};
 }
 
 /// A layout that keeps fewer activations needs half of the samples where the
@@ -271,10 +278,16 @@ std::optional<Candidate> Nodes::candidate(const Layout& layout) const {
   const std::optional<size_t> found = find(withoutPipeline(layout));
   if (!found || !nodes[*found].costs)
     return std::nullopt;
+  LayerCosts costs = *nodes[*found].costs;
+  const std::vector<int64_t> chunks = chunkLayers(facts, layout);
+  const int64_t most = *std::max_element(chunks.begin(), chunks.end());
+  const int64_t count = layersWithFewer(layout.activations).value_or(most);
+  if (const LayerCosts* all = costsWithAllActivations(layout);
+      all && count < most)
+    costs = mixed(*all, costs, double(count) / double(most));
   Candidate candidate{.layout = layout, .node = *found};
-  candidate.prediction = candidate.corrected =
-      predict(*nodes[*found].costs, facts, layout);
-  candidate.capacity = nodes[*found].costs->capacity;
+  candidate.prediction = candidate.corrected = predict(costs, facts, layout);
+  candidate.capacity = costs.capacity;
   return candidate;
 }
 

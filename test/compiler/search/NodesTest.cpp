@@ -136,6 +136,16 @@ TEST_F(FourRanks, AsFewLayersAreRecomputedAsFit) {
   EXPECT_DOUBLE_EQ(onOneStage.prediction.bytes, 560);
 }
 
+/// 100 bytes of each of six layers, 20 of each of two.
+TEST_F(FourRanks, AWrittenNumberOfLayersIsPredicted) {
+  Activations two = full;
+  two.layers = 2;
+  nodes.add({{.activations = two}});
+  const auto candidate = nodes.candidate({.activations = two});
+  ASSERT_TRUE(candidate);
+  EXPECT_DOUBLE_EQ(candidate->prediction.bytes, 640);
+}
+
 TEST_F(FourRanks, NothingIsRecomputedWhereAllFits) {
   nodes.add({{.activations = full}});
   EXPECT_TRUE(nodes.candidates(1, {}).empty());
