@@ -12,6 +12,10 @@
 #include <string>
 #include <vector>
 
+namespace recipec::diag {
+class Builder;
+}
+
 namespace recipec::sema {
 
 class Evaluator;
