@@ -137,18 +137,17 @@ void Nodes::addLayouts(const std::vector<Layout>& layouts) {
     const Layout layout = withoutPipeline(each);
     if (!isWithinLimits(facts, written.layout, layout) || find(layout))
       continue;
-    const LayerCosts* all = keepsAll(layout.activations)
-                                ? nullptr
-                                : costsWithAllActivations(layout);
+    const std::optional<LayerCosts> all = keepsAll(layout.activations)
+                                              ? std::nullopt
+                                              : costsWithAllActivations(layout);
     byKey[keyOf(layout)] = nodes.size();
     nodes.push_back({layout, std::nullopt});
     const std::optional<int64_t> pp = samplePipeline(layout);
     if (!pp)
       continue;
     samplings.push_back({nodes.size() - 1, trials.size(),
-                         facts.ranks / (*pp * layout.cp * layout.tp),
-                         all ? std::optional(*all) : std::nullopt});
-    for (Settings& settings : sampleSettings(layout, *pp, all != nullptr))
+                         facts.ranks / (*pp * layout.cp * layout.tp), all});
+    for (Settings& settings : sampleSettings(layout, *pp, all.has_value()))
       trials.push_back(std::move(settings));
   }
   const std::vector<Outcome> outcomes = compile(trials);
@@ -163,11 +162,11 @@ void Nodes::addLayouts(const std::vector<Layout>& layouts) {
     sampledEffort += each.effort();
 }
 
-/// The costs of the layout when it keeps all activations; null if not known.
-const LayerCosts* Nodes::costsWithAllActivations(Layout layout) const {
+/// The costs of the layout when it keeps all activations, if they are known.
+std::optional<LayerCosts> Nodes::costsWithAllActivations(Layout layout) const {
   layout.activations = {};
   const std::optional<size_t> found = find(layout);
-  return found && nodes[*found].costs ? &*nodes[*found].costs : nullptr;
+  return found ? nodes[*found].costs : std::nullopt;
 }
 
 std::vector<Activations>
@@ -178,7 +177,8 @@ Nodes::usefulActivations(const Layout& layout,
     double saved = 0;   // bytes of a layer
     double seconds = 0; // that a saved byte takes
   };
-  const LayerCosts* all = costsWithAllActivations(withoutPipeline(layout));
+  const std::optional<LayerCosts> all =
+      costsWithAllActivations(withoutPipeline(layout));
   std::vector<Choice> list;
   for (const Activations& each : choices) {
     Layout fewer = withoutPipeline(layout);
@@ -217,8 +217,8 @@ void Nodes::appendFitting(std::vector<Candidate>& list, Candidate candidate,
   const std::vector<int64_t> chunks = chunkLayers(facts, candidate.layout);
   const int64_t most = *std::max_element(chunks.begin(), chunks.end());
   const bool isAll = keepsAll(node.layout.activations);
-  const LayerCosts* all =
-      isAll ? nullptr : costsWithAllActivations(node.layout);
+  const std::optional<LayerCosts> all =
+      isAll ? std::nullopt : costsWithAllActivations(node.layout);
   if (all &&
       corrections
               .apply(candidate.layout, predict(*all, facts, candidate.layout))
@@ -282,8 +282,7 @@ std::optional<Candidate> Nodes::candidate(const Layout& layout) const {
   const std::vector<int64_t> chunks = chunkLayers(facts, layout);
   const int64_t most = *std::max_element(chunks.begin(), chunks.end());
   const int64_t count = layersWithFewer(layout.activations).value_or(most);
-  if (const LayerCosts* all = costsWithAllActivations(layout);
-      all && count < most)
+  if (const auto all = costsWithAllActivations(layout); all && count < most)
     costs = mixed(*all, costs, double(count) / double(most));
   Candidate candidate{.layout = layout, .node = *found};
   candidate.prediction = candidate.corrected = predict(costs, facts, layout);

@@ -90,7 +90,7 @@ private:
   void appendFitting(std::vector<Candidate>& list, Candidate candidate,
                      const Corrections& corrections) const;
   bool interleavesEvenly(int64_t pp) const;
-  const LayerCosts* costsWithAllActivations(Layout layout) const;
+  std::optional<LayerCosts> costsWithAllActivations(Layout layout) const;
 
   const Facts& facts;
   const WrittenLayout& written;
