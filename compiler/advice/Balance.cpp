@@ -3,7 +3,7 @@
 //
 // 1. Add up the seconds of a step by layer, and those of the ops before the
 //    first layer (the embedding) and after the last (the head and the loss), by
-//    the model of the estimate. Communication that overlaps does not count.
+//    the roofline. Communication that overlaps does not count.
 // 2. Move a layer from the slowest stage to the fastest one as long as the
 //    slowest stage becomes faster.
 // 3. Propose the split if it is worth a twentieth, and if stages that get more

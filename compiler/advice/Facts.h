@@ -58,7 +58,7 @@ public:
   /// "about 61.2 GiB of 79.1 GiB a rank".
   std::string memoryText(int64_t total) const;
 
-  /// Seconds of an op by the model of the estimate. Refers to these facts.
+  /// Seconds of an op by the roofline (cost/Roofline.h). Refers to these facts.
   std::function<double(const ir::Op&)> secondsIn(const ir::Module& stage) const;
   /// How often each function of a stage runs in a step.
   static std::map<std::string, int> runsOf(const ir::Module& stage);

@@ -1,6 +1,6 @@
 // Offloading over a slow host link. A layer's copies run beside the computation
 // of the next layer: what takes longer is waited for. The copies of a function
-// run one after another on the link to the host, as in cost/Estimate.
+// run one after another on the link to the host, as in cost/Replay.
 
 #include "compiler/advice/Rules.h"
 #include "compiler/recipe/Format.h"

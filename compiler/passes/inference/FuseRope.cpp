@@ -2,6 +2,7 @@
 
 #include "compiler/passes/inference/FuseRope.h"
 
+#include "compiler/passes/ValueReaders.h"
 #include "runtime/ops/AttentionOps.h"
 #include "runtime/ops/OpKind.h"
 
@@ -17,15 +18,7 @@ using ir::ValueId;
 class RopeFusion {
 public:
   explicit RopeFusion(ir::Module& program)
-      : program(program), readers(program.values.size()) {
-    for (const ir::Function& function : program.functions)
-      for (const Op& op : function.ops)
-        for (ValueId operand : op.operands)
-          if (operand != ValueId::none)
-            ++readers[size_t(operand)];
-    for (const auto& [role, value] : program.bindings)
-      ++readers[size_t(value)];
-  }
+      : program(program), readers(countReaders(program)) {}
 
   void run() {
     for (ir::Function& function : program.functions)

@@ -12,6 +12,7 @@
 // 4. The same for an rmsnorm of a serving step, which has a scale for each row.
 
 #include "compiler/passes/precision/FuseCasts.h"
+#include "compiler/passes/ValueReaders.h"
 #include "runtime/ops/OpKind.h"
 #include "runtime/ops/QuantizationOps.h"
 
@@ -29,15 +30,7 @@ using ir::ValueId;
 class CastFusion {
 public:
   explicit CastFusion(ir::Module& program)
-      : program(program), readers(program.values.size()) {
-    for (const ir::Function& function : program.functions)
-      for (const Op& op : function.ops)
-        for (ValueId operand : op.operands)
-          if (operand != ValueId::none)
-            ++readers[size_t(operand)];
-    for (const auto& [role, value] : program.bindings)
-      ++readers[size_t(value)];
-  }
+      : program(program), readers(countReaders(program)) {}
 
   void run() {
     for (ir::Function& function : program.functions)

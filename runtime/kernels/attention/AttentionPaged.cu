@@ -270,7 +270,7 @@ Status writeStep(const CudaKernelArgs& args, const PagedStep& step,
                       0, step, rows, division, rotation);
   RECIPERUN_TRY(readRotation(args.op, step.shape.width, rotation));
   const auto rowBytes = int(sizeof(T)) * step.shape.keyHeads * step.shape.width;
-  // Vectors of the pairs, too.
+  // A vector of pairs lies in one half of a head.
   if (rotation.half % n == 0)
     return launchStep(args, writePages<n, true, T, P>, blocks, writingThreads,
                       rowBytes, step, rows, division, rotation);

@@ -16,6 +16,7 @@
 #include <algorithm>
 #include <cassert>
 #include <cstdint>
+#include <optional>
 #include <type_traits>
 #include <vector>
 
@@ -100,20 +101,21 @@ private:
   /// Writes the tokens [begin, end) of a run.
   void writeRun(const device::KernelArgs& args, const StepRun& run,
                 int64_t begin, int64_t end) const {
-    const bool rotates = ops::AttentionPagedAttributes(args.op.attributes).rope;
     const int64_t keyRow = keyHeads * width, heads = args.inputs[0].shape[2];
-    HeadRotation<T> rotation(args.op, width);
+    std::optional<HeadRotation<T>> rotation;
+    if (ops::AttentionPagedAttributes(args.op.attributes).rope)
+      rotation.emplace(args.op, width);
     std::vector<T> rotated(static_cast<size_t>(keyRow));
     for (int64_t i = begin; i < end; ++i) {
       const int64_t token = run.begin + i, position = run.position + i;
       const int64_t to = slot(run.sequence, position) * keyHeads;
       const T* key = args.inputs[1].as<T>() + token * keyRow;
-      if (rotates) {
+      if (rotation) {
         const int64_t query = token * heads * width;
-        rotation.setPosition(int32_t(position));
-        rotation.turn(heads, args.inputs[0].as<T>() + query,
-                      args.outputs[0].as<T>() + query);
-        rotation.turn(keyHeads, key, rotated.data());
+        rotation->setPosition(int32_t(position));
+        rotation->turn(heads, args.inputs[0].as<T>() + query,
+                       args.outputs[0].as<T>() + query);
+        rotation->turn(keyHeads, key, rotated.data());
         key = rotated.data();
       }
       store(key, k, to);
