@@ -1,8 +1,9 @@
 // Measures matmuls and attention on this GPU in TFLOP/s: the matmuls of an 8B
 // model at 8192 tokens, with the algorithm that cuBLASLt suggests first and
-// with the fastest one; attention by our kernels and by cuDNN. Not a test; run
-// it by hand. A matmul counts 2 m n k; attention counts the matmuls of the
-// causal half: 2 forward, 5 backward.
+// with the fastest one; attention by our kernels and by cuDNN; with the
+// argument `attention` more of attention, with `paged` attention over pages
+// alone. Not a test; run it by hand. A matmul counts 2 m n k; attention counts
+// the matmuls of the causal half: 2 forward, 5 backward.
 
 #include "runtime/kernels/common/CudaKernels.h"
 #include "runtime/ops/OpTable.h"
@@ -12,6 +13,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <numeric>
 #include <random>
 #include <unistd.h>
 
@@ -48,6 +50,8 @@ private:
       const float value = normal(generator);
       if (type == DType::bf16)
         reinterpret_cast<device::bf16*>(host.data())[i] = device::bf16(value);
+      else if (plan::byteSize(type) == 1)
+        host[size_t(i)] = char(generator() & 0xbf); // no NaN of f8e4m3
       else
         reinterpret_cast<float*>(host.data())[i] = value;
     }
@@ -264,6 +268,52 @@ public:
     }
   }
 
+  /// `runs` runs of `count` tokens that begin at `from`, each of a sequence of
+  /// its own, on pages in random order of `stored`.
+  void pagedAttention(int64_t runs, int64_t from, int64_t count, DType stored) {
+    constexpr int64_t heads = 32, keyHeads = 8, width = 128, page = 32;
+    const int64_t perSequence = (from + count + page - 1) / page;
+    const int64_t pages = runs * perSequence;
+    std::vector<int32_t> positions, sequences, table(size_t(pages), 0);
+    for (int64_t i = 0; i < runs * count; ++i) {
+      positions.push_back(int32_t(from + i % count));
+      sequences.push_back(int32_t(i / count));
+    }
+    std::iota(table.begin(), table.end(), 0);
+    std::shuffle(table.begin(), table.end(), std::mt19937(7));
+    const std::vector<int64_t> tokens = {1, runs * count},
+                               queries = {1, runs * count, heads, width},
+                               rows = {1, runs * count, keyHeads, width};
+    const Filled q(DType::bf16, queries), k(DType::bf16, rows),
+        v(DType::bf16, rows), out(DType::bf16, queries);
+    const Filled places = Filled::integers(tokens, positions),
+                 owners = Filled::integers(tokens, sequences),
+                 order = Filled::integers({runs, perSequence}, table);
+    const std::vector<int64_t> cache = {pages, page, keyHeads, width},
+                               scales = {pages, page, keyHeads};
+    const Filled keys(stored, cache), values(stored, cache),
+        keyScales(DType::f32, scales), valueScales(DType::f32, scales);
+    std::vector<device::Tensor> outputs = {out.view(), keys.view(),
+                                           values.view()};
+    if (stored != DType::bf16)
+      outputs.insert(outputs.end(), {keyScales.view(), valueScales.view()});
+    const double pairs =
+        double(runs) * double(count) * (double(from) + double(count + 1) / 2);
+    const double ms = time(OpKind::AttentionPaged,
+                           {q.view(), k.view(), v.view(), places.view(),
+                            owners.view(), order.view()},
+                           outputs);
+    const auto bytes = double(2 * runs * (from + count) * keyHeads * width *
+                              plan::byteSize(stored));
+    std::printf("%4lld runs of %4lld tokens after %4lld, %s: %7.1f us, %6.1f "
+                "TFLOP/s, pages at %5.2f TB/s\n",
+                (long long)(runs), (long long)(count), (long long)(from),
+                ops::dtypeName(stored), ms * 1e3,
+                4.0 * pairs * double(heads * width) / ms * 1e-9,
+                bytes / ms * 1e-9);
+    std::fflush(stdout);
+  }
+
 private:
   device::CudaContext& gpu;
   const plan::Mesh mesh;
@@ -297,6 +347,17 @@ int main(int argc, char** argv) {
       "bf16\n",
       gpu->properties().name);
   tellMemory("context and scratch");
+  if (argc > 1 && argv[1] == std::string("paged")) {
+    using reciperun::plan::DType;
+    for (DType stored : {DType::bf16, DType::f8e4m3, DType::i8}) {
+      bench.pagedAttention(512, 1151, 1, stored);
+      bench.pagedAttention(4, 0, 2048, stored);
+      bench.pagedAttention(8, 0, 1000, stored);
+      bench.pagedAttention(64, 0, 128, stored);
+      bench.pagedAttention(8, 1536, 512, stored);
+    }
+    return 0;
+  }
   bench.attention(1, 8192, 32, 8, 128);
   tellMemory("with cuDNN");
   if (argc > 1 && argv[1] == std::string("attention")) {
