@@ -5,11 +5,11 @@
 // (PagedWarpgroups.cuh, PagedTiles.cuh), other tokens one by one.
 //
 // 1. Rotate queries and keys if the op has `rope`, write the new keys and
-// values
-//    into the pages, and divide the tokens. Rotated queries are in the output
-//    until a block overwrites those that it has read. The division is computed
-//    on the GPU, and the grids cover every division that a step of this size
-//    can have.
+//    values into the pages, and divide the tokens. Rotated queries are in the
+//    output until a block overwrites those that it has read. The division is
+//    computed on the GPU, and the grids cover every division that a step of
+//    this size can have. Of keys and values in 8 bits, rows in bf16 are kept
+//    for 2., as many as the scratch holds.
 // 2. Compute the tiles, then the single tokens.
 //
 // Single tokens of whole, aligned rows in bf16 are computed on tensor cores
@@ -208,13 +208,24 @@ Status attendOneByOne(const CudaKernelArgs& args, const PagedStep& step,
                     step, tokens, singles.pieces, out);
 }
 
+/// Whether runs of tokens are computed by warpgroups, given aligned rows.
+template <class P>
+bool usesWarpgroups(const CudaKernelArgs& args, const PagedStep& step) {
+  return step.shape.width <= 128 && args.context.properties().major == 9 &&
+         step.shape.width % vectorLength<P> == 0;
+}
+
 /// Runs long runs of tokens in tiles.
 template <int width, class P>
 Status attendInTiles(const CudaKernelArgs& args, const PagedStep& step,
-                     const PagedDivision& division, int64_t mostTiles) {
-  PagedTileData<P> data{queriesOf<Bf16>(args), args.outputs[1].as<P>(),
-                        args.outputs[2].as<P>(), args.outputs[0].as<Bf16>(),
-                        false};
+                     const PagedDivision& division, const FreshRows& fresh,
+                     int64_t mostTiles) {
+  PagedTileData<P> data{queriesOf<Bf16>(args),
+                        args.outputs[1].as<P>(),
+                        args.outputs[2].as<P>(),
+                        args.outputs[0].as<Bf16>(),
+                        false,
+                        fresh};
   data.isAligned =
       areRowsAligned(step.shape, data.q, data.keys, data.values, data.out) &&
       step.shape.width % vectorLength<P> == 0;
@@ -223,7 +234,7 @@ Status attendInTiles(const CudaKernelArgs& args, const PagedStep& step,
     using Block = PagedWarpgroupBlock<width, P>;
     static_assert(Block::blockQueries == PagedTileBlock<width, P>::blockQueries,
                   "both have the division's tiles");
-    if (data.isAligned && args.context.properties().major == 9)
+    if (data.isAligned && usesWarpgroups<P>(args, step))
       return launchStep(args, attendByWarpgroups<width, P>,
                         dim3(unsigned(args.context.multiprocessors())),
                         Block::threads, Block::sharedBytes, step, data,
@@ -232,6 +243,26 @@ Status attendInTiles(const CudaKernelArgs& args, const PagedStep& step,
   using Block = PagedTileBlock<width, P>;
   return launchStep(args, attendTiles<width, P>, grid, Block::threads,
                     Block::sharedBytes, step, data, division);
+}
+
+/// Takes room for as many fresh rows as possible, if tiles read them.
+template <class P>
+FreshRows takeFreshRows(const CudaKernelArgs& args, const PagedStep& step,
+                        Scratch& room) {
+  FreshRows fresh{};
+  if (!isScaled<P> || !usesWarpgroups<P>(args, step))
+    return fresh;
+  constexpr int64_t leftForSingles = int64_t(4) << 20;
+  const int64_t row = step.shape.keyHeads * step.shape.width;
+  const int64_t fitting =
+      (room.leftBytes() - leftForSingles) / (2 * row * int64_t(sizeof(Bf16)));
+  fresh.count =
+      int(std::clamp<int64_t>(fitting, 0, int64_t(step.tokens.count)));
+  if (fresh.count == 0)
+    return fresh;
+  fresh.keys = room.take<Bf16>(fresh.count * row);
+  fresh.values = room.take<Bf16>(fresh.count * row);
+  return fresh;
 }
 
 /// Takes room for the division of a step. Its counts stay null if all tokens
@@ -281,12 +312,13 @@ Status writeStep(const CudaKernelArgs& args, const PagedStep& step,
 /// Runs both parts of a division.
 template <class P>
 Status attendDivided(const CudaKernelArgs& args, const PagedStep& step,
-                     const PagedDivision& division, Scratch& room) {
+                     const PagedDivision& division, const FreshRows& fresh,
+                     Scratch& room) {
   const int64_t tokens = step.tokens.count;
   const int64_t sequences = step.tokens.mostSequences;
   RECIPERUN_TRY(withPaddedWidth(step.shape.width, [&](auto width) {
     return attendInTiles<width.value, P>(
-        args, step, division,
+        args, step, division, fresh,
         PagedDivision::mostTiles(tokens, sequences, division.tileQueries));
   }));
   return attendOneByOne<Bf16, P>(
@@ -304,13 +336,20 @@ Status attentionPagedCudaKernel(const CudaKernelArgs& args) {
   RECIPERUN_TRY(checkAttention(step.shape));
   return withDeviceType(args, in[0].type, [&]<class T>(DeviceType<T>) {
     return withPages<T>(args, [&]<class P>(DeviceType<P>) -> Status {
-      const WrittenRows<T, P> rows{in[0].as<T>(),  in[1].as<T>(),
-                                   in[2].as<T>(),  out[1].as<P>(),
-                                   out[2].as<P>(), out[0].as<T>()};
+      WrittenRows<T, P> rows{in[0].as<T>(),
+                             in[1].as<T>(),
+                             in[2].as<T>(),
+                             out[1].as<P>(),
+                             out[2].as<P>(),
+                             out[0].as<T>(),
+                             {}};
       Scratch room(args.context);
       PagedDivision division{};
-      if constexpr (std::is_same_v<T, Bf16>)
+      if constexpr (std::is_same_v<T, Bf16>) {
         RECIPERUN_TRY(takeDivision<P>(step, room, division));
+        if (division.isThere())
+          rows.fresh = takeFreshRows<P>(args, step, room);
+      }
       Status written = Status::ok();
       withVectors<T>(
           step.shape.width,
@@ -321,7 +360,7 @@ Status attentionPagedCudaKernel(const CudaKernelArgs& args) {
       RECIPERUN_TRY(written);
       if constexpr (std::is_same_v<T, Bf16>)
         if (division.isThere())
-          return attendDivided<P>(args, step, division, room);
+          return attendDivided<P>(args, step, division, rows.fresh, room);
       return attendOneByOne<T, P>(args, step, {nullptr, nullptr},
                                   step.tokens.count, room);
     });

@@ -99,18 +99,16 @@ template <class P, int n>
 using PageElements =
     std::conditional_t<isScaled<P>, WidenedElements<P, n>, Vector<P, n>>;
 
-/// 16 elements of a row in 8 bits.
-using PageWords = Vector<uint32_t, 4>;
-
-/// Writes 16 bytes of bf16: a half of the elements times their row's scale.
+/// Writes the eight elements of two words times their row's scale, 16 bytes of
+/// bf16.
 template <class P>
-__device__ __forceinline__ void widenHalf(const PageWords& words, int half,
-                                          float scale, __nv_bfloat16* to) {
+__device__ __forceinline__ void widenWords(const uint32_t* words, float scale,
+                                           __nv_bfloat16* to) {
   constexpr int n = vectorLength<__nv_bfloat16>;
   float made[n];
 #pragma unroll
   for (int i = 0; i < n / 4; ++i)
-    widenWord<P>(words.elements[2 * half + i], made + 4 * i);
+    widenWord<P>(words[i], made + 4 * i);
 #pragma unroll
   for (int i = 0; i < n; ++i)
     made[i] *= scale;
@@ -125,10 +123,10 @@ template <class P> __device__ P numberOf(float value) {
     return int8_t(__float2int_rn(fminf(fmaxf(value, -127.0f), 127.0f)));
 }
 
-/// Writes the numbers of a row and returns its scale. All lanes of a warp call
-/// it.
+/// Writes the numbers of a row and returns its scale; also writes the numbers
+/// times the scale to `wide`, unless it is null. All lanes of a warp call it.
 template <class P, class T>
-__device__ float storeRow(const T* from, int width, P* to) {
+__device__ float storeRow(const T* from, int width, P* to, T* wide) {
   const int lane = int(threadIdx.x) % 32;
   float most = 0;
   for (int i = lane; i < width; i += 32) {
@@ -144,8 +142,11 @@ __device__ float storeRow(const T* from, int width, P* to) {
     scale = 1;
   if (most == INFINITY)
     scale = NAN;
-  for (int i = lane; i < width; i += 32)
+  for (int i = lane; i < width; i += 32) {
     to[i] = numberOf<P>(float(from[i]) / scale);
+    if (wide)
+      wide[i] = T(float(to[i]) * scale);
+  }
   return scale;
 }
 

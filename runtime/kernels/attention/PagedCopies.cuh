@@ -56,6 +56,11 @@ template <int width, class P> struct PagedTilesInShared {
     return queries + queryBytes + 4 * tileBytes +
            (turn % 2 * 2 + int(side)) * storedBytes;
   }
+  /// The offset of a byte in a stored row. Halves of odd rows of 128 bytes are
+  /// swapped: then two rows of a half have their bytes in different banks.
+  __device__ static int byteInStoredRow(int row, int byte) {
+    return width == 128 ? byte ^ (row % 2 * 64) : byte;
+  }
 };
 
 /// When a tile has been copied, and when it has been read. Tile n of a side is
@@ -118,102 +123,132 @@ template <class P> struct PagedItems {
 /// The work of the copying warps, a warpgroup: the tiles of all items of the
 /// block, numbered through. Eight threads copy a row; a thread copies the rows
 /// `row` + 16 i, in which its chunks have one place in the boxes.
+///
+/// Tiles in bf16 are copied into their boxes: those of pages in bf16, and fresh
+/// ones. Others are copied as they are in the pages and then widened.
 template <int width, class P> class PagedCopier {
   using Shared = PagedTilesInShared<width, P>;
   using Run = PagedRun<Shared::tileKeys, P>;
   static constexpr int rowsAtOnce = 16, rows = Shared::tileKeys / rowsAtOnce;
+  static constexpr PagedSide keys = PagedSide::keys, values = PagedSide::values;
 
 public:
   /// `thread` is that of the warpgroup.
   __device__ PagedCopier(const PagedItems<P>& items, const Shared& shared,
                          PagedTileBarriers& barriers, int thread)
       : items(items), shared(shared), barriers(barriers), lane(thread % 32),
-        row(thread / 8), chunk(thread % 8), item(int(blockIdx.x)) {
+        row(thread / 8), chunk(thread % 8),
+        rowElements(int(items.step.keyRow())), item(int(blockIdx.x)) {
+    following = runOf(item);
     beginItem();
     next = findSource();
     advance();
   }
 
   __device__ void run() {
-    if constexpr (isScaled<P>)
-      copyAndWiden();
-    else
-      copy();
+    while (isThere) {
+      if constexpr (isScaled<P>) {
+        if (isFresh)
+          copyTile();
+        else
+          widenTiles();
+      } else {
+        copyTile();
+      }
+    }
+    endCopies();
   }
 
 private:
   /// A tile to copy.
   struct Source {
-    bool isThere;
+    bool isThere, isFresh;
     int keyHead;
     /// That of one of the 32 rows that the lanes of a warp copy: row
-    /// `row` + 16 i is that of lane 4 i + lane / 8. -1 for a row that no query
-    /// sees.
-    int slot;
+    /// `row` + 16 i is that of lane 4 i + lane / 8.
+    PagedSlot slot;
   };
 
-  __device__ __forceinline__ void copy() {
-    int number = 0;
-    for (; now.isThere; ++number) {
-      startCopy(PagedSide::keys, number);
-      waitForCopies<1>(); // the values of the tile before
-      if (number)
-        barriers.markReady(PagedSide::values, number - 1);
-      startCopy(PagedSide::values, number);
-      waitForCopies<1>();
-      barriers.markReady(PagedSide::keys, number);
-      advance();
-    }
-    waitForCopies<0>();
-    if (number)
-      barriers.markReady(PagedSide::values, number - 1);
+  /// Copies a tile in bf16. Its values arrive while the next tile is copied.
+  __device__ __forceinline__ void copyTile() {
+    startCopy<keys>();
+    waitForCopies<1>();
+    if (isCopying)
+      barriers.markReady(values, number - 1);
+    startCopy<values>();
+    waitForCopies<1>();
+    barriers.markReady(keys, number);
+    isCopying = true;
+    ++number;
+    advance();
   }
 
-  /// Widens the rows of a tile while those of the next one are copied.
-  __device__ __forceinline__ void copyAndWiden() {
-    startCopy(PagedSide::keys, 0);
-    startCopy(PagedSide::values, 0);
-    for (int number = 0; now.isThere; ++number) {
-      advance();
-#pragma unroll
-      for (const PagedSide side : {PagedSide::keys, PagedSide::values}) {
-        const float scale = scales[int(side)];
-        startCopy(side, number + 1);
-        waitForCopies<2>();
-        barriers.waitUntilFree(side, number);
-        widen(side, number, scale);
-        barriers.markReady(side, number);
-      }
-    }
+  __device__ __forceinline__ void endCopies() {
     waitForCopies<0>();
+    if (isCopying)
+      barriers.markReady(values, number - 1);
+    isCopying = false;
+  }
+
+  /// Widens the rows of tiles up to a fresh one, each while the next one is
+  /// copied.
+  __device__ __forceinline__ void widenTiles() {
+    endCopies();
+    startStored(number);
+    commitCopies();
+    do {
+      const float keyScale = scales[0], valueScale = scales[1];
+      advance();
+      if (isThere && !isFresh)
+        startStored(number + 1);
+      commitCopies();
+      waitForCopies<1>();
+      __syncwarp(); // a thread reads what others have copied
+      widen<keys>(keyScale);
+      widen<values>(valueScale);
+      ++number;
+    } while (isThere && !isFresh);
   }
 
   // ---- the tiles in order
 
+  __device__ __forceinline__ QueryRun runOf(int item) const {
+    return item < items.count ? items.runOf(item) : QueryRun{};
+  }
   __device__ __forceinline__ Run seen() const {
     return Run(items.step, items.data, queries, items.headOf(item));
   }
 
+  /// Loads the run of the item after this one, an item ahead of its use.
   __device__ __forceinline__ void beginItem() {
     if (item >= items.count)
       return;
-    queries = items.runOf(item);
+    queries = following;
+    following = runOf(item + int(gridDim.x));
     tile = seen().firstTile();
+    tiles = seen().tiles();
+    itemKeyHead = seen().keyHead();
   }
 
-  /// Looks up the slots of the tile, a tile ahead of their use.
+  /// Looks up the rows of the tile, a tile ahead of their use.
   __device__ __forceinline__ Source findSource() const {
     if (item >= items.count)
-      return {false, 0, -1};
+      return {false, false, 0, PagedSlot::none()};
     const int own = row / 4 * 4 + lane % 4 + lane / 4 * rowsAtOnce;
-    return {true, seen().keyHead(), seen().slotOf(tile, own)};
+    const Run seen = this->seen();
+    if (seen.isFresh(tile))
+      return {true, true, itemKeyHead, seen.findFresh(tile, own)};
+    return {true, false, itemKeyHead, seen.findSlot(tile, own)};
   }
 
   __device__ __forceinline__ void advance() {
-    now = next;
+    isThere = next.isThere;
+    isFresh = next.isFresh;
+    keyHead = next.keyHead;
+    slot = next.slot.number(items.step.page);
     if (item < items.count) {
       tile = seen().next(tile + 1);
-      if (tile >= seen().tiles()) {
+      if (tile >= tiles) {
         item += int(gridDim.x);
         beginItem();
       }
@@ -223,95 +258,109 @@ private:
 
   // ---- copies
 
-  /// Starts to copy a side of the tile, if there is one. Rows without a slot
-  /// become zeros.
-  __device__ __forceinline__ void startCopy(PagedSide side, int number) {
-    if (now.isThere) {
-      if constexpr (isScaled<P>)
-        scales[int(side)] = items.step.scaleOf(side, now.slot, now.keyHead);
-      else
-        barriers.waitUntilFree(side, number);
-      copyRows(side, number);
+  /// The slot of a row of this thread, or -1.
+  __device__ __forceinline__ int slotOf(int i) const {
+    return __shfl_sync(~0u, slot, 4 * i + lane / 8);
+  }
+  /// The element that this thread's chunks of a row begin at.
+  __device__ __forceinline__ int64_t elementOf(int slot) const {
+    return int64_t(max(slot, 0)) * rowElements +
+           keyHead * items.step.shape.width;
+  }
+
+  /// Starts to copy a side of the tile into its boxes, when these are free.
+  /// Rows without a slot become zeros.
+  template <PagedSide side> __device__ __forceinline__ void startCopy() {
+    barriers.waitUntilFree(side, number);
+    const Bf16* const rows = items.data.wideRows(side, isFresh);
+    char* const to = shared.tile(side, number) + Shared::chunkInBox(row, chunk);
+#pragma unroll
+    for (int i = 0; i < this->rows; ++i) {
+      const int from = slotOf(i);
+      const Bf16* const start = rows + elementOf(from) + chunk * chunkSize;
+#pragma unroll
+      for (int box = 0; box < Shared::boxes; ++box)
+        copyAsync<16>(uint32_t(__cvta_generic_to_shared(
+                          to + Shared::boxOf(side, i * rowsAtOnce, box))),
+                      start + box * 64,
+                      from >= 0 && (box * 8 + chunk) * chunkSize <
+                                       items.step.shape.width);
     }
     commitCopies();
   }
 
-  __device__ __forceinline__ void copyRows(PagedSide side, int number) const {
-    constexpr int n = 16 / int(sizeof(P)), chunks = width / n;
-    const P* const column = items.data.pages(side) +
-                            int64_t(now.keyHead) * items.step.shape.width +
-                            chunk * n;
-    char* const to =
-        isScaled<P>
-            ? shared.stored(side, number) + row * width + chunk * 16
-            : shared.tile(side, number) + Shared::chunkInBox(row, chunk);
+  /// Starts to copy both sides of the tile as they are in the pages. It becomes
+  /// tile `number`.
+  __device__ __forceinline__ void startStored(int number) {
+    scales[0] = items.step.scaleOf(keys, slot, keyHead);
+    scales[1] = items.step.scaleOf(values, slot, keyHead);
+    const int column = chunk * 16;
+    const int to = row * width + Shared::byteInStoredRow(row, column);
+    const bool isInside = column < min(width, items.step.shape.width);
 #pragma unroll
     for (int i = 0; i < rows; ++i) {
-      const int from = __shfl_sync(~0u, now.slot, 4 * i + lane / 8);
-      const P* const start =
-          column + int64_t(max(from, 0)) * items.step.keyRow();
+      const int from = slotOf(i);
+      const int64_t start = elementOf(from) + column;
 #pragma unroll
-      for (int piece = 0; piece < (chunks + 7) / 8; ++piece) {
-        const int at = (piece * 8 + chunk) * n;
-        if (chunks % 8 != 0 && at >= width)
-          continue;
-        copyAsync<16>(
-            uint32_t(__cvta_generic_to_shared(
-                to +
-                (isScaled<P> ? i * rowsAtOnce * width + piece * 128
-                             : Shared::boxOf(side, i * rowsAtOnce, piece)))),
-            start + piece * 8 * n, from >= 0 && at < items.step.shape.width);
-      }
+      for (int side = 0; side < 2; ++side)
+        if (column < width)
+          copyAsync<16>(uint32_t(__cvta_generic_to_shared(
+                            shared.stored(PagedSide(side), number) + to +
+                            i * rowsAtOnce * width)),
+                        items.data.pages(PagedSide(side)) + start,
+                        from >= 0 && isInside);
     }
   }
 
-  /// Writes a side's rows, which this thread has copied, times their scales.
-  /// `scale` is that of this lane's row.
-  __device__ __forceinline__ void widen(PagedSide side, int number,
-                                        float scale) const {
-    constexpr int chunks = width / 16, pieces = (chunks + 7) / 8;
+  /// Writes a side of the tile, which this warp has copied, times the rows'
+  /// scales, when its boxes are free. `scale` is that of this lane's row.
+  template <PagedSide side> __device__ __forceinline__ void widen(float scale) {
     constexpr int atOnce = 4; // loads in flight
-    const char* const from =
-        shared.stored(side, number) + row * width + chunk * 16;
-    char* const to = shared.tile(side, number);
+    static_assert(width <= 128, "a thread copies one chunk of a row");
+    barriers.waitUntilFree(side, number);
+    const char* const from = shared.stored(side, number) + row * width;
+    char* const to = shared.tile(side, number) + Shared::chunkInBox(row, chunk);
     float scales[rows];
 #pragma unroll
     for (int i = 0; i < rows; ++i)
       scales[i] = __shfl_sync(~0u, scale, 4 * i + lane / 8);
 #pragma unroll
-    for (int piece = 0; piece < pieces; ++piece) {
-      const int at = piece * 8 + chunk;
-      if (chunks % 8 != 0 && at >= chunks)
-        continue;
+    for (int box = 0; box < Shared::boxes; ++box) {
+      const char* const own =
+          from + Shared::byteInStoredRow(row, box * 64 + chunk * 8);
 #pragma unroll
       for (int i = 0; i < rows; i += atOnce) {
-        PageWords words[atOnce];
+        Vector<uint32_t, 2> words[atOnce];
 #pragma unroll
         for (int j = 0; j < atOnce; ++j)
-          words[j] = PageWords::load(reinterpret_cast<const uint32_t*>(
-              from + (i + j) * rowsAtOnce * width + piece * 128));
+          words[j] =
+              Vector<uint32_t, 2>::load(reinterpret_cast<const uint32_t*>(
+                  own + (i + j) * rowsAtOnce * width));
 #pragma unroll
-        for (int j = 0; j < atOnce; ++j) {
-          char* const box =
-              to + Shared::boxOf(side, (i + j) * rowsAtOnce, at / 4);
-#pragma unroll
-          for (int half = 0; half < 2; ++half)
-            widenHalf<P>(words[j], half, scales[i + j],
-                         reinterpret_cast<Bf16*>(
-                             box + Shared::chunkInBox(row, at % 4 * 2 + half)));
-        }
+        for (int j = 0; j < atOnce; ++j)
+          widenWords<P>(
+              words[j].elements, scales[i + j],
+              reinterpret_cast<Bf16*>(
+                  to + Shared::boxOf(side, (i + j) * rowsAtOnce, box)));
       }
     }
+    barriers.markReady(side, number);
   }
 
   const PagedItems<P>& items;
   const Shared& shared;
   PagedTileBarriers& barriers;
-  const int lane, row, chunk;
-  int item, tile; // that `next` is of
-  QueryRun queries;
-  Source now, next;
-  float scales[2]; // of this lane's row, of the copies in flight
+  const int lane, row, chunk, rowElements;
+  // Of `next`.
+  int item, tile, tiles, itemKeyHead;
+  QueryRun queries, following;
+  Source next;
+  // Of the tile to copy.
+  bool isThere, isFresh;
+  int keyHead, slot;
+  int number = 0;
+  bool isCopying = false; // the values of the tile before
+  float scales[2];        // of this lane's row, of the rows being copied
 };
 
 } // namespace reciperun::kernels::cuda

@@ -121,7 +121,7 @@ public:
       return;
     first = range.first + int(blockIdx.x) * range.length;
     end = min(first + range.length, position + 1);
-    nextSlot = slotOf(0);
+    nextSlot = findSlot(0);
 #pragma unroll
     for (int stage = 0; stage < stages; ++stage)
       fetch(stage, stage);
@@ -146,11 +146,11 @@ private:
     return first + (round * warps + warp) * positions;
   }
 
-  /// The slot of position lane % 16 of a round; -1 for those that the piece
+  /// The slot of position lane % 16 of a round; none for those that the piece
   /// lacks, which may have no page.
-  __device__ int slotOf(int round) const {
+  __device__ PagedSlot findSlot(int round) const {
     const int mine = beginOf(round) + lane % positions;
-    return mine < end ? int(step.slotOf(sequence, mine)) : -1;
+    return mine < end ? step.findSlot(sequence, mine) : PagedSlot::none();
   }
 
   /// The column of the first element of a lane's vector of a row. `lanes` lanes
@@ -227,8 +227,8 @@ private:
   /// Starts to copy the positions of a round, and looks up the slots of the
   /// next one. Positions that the piece lacks become zeros.
   __device__ __forceinline__ void fetch(int round, int stage) {
-    const int slot = nextSlot;
-    nextSlot = slotOf(round + 1);
+    const int slot = nextSlot.number(step.page);
+    nextSlot = findSlot(round + 1);
     if constexpr (isScaled<P>) {
       keyScale[stage] = step.scaleOf(PagedSide::keys, slot, keyHead);
       valueScale[stage] = step.scaleOf(PagedSide::values, slot, keyHead);
@@ -376,7 +376,7 @@ private:
   const uint32_t stagesAt;  // this warp's, in shared memory
   int keyHead, head, count; // the query heads of this block
   int first, end;           // its positions
-  int nextSlot;             // of the round that is fetched next
+  PagedSlot nextSlot;       // of the round that is fetched next
   // Of position lane % 16 of each stage, for rows in 8 bits.
   float keyScale[stages], valueScale[stages];
   uint32_t query[width / 16][2];

@@ -14,9 +14,17 @@ template <class P> struct PagedTileData {
   const P *keys, *values;
   __nv_bfloat16* out;
   bool isAligned; // all rows of heads, to 16 bytes, also those of pages
+  FreshRows fresh;
 
   __device__ const P* pages(PagedSide side) const {
     return side == PagedSide::keys ? keys : values;
+  }
+  /// Rows in bf16: fresh ones, or those of the pages.
+  __device__ const __nv_bfloat16* wideRows(PagedSide side, bool isFresh) const {
+    if constexpr (isScaled<P>)
+      return fresh.of(side);
+    else
+      return pages(side);
   }
 };
 
@@ -75,11 +83,27 @@ template <int size, class P> struct PagedRun {
   __device__ bool isSeen(int position) const {
     return position >= first && position < end;
   }
-  /// The slot of a row of a tile; -1 for a position that no query sees, which
+  /// The slot of a row of a tile; none for a position that no query sees, which
   /// may have no page.
-  __device__ int slotOf(int tile, int row) const {
+  __device__ PagedSlot findSlot(int tile, int row) const {
     const int position = tile * size + row;
-    return isSeen(position) ? int(step.slotOf(own.sequence, position)) : -1;
+    return isSeen(position) ? step.findSlot(own.sequence, position)
+                            : PagedSlot::none();
+  }
+  __device__ int slotOf(int tile, int row) const {
+    return findSlot(tile, row).number(step.page);
+  }
+
+  /// Whether all rows of a tile that are seen are fresh.
+  __device__ bool isFresh(int tile) const {
+    return isScaled<P> && own.token + own.count <= data.fresh.count &&
+           max(tile * size, first) >= own.position - own.before;
+  }
+  /// The fresh row of a position of such a tile: its token's number.
+  __device__ PagedSlot findFresh(int tile, int row) const {
+    const int position = tile * size + row;
+    return isSeen(position) ? PagedSlot{0, own.token + position - own.position}
+                            : PagedSlot::none();
   }
 
   __device__ int keyHead() const { return head / step.shape.group(); }

@@ -17,6 +17,18 @@ namespace reciperun::kernels::cuda {
 
 enum class PagedSide { keys, values };
 
+/// Where the pages have a position. The loads of findSlot are waited for when
+/// the number is computed.
+struct PagedSlot {
+  int page, row; // of the page; -1: none
+
+  __device__ static PagedSlot none() { return {0, -1}; }
+  /// The row's number in the pages, of `rows` rows each, or -1.
+  __device__ int number(int rows) const {
+    return row < 0 ? -1 : page * rows + row;
+  }
+};
+
 /// The sizes of a call. `shape` has no tokens.
 struct PagedStep {
   AttentionShape shape;
@@ -50,11 +62,15 @@ struct PagedStep {
     return int(first);
   }
 
-  /// The index of a position in the pages.
-  __device__ int64_t slotOf(int sequence, int position) const {
+  /// The slot of a position.
+  __device__ PagedSlot findSlot(int sequence, int position) const {
     const auto number = unsigned(position) / unsigned(page);
-    const int found = table[int64_t(sequence) * perSequence + number];
-    return int64_t(found) * page + (position - int(number) * page);
+    return {table[int64_t(sequence) * perSequence + number],
+            position - int(number) * page};
+  }
+  __device__ int64_t slotOf(int sequence, int position) const {
+    const PagedSlot found = findSlot(sequence, position);
+    return int64_t(found.page) * page + found.row;
   }
 
   /// The offset of a position's row in the pages.
@@ -89,18 +105,19 @@ struct PagedStep {
 inline constexpr int writingThreads = 256;
 
 /// Writes a token's row of keys or values, of all key heads, to a slot, n
-/// elements at a time where the pages are of T. The threads of half a block
-/// call it.
+/// elements at a time where the pages are of T; rows in 8 bits also to `fresh`,
+/// unless it is null. The threads of half a block call it.
 template <int n, class T, class P>
 __device__ void writeRow(const AttentionShape& shape, const T* from, P* pages,
-                         float* scales, int64_t slot) {
+                         float* scales, int64_t slot, T* fresh) {
   constexpr int threads = writingThreads / 2;
   const int thread = int(threadIdx.x) % threads;
   const int heads = shape.keyHeads, width = shape.width;
   P* const to = pages + slot * heads * width;
   if constexpr (isScaled<P>) {
     for (int i = thread / 32; i < heads; i += threads / 32) {
-      const float scale = storeRow(from + i * width, width, to + i * width);
+      const float scale = storeRow(from + i * width, width, to + i * width,
+                                   fresh ? fresh + i * width : nullptr);
       if (threadIdx.x % 32 == 0)
         scales[slot * heads + i] = scale;
     }
@@ -114,6 +131,7 @@ __device__ void writeRow(const AttentionShape& shape, const T* from, P* pages,
 struct QueryRun {
   int token, count;
   int sequence, position; // of the first
+  int before;             // tokens of the step's run before it
 };
 
 /// The division of a step. Runs of at least `shortestTiled` tokens are cut into
@@ -169,9 +187,9 @@ static __device__ void divideTokens(const StepTokens& tokens,
     const int tiles = (run.count() + queries - 1) / queries;
     const int at = atomicAdd(&tileCount, tiles);
     for (int j = 0; j < tiles; ++j)
-      division.tiles[at + j] = {run.begin + j * queries,
-                                min(queries, run.count() - j * queries), i,
-                                tokens.positions[run.begin] + j * queries};
+      division.tiles[at + j] = {
+          run.begin + j * queries, min(queries, run.count() - j * queries), i,
+          tokens.positions[run.begin] + j * queries, j * queries};
   }
   __syncthreads();
   if (threadIdx.x == 0) {
@@ -180,11 +198,32 @@ static __device__ void divideTokens(const StepTokens& tokens,
   }
 }
 
+/// The rows of the step's first `count` tokens, [tokens, key heads, width], as
+/// the pages have them: those in 8 bits times their scales. Tiles of queries
+/// read them instead of pages in 8 bits, which they would all widen again.
+struct FreshRows {
+  __nv_bfloat16 *keys, *values;
+  int count;
+
+  __device__ __nv_bfloat16* of(PagedSide side) const {
+    return side == PagedSide::keys ? keys : values;
+  }
+};
+
 /// The rows that writePages reads and writes.
 template <class T, class P> struct WrittenRows {
   const T *q, *k, *v; // q: if it is rotated
   P *keys, *values;
   T* out; // and the rotated q
+  FreshRows fresh;
+
+  /// A token's fresh row, or null.
+  __device__ T* freshRow(PagedSide side, int token, int64_t elements) const {
+    if constexpr (isScaled<P>)
+      return token < fresh.count ? fresh.of(side) + token * elements : nullptr;
+    else
+      return nullptr;
+  }
 };
 
 /// Rotates a token's rows of `heads` heads, n pairs at a time. All threads of a
@@ -261,9 +300,11 @@ __global__ void __launch_bounds__(writingThreads)
   __syncthreads(); // the token's own page exists, and the keys are rotated
   const int64_t slot = step.slotOf(sequence, position);
   if (threadIdx.x < writingThreads / 2)
-    writeRow<n>(step.shape, k, rows.keys, step.keyScales, slot);
+    writeRow<n>(step.shape, k, rows.keys, step.keyScales, slot,
+                rows.freshRow(PagedSide::keys, token, step.keyRow()));
   else
-    writeRow<n>(step.shape, v, rows.values, step.valueScales, slot);
+    writeRow<n>(step.shape, v, rows.values, step.valueScales, slot,
+                rows.freshRow(PagedSide::values, token, step.keyRow()));
 }
 
 } // namespace reciperun::kernels::cuda

@@ -150,12 +150,12 @@ private:
       for (int i = 0; i < rows; ++i)
 #pragma unroll
         for (int word = int(threadIdx.x) % 8; word < wordsOfRow; word += 8) {
-          const auto words = PageWords::load(
+          const auto words = Vector<uint32_t, 4>::load(
               reinterpret_cast<const uint32_t*>(storedAt(side, i, word)));
 #pragma unroll
           for (int half = 0; half < 2; ++half)
-            widenHalf<P>(words, half, scales[int(side)][i],
-                         to.at(rowOfCopy(i), 2 * word + half));
+            widenWords<P>(words.elements + 2 * half, scales[int(side)][i],
+                          to.at(rowOfCopy(i), 2 * word + half));
         }
     }
   }

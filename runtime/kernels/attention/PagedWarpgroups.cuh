@@ -74,9 +74,9 @@ private:
       rescaleSums();
       packWeights();
     }
+    startSums(number);
     syncThreads(); // all have read the queries
     startQueries(nextItem);
-    startSums(number);
     endSums(number);
     ++number;
   }
@@ -243,14 +243,20 @@ private:
     for (int half = 0; half < 2; ++half) {
       const float factor = 1.0f / sumOfRow(sum[half]);
       const int row = rowOf(half);
-      if (row >= seen.own.count)
-        continue;
       Bf16* const to = seen.data.out + seen.queryAt(row);
 #pragma unroll
-      for (int n = 0; n < width / 8; ++n)
-        storePair(to, n * 8 + lane % 4 * 2, seen.step.shape.width, true,
-                  out.of[4 * n + 2 * half] * factor,
-                  out.of[4 * n + 2 * half + 1] * factor);
+      for (int n = 0; n < width / 8; n += 4) {
+        // Pairs of columns of four matrices; then a matrix's row for each lane.
+        Vector<uint32_t, 4> words;
+#pragma unroll
+        for (int i = 0; i < 4; ++i)
+          words.elements[i] = pack(out.of[4 * (n + i) + 2 * half] * factor,
+                                   out.of[4 * (n + i) + 2 * half + 1] * factor);
+        transposeQuad(words.elements);
+        const int column = (n + lane % 4) * chunkSize;
+        if (row < seen.own.count && column < seen.step.shape.width)
+          words.store(reinterpret_cast<uint32_t*>(to + column));
+      }
     }
   }
 

@@ -147,6 +147,24 @@ __device__ inline void storePair(Bf16* row, int column, int columns,
     row[column + 1] = __float2bfloat16(second);
 }
 
+/// Transposes four words of each of the four lanes of a quad: word i of lane j
+/// becomes word j of lane i.
+__device__ __forceinline__ void transposeQuad(uint32_t (&words)[4]) {
+  const int lane = int(threadIdx.x) % 4;
+#pragma unroll
+  for (int far = 1; far < 4; far *= 2) {
+    const bool isUpper = lane & far;
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      if (i & far)
+        continue;
+      uint32_t &low = words[i], &high = words[i + far];
+      const uint32_t other = __shfl_xor_sync(~0u, isUpper ? low : high, far);
+      (isUpper ? low : high) = other;
+    }
+  }
+}
+
 /// Copies 8 or 16 bytes from global to shared memory, or writes zeros if not
 /// `isRead`.
 template <int size>
