@@ -18,8 +18,9 @@ The fence of a block says what is done with it, in the order of the page:
 
 In what a command prints, a line `...` stands for any number of lines, and
 `...` within a line for any text. MEASURED and COMPUTED below list the numbers
-that differ between machines, UNORDERED the lines whose place does. A command must exit with 0 unless the page shows
-an `error:`. Each block of `recipe` must have the style of `recipec fmt`.
+that differ between machines, UNORDERED the lines whose place does. A command must
+exit with 0 unless the page shows an `error:`. Each block of `recipe` must have the
+style of `recipec fmt`.
 
 --update writes what the commands print into PAGE where it differs; the author
 then cuts it with `...` and reads the diff.
@@ -112,27 +113,43 @@ def literal(text, has_columns):
     return re.sub(r"(?:\\ ){2,}", r"\\ +", escaped) if has_columns else escaped
 
 
-def pattern_of(shown):
-    """A regular expression for what a page shows, and its computed numbers."""
-    parts, numbers = [], []
-    for line in shown.splitlines():
-        if line.strip() == "...":
-            parts.append(r"(?:.*\n)*?")
-            continue
-        end = 0
-        spans = marks(line)
+class ShownLine:
+    """A line of a page, which agrees with lines that differ in measured texts
+    and little in computed numbers."""
+
+    def __init__(self, line, tolerance):
+        self.tolerance = tolerance
+        self.numbers = []
+        parts, end, spans = [], 0, marks(line)
         for begin, stop, is_computed in spans:
             if begin < end:
                 continue
             parts.append(literal(line[end:begin], True))
             if is_computed:
                 parts.append(f"({NUMBER})")
-                numbers.append(float(line[begin:stop]))
+                self.numbers.append(float(line[begin:stop]))
             else:
                 parts.append(form_of(line[begin:stop]))
             end = stop
-        parts.append(literal(line[end:], bool(spans)) + r" *\n")
-    return "".join(parts), numbers
+        parts.append(literal(line[end:], bool(spans)) + " *")
+        self.pattern = re.compile("".join(parts))
+
+    def agrees(self, line):
+        match = self.pattern.fullmatch(line)
+        return bool(match) and all(
+            abs(float(text) - number) <= self.tolerance * abs(number)
+            for text, number in zip(match.groups(), self.numbers))
+
+
+def runs_of(shown, tolerance):
+    """The runs of lines between lines `...`."""
+    runs = [[]]
+    for line in shown.splitlines():
+        if line.strip() == "...":
+            runs.append([])
+        else:
+            runs[-1].append(ShownLine(line, tolerance))
+    return runs
 
 
 def split(text):
@@ -152,11 +169,28 @@ def agrees(shown, printed, tolerance):
 
 
 def agrees_in_order(shown, printed, tolerance):
-    pattern, numbers = pattern_of(shown)
-    match = re.fullmatch(pattern, printed)
-    return bool(match) and all(
-        abs(float(text) - number) <= tolerance * abs(number)
-        for text, number in zip(match.groups(), numbers))
+    lines = printed.splitlines()
+    runs = runs_of(shown, tolerance)
+
+    def agrees_at(run, begin):
+        return begin + len(run) <= len(lines) and all(
+            each.agrees(line) for each, line in zip(run, lines[begin:]))
+
+    first, last = runs[0], runs[-1]
+    if len(runs) == 1:
+        return len(first) == len(lines) and agrees_at(first, 0)
+    end = len(first)
+    if not agrees_at(first, 0):
+        return False
+    # The first place of a run leaves most lines to those behind it.
+    for run in runs[1:-1]:
+        while not agrees_at(run, end):
+            end += 1
+            if end > len(lines):
+                return False
+        end += len(run)
+    begin = len(lines) - len(last)
+    return begin >= end and agrees_at(last, begin)
 
 
 def end_session(process):
