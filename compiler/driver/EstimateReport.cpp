@@ -5,6 +5,7 @@
 #include "compiler/driver/MemoryReport.h"
 #include "compiler/driver/ReportLines.h"
 #include "compiler/driver/ServingReport.h"
+#include "compiler/driver/StepLimit.h"
 #include "compiler/recipe/Task.h"
 
 #include <nlohmann/json.hpp>
@@ -125,13 +126,6 @@ std::string stagesText(const cost::Estimate& estimate,
   return count > 1 ? text + otherStagesText(estimate.stages, fullest) : text;
 }
 
-/// The parts of a step with their names in text and JSON.
-constexpr std::pair<cost::Work, std::pair<const char*, const char*>>
-    workNames[] = {{cost::Work::matmuls, {"matmuls", "matmuls"}},
-                   {cost::Work::attention, {"attention", "attention"}},
-                   {cost::Work::scans, {"state-space scans", "scans"}},
-                   {cost::Work::memory, {"memory-bound ops", "memory_bound"}}};
-
 /// `12.1 % (dp 1.3 %, tp 10.8 %)`
 std::string communicationText(const cost::Estimate& estimate) {
   std::string kinds;
@@ -168,8 +162,18 @@ std::string partsText(const cost::Estimate& estimate) {
   return text;
 }
 
+bool isOnCpu(const recipe::Recipe& recipe) {
+  return recipe.string("cluster.hardware.kind") == "cpu";
+}
+
+std::string limitText(const StepLimit& limit) {
+  return reportLine("what limits", limit.part + ", " + percent(limit.share)) +
+         reportLine("what would help", limit.remedy);
+}
+
 /// CPUs have no MFU, because their peak is not measured on the machine.
-std::string timeText(const cost::Estimate& estimate, bool isCpu) {
+std::string timeText(const cost::Estimate& estimate,
+                     const recipe::Recipe& recipe) {
   const double seconds = estimate.stepSeconds;
   std::string text = "\na step, predicted\n";
   text += reportLine("FLOPs", formatted("%.4g", estimate.flopsPerStep));
@@ -187,9 +191,11 @@ std::string timeText(const cost::Estimate& estimate, bool isCpu) {
                      formatted("%.4g", estimate.tokensPerSecond()));
   text += reportLine("TFLOP/s of a rank",
                      formatted("%.4g", estimate.tflopsPerRank));
-  if (!isCpu)
+  if (!isOnCpu(recipe))
     text += reportLine("MFU", percent(estimate.mfu));
   text += partsText(estimate);
+  if (!isOnCpu(recipe))
+    text += limitText(stepLimitOf(estimate, recipe));
   if (estimate.trainSteps > 0)
     text += reportLine("the run",
                        formatSeconds(estimate.trainSeconds()) + " for " +
@@ -276,8 +282,7 @@ std::string estimateText(const Compilation& compilation) {
   }
   text += reportLine("global batch", batchText(recipe));
   text += stagesText(estimate, device);
-  const bool isCpu = recipe.string("cluster.hardware.kind") == "cpu";
-  return estimate.stepSeconds > 0 ? text + timeText(estimate, isCpu) : text;
+  return estimate.stepSeconds > 0 ? text + timeText(estimate, recipe) : text;
 }
 
 Json estimateJson(const Compilation& compilation) {
@@ -315,6 +320,11 @@ Json estimateJson(const Compilation& compilation) {
   };
   if (recipe::serves(compilation.recipe))
     json["serving"] = servingJson(compilation);
+  if (estimate.stepSeconds > 0 && !isOnCpu(compilation.recipe)) {
+    const StepLimit limit = stepLimitOf(estimate, compilation.recipe);
+    json["limit"] = {
+        {"part", limit.part}, {"share", limit.share}, {"help", limit.remedy}};
+  }
   if (estimate.trainSteps > 0) {
     json["train_steps"] = estimate.trainSteps;
     json["train_seconds"] = estimate.trainSeconds();
