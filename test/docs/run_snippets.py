@@ -193,6 +193,12 @@ def agrees_in_order(shown, printed, tolerance):
     return begin >= end and agrees_at(last, begin)
 
 
+def is_own(folder):
+    """Whether a folder is empty or was made by an earlier call."""
+    names = {each.name for each in folder.iterdir()}
+    return not names or "examples" in names and len(names) <= 2
+
+
 def end_session(process):
     """Ends a shell with all programs that it has started, also those of mpirun,
     which mpirun ends."""
@@ -210,6 +216,8 @@ class Page:
         self.path = path.resolve()
         self.failures = []
         self.count = 0
+        if folder.exists() and not is_own(folder):
+            sys.exit(f"{folder} has other files than those of an earlier call")
         shutil.rmtree(folder, ignore_errors=True)
         shutil.copytree(ROOT / "examples", folder / "examples",
                         ignore=shutil.ignore_patterns("runs", "out"))
