@@ -2,7 +2,14 @@
 
 #include "compiler/cost/Device.h"
 
+#include "compiler/cost/Flops.h"
+#include "compiler/recipe/Task.h"
+
 namespace recipec::cost {
+
+double Device::flopsFor(const ir::Op& op) const {
+  return isNarrowMatmul(op) ? narrowFlops : flops;
+}
 
 Device deviceOf(const ir::Module& program, const recipe::Recipe& recipe) {
   Device device;
@@ -17,7 +24,8 @@ Device deviceOf(const ir::Module& program, const recipe::Recipe& recipe) {
   default:
     device.flops = single;
   }
-  if (recipe.string("precision.compute") == "fp8")
+  // A server multiplies in fp8 where its weights are.
+  if (recipe.string("precision.compute") == "fp8" || recipe::serves(recipe))
     device.narrowFlops = recipe.real("cluster.hardware.flops_fp8");
   device.bandwidth = recipe.real("cluster.hardware.bandwidth");
   device.linkBandwidth = recipe.real("cluster.hardware.link_bandwidth");

@@ -14,6 +14,9 @@ struct Device {
   double bandwidth = 0;     // bytes/s
   double linkBandwidth = 0; // bytes/s, one way
   double hostBandwidth = 0; // bytes/s, one way
+
+  /// FLOP/s in the type in which the op multiplies.
+  double flopsFor(const ir::Op& op) const;
 };
 
 /// The recipe's hardware, for the Program's compute type.

@@ -38,8 +38,7 @@ double secondsOf(const ir::Module& program, const ir::Op& op,
     return 0;
   if (ops::traitsOf(op.kind).isCollective)
     return collectiveSeconds(program, op, device);
-  return std::max(localFlops(program, op) /
-                      (isNarrowMatmul(op) ? device.narrowFlops : device.flops),
+  return std::max(localFlops(program, op) / device.flopsFor(op),
                   trafficBytes(program, op) / device.bandwidth);
 }
 

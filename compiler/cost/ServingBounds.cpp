@@ -65,7 +65,7 @@ public:
     for (const ir::Op& op : step->ops) {
       const double share = isBehindRows ? load.rows / std::min(tokens, slots)
                                         : load.tokens / tokens;
-      const double compute = flopsOf(op, load, share) / device.flops;
+      const double compute = flopsOf(op, load, share) / device.flopsFor(op);
       const double memory = bytesOf(op, load) / device.bandwidth;
       sum.computeSeconds += compute;
       sum.memorySeconds += memory;

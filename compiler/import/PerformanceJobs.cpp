@@ -26,7 +26,7 @@ bool isDeepSeek(const PerformanceConfig& config) {
   return config.model == "deepseek";
 }
 
-/// How products in fp8 are scaled. DeepSeek's script only takes blocks.
+/// How matmuls in fp8 are scaled. DeepSeek's script only takes blocks.
 std::string scalingOf(const PerformanceConfig& config) {
   const std::map<std::string, std::string> scalings = {{"ds", "delayed"},
                                                        {"cs", "tensorwise"},

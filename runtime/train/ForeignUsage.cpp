@@ -47,8 +47,8 @@ constexpr std::string_view isOneProcess =
 constexpr std::string_view isInFolder =
     "it is read from the model's folder: leave it out";
 constexpr std::string_view isNoServer =
-    "there is no server: the model is loaded from DIR, and answers in this "
-    "process";
+    "this command loads the model from DIR and answers in its own process; "
+    "`reciperun serve DIR` starts a server";
 constexpr std::string_view isCompiledForDevice =
     "the plan is for one kind of device: `recipec plan DIR --set "
     "cluster.hardware=h100 -o DIR/generate.plan.json` compiles one for a GPU";
@@ -432,10 +432,7 @@ std::vector<cli::ForeignCommand> foreignCommands() {
           {"version", "reciperun --version"},
           {"resume", "", std::string(resumes)},
           {"download", "", std::string(downloads)},
-          {"pull", "", std::string(downloads)},
-          {"serve", "",
-           "there is no server: `reciperun generate DIR --prompt TEXT` answers "
-           "prompts"}};
+          {"pull", "", std::string(downloads)}};
 }
 
 std::string adviseCommand(const std::string& word) {

@@ -250,7 +250,7 @@ private:
     auto builder = engine.report(
         diag::Kind::UnfitForFp8,
         (isOfBlocks ? scaling : recipe.at("precision.compute")).origin.range,
-        "products in fp8 take sizes that are multiples of " + multiple +
+        "matmuls in fp8 take sizes that are multiples of " + multiple +
             (isOfBlocks
                  ? " where `fp8` is \"" + recipe.string("precision.fp8") + "\""
                  : "") +

@@ -155,7 +155,7 @@ void checkRun(const recipe::Recipe& recipe, diag::Engine& engine) {
                   " chunks share out " + std::to_string(listed) +
                   " layers, and `forward` of the model runs " +
                   std::to_string(run))
-      .help("let a field `layers` of the model say how many turns the "
+      .help("let a field `layers` of the model say how many iterations the "
             "outermost `for` of `forward` makes");
 }
 
