@@ -1,4 +1,5 @@
-// Helps for a count of tokens where another one is due; see Counts.h.
+// Helps for a number of tokens in a field that counts something else; see
+// Counts.h.
 
 #include "compiler/sema/types/Counts.h"
 
@@ -11,8 +12,9 @@
 
 namespace recipec::sema {
 
-/// The sequences that so many tokens are: rounded down to multiples of powers
-/// of two, of which the driver takes the nearest that the layout divides.
+/// Converts a number of tokens to sequences. The alternatives are the count
+/// rounded down to multiples of growing powers of two; the driver takes the
+/// first that the layout divides.
 static diag::Proposal sequencesFor(Evaluator& evaluator,
                                    const recipe::Quantity& given) {
   Slot* section = evaluator.root ? evaluator.root->find("data") : nullptr;

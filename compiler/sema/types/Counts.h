@@ -1,4 +1,4 @@
-// Helps for a count of tokens where another one is due.
+// Helps for a number of tokens in a field that counts something else.
 
 #ifndef RECIPEC_SEMA_TYPES_COUNTS_H
 #define RECIPEC_SEMA_TYPES_COUNTS_H
@@ -10,9 +10,9 @@ namespace recipec::sema {
 
 class Evaluator;
 
-/// `global = 4M tokens`, where the comment of the field that is being set says
-/// that it counts something else: proposes how many sequences these are. False
-/// for other fields and units.
+/// Helps with `global = 4M tokens` if the comment of the field says that it
+/// does not count tokens: proposes the number of sequences. Returns false for
+/// other fields and units.
 bool helpWithSequences(Evaluator& evaluator, diag::Builder& builder,
                        const recipe::Quantity& given);
 

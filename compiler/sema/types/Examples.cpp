@@ -98,8 +98,8 @@ std::string exampleFor(const Object& object, const Slot& slot) {
   return example.replace(at, hole.size(), name);
 }
 
-/// The number that a rule `factor >= 1` of a schema compares a field with; 0
-/// where there is no such rule.
+/// The bound that a schema's rule such as `factor >= 1` sets for a field; 0 if
+/// there is no such rule.
 static double boundOf(const Schema& schema, std::string_view field) {
   const ast::File& file = *schema.layer.env->file;
   for (const ast::Require* rule : schema.layer.conditions) {
@@ -123,7 +123,9 @@ static double boundOf(const Schema& schema, std::string_view field) {
   return 0;
 }
 
-/// An example for a required field: its type's, or a number above its bound.
+/// An example for a required field: the default of the field being set if the
+/// type accepts it, a number above the schema's bound, or an example of the
+/// type.
 static std::string exampleOfField(Evaluator& evaluator, const Schema& schema,
                                   const ast::FieldDecl& field) {
   const Type& type = *evaluator.types.resolve(*schema.layer.env, field.type);
@@ -185,8 +187,9 @@ std::string recordLike(Evaluator& evaluator, Object& given,
                 : std::string();
 }
 
-/// `` `kind` is `"llama3"` or `"linear"` `` of a record that does not give its
-/// choice; empty where it has none.
+/// `` `kind` is `"llama3"` or `"linear"`
+/// ``: the first field of `schema` with several literals that the text `record`
+/// does not set; empty if there is none.
 static std::string choiceOf(Evaluator& evaluator, const Schema& schema,
                             const std::string& record) {
   for (const Field& field : schema.fields) {
@@ -252,7 +255,7 @@ std::string madeOfNumber(Evaluator& evaluator, const Value& value,
   return nameOf(type) + "(" + only->name.text + " = " + written + ")";
 }
 
-/// A text that is the default of a field, where it is short; `...` for others.
+/// The default of a field if it is a short string literal; otherwise `...`.
 static std::string textByDefault(Evaluator& evaluator, const Schema& schema,
                                  const ast::FieldDecl& field) {
   const Env& env = *schema.layer.env;
@@ -266,9 +269,9 @@ static std::string textByDefault(Evaluator& evaluator, const Schema& schema,
              : "...";
 }
 
-/// What stands before the braces of a record: the name of its schema, or that
-/// of the field that is being set where a recipe does not see the schema:
-/// `chat { ... }`.
+/// The name to write before the braces of a record. This is the name of its
+/// schema, or, if a recipe cannot see the schema, the name of the field that is
+/// being set: `chat { ... }`.
 static std::string headOf(Evaluator& evaluator, const Schema& schema) {
   const std::string name(schema.shownName());
   const auto [object, slot] = evaluator.typing;
@@ -404,8 +407,8 @@ bool helpWithShare(Evaluator& evaluator, diag::Builder& builder,
   return false;
 }
 
-/// Proposes the user's number with each unit of bytes that leaves no error,
-/// where the field that is being set is one of the recipe.
+/// Proposes the user's number with each byte unit that leaves no error. Returns
+/// false if the field being set does not belong to a recipe.
 static bool proposeBytes(Evaluator& evaluator, diag::Builder& builder,
                          const std::string& number,
                          const std::string& otherwise) {

@@ -25,45 +25,49 @@ std::string exampleOf(Evaluator& evaluator, const Schema& schema,
 /// The default of the field that is being set, when `type` accepts it: a
 /// schedule's `peak` is a learning rate, like `lr`.
 std::string defaultAsExample(Evaluator& evaluator, const Type& type);
-/// What the comment of a field's declaration writes as an example, with what
-/// the recipe is called in the place of `{name}`; empty where it has none.
+/// The example in the comment of a field's declaration, with the recipe's name
+/// in place of `{name}`; empty if the comment has none.
 std::string exampleFor(const Object& object, const Slot& slot);
-/// What has to stand behind the first field of a schema, as its comment says
-/// line by line behind "Written with"; one empty form where nothing has to.
+/// The arguments that a call has to give after the first field, one form per
+/// line after "Written with" in the schema's comment. A schema without such
+/// lines has one empty form.
 std::vector<std::string> formsOf(const Schema& schema);
 
-/// A record of `schema` with the fields of another one that it has, too, and
-/// examples for further required ones. Empty where none is set.
+/// Writes a record of `schema`: the user's values for fields that both schemas
+/// have, and examples for the other required fields. Empty if the user set none
+/// of the fields.
 std::string recordLike(Evaluator& evaluator, Object& given,
                        const Schema& schema);
-/// `` ; its `kind` is `"llama3"` or `"linear"` `` for a type that takes records
-/// of one schema with such a choice; empty for others.
+/// The choice that a record has to make, as the end of a help:
+/// `` ; its `kind` is `"llama3"` or `"linear"` ``. Empty unless `type` takes
+/// records of exactly one schema and that schema has such a field.
 std::string choiceFor(Evaluator& evaluator, const Type& type);
-/// For a record of another schema, where `type` takes records of one: such a
-/// record with the fields that the user has set.
+/// Helps with a record of the wrong schema, if `type` takes records of one
+/// schema only: proposes a record of that schema with the fields that the user
+/// has set.
 bool helpWithOtherRecord(Evaluator& evaluator, diag::Builder& builder,
                          const Value& value, const Type& type,
                          SourceRange range);
 
-/// The record of `type` whose one required field is the number that the user
-/// wrote at `range`: `normal(std = 0.02)` for `0.02`. Empty where the type is
-/// none of such records.
+/// A record of `type` made from the number that the user wrote at `range`:
+/// `normal(std = 0.02)` for `0.02`. Empty unless `type` is a schema whose only
+/// required field accepts the number.
 std::string madeOfNumber(Evaluator& evaluator, const Value& value,
                          const Type& type, SourceRange range);
 
-/// Adds what the comment of the field that is being set says that it is, with
-/// the comment's example; false where it has none.
+/// Adds a help with the description and the example from the comment of the
+/// field that is being set. Returns false if the comment lacks either.
 bool helpWithDocumented(Evaluator& evaluator, diag::Builder& builder,
                         const Value& value, const Type& type);
 
-/// For a fraction in a field of bytes, `cache = 0.9`: the field of the same
-/// record that takes fractions and that the comment of the other one names.
-/// False where there is none.
+/// Helps with a fraction in a field of bytes, `cache = 0.9`: proposes the field
+/// of the same record that takes fractions and that the bytes field's comment
+/// names. Returns false if there is no such field.
 bool helpWithShare(Evaluator& evaluator, diag::Builder& builder,
                    const Value& value, SourceRange range);
 
-/// Adds the help for a size or a time that was written as a plain number at
-/// `range`: `8G` gets the letter that is missing, `30` may be of several units.
+/// Adds a help for a size or a time written as a plain number at `range`:
+/// `8G` gets the missing `B`; `30` is shown with several units.
 void helpWithUnit(Evaluator& evaluator, diag::Builder& builder,
                   const Type& quantity, SourceRange range);
 

@@ -1,5 +1,5 @@
-// Help that keeps what the user meant by a value of another type: the number
-// that was written, the choice that another tool calls so.
+// Help for a value of the wrong type that keeps the user's intent: the number
+// as written, or the value that another tool uses for the same choice.
 
 #include "compiler/sema/types/Intent.h"
 
@@ -33,8 +33,8 @@ bool isCount(const Type& type) {
          type.unit != recipe::Unit::bytes && type.unit != recipe::Unit::seconds;
 }
 
-/// `2G` of `2B`, `300M` of `300MB`: what was meant as a count and written in
-/// bytes. Empty for anything else.
+/// Reads a byte count as the count that was probably meant: `2G` for `2B`,
+/// `300M` for `300MB`. Empty for any other text.
 std::string countOfBytes(std::string_view written) {
   const size_t end = written.find_first_not_of("0123456789_.");
   if (end == 0 || end == written.npos || !written.ends_with('B'))
@@ -49,7 +49,7 @@ std::string countOfBytes(std::string_view written) {
   return isPrefix ? number + std::string(prefix) : std::string();
 }
 
-/// The comments of the field that is being set; null where there is none.
+/// The comments of the field that is being set; null if there is none.
 const ast::Comments* commentsOfField(const Evaluator& evaluator) {
   const auto [object, slot] = evaluator.typing;
   return object && object->schema && slot
@@ -180,7 +180,7 @@ bool helpWithSweep(Evaluator& evaluator, diag::Builder& builder,
       return each.kind == Type::Kind::literal && convert(evaluator, text, each);
     });
   };
-  // Several names or paths are together what was meant.
+  // A list of names or paths is not meant as a sweep.
   for (const Value& element : (*list)->elements)
     if (!convert(evaluator, element, type) ||
         (element.is<std::string>() && !isChoice(element)))

@@ -9,36 +9,38 @@ namespace recipec::sema {
 
 class Evaluator;
 
-/// What the comment of the field that is given `value`, written at `range`,
-/// says that this value of another tool is here. A setting of another field,
-/// `compute = "fp8"`, takes the place of the whole assignment.
+/// Looks up `value`, written at `range`, among the values of other tools in the
+/// comment of the field that is being set, and suggests our equivalent. If that
+/// sets another field (`compute = "fp8"`), it replaces the whole assignment.
 std::optional<Suggestion>
 valueOfOtherTools(Evaluator& evaluator, const Value& value, SourceRange range);
 
-/// Why no value of the field that is being set is what another tool calls
-/// `given`, as its comment says; empty where it does not say so.
+/// The reason why the field that is being set has no counterpart for the value
+/// that another tool calls `given`, from the field's comment; empty if the
+/// comment gives none.
 std::string whyNoValue(const Evaluator& evaluator, const std::string& given);
 
-// Each adds a help for a value that does not fit `type`; false where it has
-// none.
+// Each of these functions adds a help for a value that does not fit `type`, and
+// returns false if it has none.
 
 /// `2G tokens` for `2B`, which is two bytes.
 bool helpWithCount(Evaluator& evaluator, diag::Builder& builder,
                    const recipe::Quantity& given, const Type& type,
                    SourceRange range);
-/// For `0.03 steps` the fraction, where the field takes one; else the whole
-/// numbers beside it.
+/// For `0.03 steps`: the plain fraction if the field takes one, otherwise the
+/// nearest whole numbers below and above.
 bool helpWithWhole(Evaluator& evaluator, diag::Builder& builder,
                    const recipe::Quantity& given, const Type& type,
                    SourceRange range);
-/// `eos_token = [1, 2]`: one of them, and where several are set, as the comment
-/// of the field says.
+/// `eos_token = [1, 2]`: proposes the first element, and says where the field's
+/// comment tells to set several.
 bool helpWithSeveral(Evaluator& evaluator, diag::Builder& builder,
                      const Value& value, const Type& type, SourceRange range);
 /// `parallel.tp = [1, 2]`: several values of one field are a sweep.
 bool helpWithSweep(Evaluator& evaluator, diag::Builder& builder,
                    const Value& value, const Type& type, SourceRange range);
-/// `auto` for a field that is not derived: its default, or that it has none.
+/// `auto` for a field that is not derived: names the field's default, or says
+/// that it has none.
 bool helpWithoutAuto(Evaluator& evaluator, diag::Builder& builder,
                      const Value& value);
 /// `model = { layers = 4 }` in a recipe whose parent sets the model: a record
@@ -46,8 +48,8 @@ bool helpWithoutAuto(Evaluator& evaluator, diag::Builder& builder,
 bool helpWithoutSign(Evaluator& evaluator, diag::Builder& builder,
                      const Value& value, SourceRange range);
 
-/// Helps with a quotient that leaves a remainder. That of two dimensions, such
-/// as `hidden / heads`, is a matter of their sizes; any other is rounded.
+/// Helps with a quotient that leaves a remainder. For two dimensions, such as
+/// `hidden / heads`, proposes other sizes; otherwise proposes to round.
 void helpWithFraction(Evaluator& evaluator, diag::Builder& builder,
                       double value, const Type& type, SourceRange range);
 

@@ -3,9 +3,8 @@
 //
 // 1. Search the recipe's schema, and those of its records, for fields of the
 //    name that take the value.
-// 2. The one that is found is proposed: the driver tries the recipe with it,
-// and
-//    without the assignment of the wrong field.
+// 2. If exactly one is found, propose it. The driver tries the recipe with that
+//    field set and without the assignment to the wrong field.
 
 #include "compiler/sema/types/Namesakes.h"
 
@@ -22,7 +21,7 @@
 namespace recipec::sema {
 namespace {
 
-/// The deepest field is `cluster.hardware.memory`.
+/// The deepest path is `cluster.hardware.memory`.
 constexpr int deepestNamesake = 3;
 
 struct Namesake {
@@ -49,8 +48,8 @@ void collect(Evaluator& evaluator, const Schema& schema, std::string_view name,
   }
 }
 
-/// `data { sequence = 4096 }`, with the record that the recipe assigns on the
-/// way: `cluster { hardware = h100 { memory = 80GiB } }`.
+/// `data { sequence = 4096 }`. If the recipe assigns a record along the path,
+/// the record is repeated: `cluster { hardware = h100 { memory = 80GiB } }`.
 std::string nested(const Evaluator& evaluator, const std::string& path,
                    const std::string& written) {
   const size_t dot = path.rfind('.');
@@ -68,7 +67,7 @@ std::string nested(const Evaluator& evaluator, const std::string& path,
                                              : std::string_view());
   const bool isPlain =
       !assigned.empty() && assigned.find_first_of("{(\n") == assigned.npos;
-  // What stands behind the last point of the path that is assigned.
+  // The value after `=`, or the last name of the assigned path.
   const size_t name = assigned.rfind('.', assigned.find(" ="));
   const std::string own =
       isPlain ? assigned.substr(name == assigned.npos ? 0 : name + 1)
@@ -84,7 +83,7 @@ std::string inFewWords(std::string summary) {
   return summary;
 }
 
-/// What helps where the namesake does not.
+/// The help for the type, used if the proposed namesake leaves an error.
 std::string helpOfType(Evaluator& evaluator, const Value& value,
                        const Type& type, SourceRange range) {
   diag::Diagnostic discarded{};
@@ -106,7 +105,7 @@ bool helpWithNamesake(Evaluator& evaluator, diag::Builder& builder,
                           return each.kind == Type::Kind::boolean;
                         });
   const bool isNumber = value.isNumber() || value.is<recipe::Quantity>();
-  // A path is no other word's misspelling.
+  // Among strings, only a path is looked up; other words may be misspellings.
   const std::string* text = value.get<std::string>();
   const bool isPath = text && text->find('/') != text->npos;
   if (path.empty() || slot->chain.empty() || !(isNumber || isPath) || isSwitch)
@@ -133,7 +132,7 @@ bool helpWithNamesake(Evaluator& evaluator, diag::Builder& builder,
     builder.help(start + set);
     return true;
   }
-  // The path of an argument stands before its first `=`.
+  // The path of a `--set` argument ends at its first `=`.
   const size_t sign = evaluator.sources.text(range.source).find('=');
   const SourceRange names{range.source, 0, uint32_t(sign)};
   const diag::WayOut way =

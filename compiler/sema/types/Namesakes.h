@@ -11,9 +11,10 @@ namespace recipec::sema {
 
 class Evaluator;
 
-/// For a number, with or without a unit, that the field being set does not
-/// take, and the one field of that name that does: `data.sequence` for
-/// `parallel.sequence = 4096`. False where there is none, or several.
+/// Helps with a number (with or without a unit) or a path that the field being
+/// set does not take: proposes the only field of the same name that does,
+/// `data.sequence` for `parallel.sequence = 4096`. Returns false if there is
+/// none, or several.
 bool helpWithNamesake(Evaluator& evaluator, diag::Builder& builder,
                       const Value& value, const Type& type, SourceRange range);
 

@@ -82,8 +82,8 @@ void reportTensorList(Evaluator& evaluator, const std::string& callee,
         .fixIt(place, own, diag::Applicability::safe);
 }
 
-/// The type that a parameter declares for such a value; empty where it is not
-/// known by the value.
+/// The type to declare for a parameter that takes this value; empty for values
+/// whose type cannot be declared.
 static std::string declarableTypeOf(const Value& value) {
   const bool isPlain = value.is<int64_t>() || value.is<double>() ||
                        value.is<bool>() || value.is<std::string>();
@@ -191,7 +191,8 @@ std::string recordsOfArgument(Evaluator& evaluator, const ast::File& file,
   return {};
 }
 
-/// Arguments of other tools that no op has, and why.
+/// The help for arguments that other tools have and no op has; empty for other
+/// names.
 static std::string_view whyNoOpTakes(std::string_view name) {
   if (name == "dtype" || name == "params_dtype")
     return "leave it out: `precision` of the recipe says the types";

@@ -16,13 +16,13 @@ class Evaluator;
 /// Whether an argument of the type is an operand.
 bool takesTensor(const Type& type);
 
-/// Helps with a value in place of a tensor; false where none is due. Proposes
-/// no `none`, which would compile and mean another model.
+/// Helps with a value in place of a tensor; returns false if `type` takes no
+/// tensor. Never proposes `none`, which would compile but change the model.
 bool helpWithTensor(Evaluator& evaluator, diag::Builder& builder,
                     const Value& value, const Type& type, SourceRange range);
 
-/// Reports a list of tensors at `place`, `concat([a, b])`, where the callee
-/// takes `taken` tensors from there on, each as an argument of its own.
+/// Reports a list of tensors at `place`, `concat([a, b])`. The callee takes
+/// `taken` more tensors from this argument on, each as a separate argument.
 void reportTensorList(Evaluator& evaluator, const std::string& callee,
                       const ListValue& list, size_t taken, SourceRange place);
 
@@ -32,34 +32,33 @@ bool reportUntyped(Evaluator& evaluator, const std::string& callee,
                    const ast::Parameter& parameter, const Value& value,
                    SourceRange place);
 
-/// A tensor of the block around `env`, for an example; `otherwise` where it has
-/// several or none.
+/// The name of the only tensor in the block around `env`, for an example;
+/// `otherwise` if there are none or several.
 std::string onlyTensor(const Env& env, const std::string& otherwise);
 
-/// Whether a string may be meant as an argument of a type: one of its choices,
-/// or a parameter for the tensor that it names.
+/// Whether a string may be meant for an argument of this type: as one of its
+/// literals, or as the name of a parameter where a tensor is needed.
 bool mayMeanText(const Evaluator& evaluator, const Type& type,
                  const std::string& text);
 
-/// Reports a string in the place of `parameter`, which is empty behind the last
-/// one: a mapping in quotation marks, `linear(x, "hidden -> ffn")`, or the name
-/// of the call without `name =`.
+/// Reports a string given for `parameter`, which is empty after the last
+/// parameter. The string is either a mapping in quotation marks,
+/// `linear(x, "hidden -> ffn")`, or the call's name without `name =`.
 void reportText(Evaluator& evaluator, const std::string& callee,
                 const std::string& text, SourceRange place,
                 const std::string& parameter);
 
-/// "`init` of `linear` takes `normal(...)` or `zeros {}`" for an argument of a
-/// call of an op that takes records; empty for others.
+/// "`init` of `linear` takes `normal(...)` or `zeros {}`", for an argument of
+/// an op that takes records; empty for other arguments.
 std::string recordsOfArgument(Evaluator& evaluator, const ast::File& file,
                               const ast::Call& call, size_t argument);
 
-/// Helps with an argument of an op that other tools call `name`, by the comment
-/// of the op; false where the comment does not have the name.
+/// Helps with an op argument that other tools call `name`, using the op's
+/// comment or a general list. Returns false if neither has the name.
 bool helpWithOpArgument(Evaluator& evaluator, diag::Builder& builder,
                         const std::string& op, const ast::Name& name);
 
-/// An operand as it is written at `range`, without the name of its parameter
-/// before it.
+/// An operand as written at `range`, without a leading `parameter =`.
 recipe::WrittenOperand writtenOperand(const Evaluator& evaluator,
                                       std::string_view parameter,
                                       SourceRange range);

@@ -1,6 +1,6 @@
 // Helps with wrong or missing quotation marks, braces or brackets: `"h100"` for
-// `h100`, `bf16` for `"bf16"`, a string in place of a list of strings, the
-// value of a field in place of the record around it.
+// `h100`, `bf16` for `"bf16"`, a string in place of a list of strings, or a
+// field's value in place of the record that has the field.
 //
 // Each suggestion has been tried: its value has the expected type.
 
@@ -179,7 +179,7 @@ std::optional<Suggestion> withoutQuotes(Evaluator& evaluator,
   return Suggestion{"write `" + name + "`, without the quotation marks", name};
 }
 
-/// A quoted number or `bool` of a data file.
+/// Suggests a number or `bool` for a quoted one in a data file.
 std::optional<Suggestion>
 withoutDataQuotes(Evaluator& evaluator, const Value& value, const Type& type) {
   const std::string* text = value.get<std::string>();
@@ -204,7 +204,8 @@ std::optional<Suggestion> inQuotes(Evaluator& evaluator, const Value& value,
   auto isLiteral = [&](const Type* member) {
     return member->kind == Type::Kind::literal && member->literal == text;
   };
-  // `resume = 100`, a choice or a path, is no path.
+  // Do not quote a number for a field with fixed choices: `resume = 100` does
+  // not mean the path `"100"`.
   const bool isChoice = std::any_of(
       type.members.begin(), type.members.end(),
       [](const Type* member) { return member->kind == Type::Kind::literal; });
@@ -271,8 +272,9 @@ std::string argumentsBehind(Evaluator& evaluator, const Type& element) {
   return text;
 }
 
-/// The default of the field that is being set, a list of several elements,
-/// with `written` as its first one; empty for other defaults.
+/// A list with `written` as the first element, and the further elements of the
+/// field's default. Empty if the default is not a constant list of several
+/// elements, or begins with a string.
 std::string asFirstElement(Evaluator& evaluator, const std::string& written) {
   auto [object, slot] = evaluator.typing;
   if (!object || !object->schema || !slot || !slot->field)
@@ -328,7 +330,7 @@ std::optional<Suggestion> inBrackets(Evaluator& evaluator, const Value& value,
   if (written.empty() || written.find('\n') != std::string::npos)
     return std::nullopt;
   if (const std::string* word = value.get<std::string>();
-      word && written == *word) // without its quotation marks
+      word && written == *word) // written without quotation marks
     written = "\"" + written + "\"";
   std::vector<const Type*> members{&type};
   if (type.kind == Type::Kind::unionOf)
@@ -338,7 +340,7 @@ std::optional<Suggestion> inBrackets(Evaluator& evaluator, const Value& value,
         convert(evaluator, value, *member->element)) {
       const std::string* text = value.get<std::string>();
       const std::string more = argumentsBehind(evaluator, *member->element);
-      // `betas = 0.9`: the further elements are the default's.
+      // `betas = 0.9`: take the further elements from the default.
       if (std::string whole = asFirstElement(evaluator, written);
           !text && more.empty() && !whole.empty())
         return Suggestion{"write `" + whole + "`", whole};
@@ -350,7 +352,8 @@ std::optional<Suggestion> inBrackets(Evaluator& evaluator, const Value& value,
   }
   const Schema* const only = onlySchemaOf(type);
   std::string name = fieldNamed(what);
-  // What the library has records of, devices say, is no section.
+  // A type with named records in the library, such as a device, is not a
+  // section.
   Object* const* record = value.get<Object*>();
   const bool isRecord = record && (*record)->schema;
   if (!only || name.empty() || !(value.isScalar() || isRecord) ||
@@ -360,7 +363,7 @@ std::optional<Suggestion> inBrackets(Evaluator& evaluator, const Value& value,
   for (const Field& field : only->fields) {
     const Type* due =
         evaluator.types.resolve(*only->layer.env, field.declaration->type);
-    // `true` says nothing of which switch.
+    // `true` does not say which boolean field is meant; assume the first.
     const bool isMeant = !value.is<bool>() || &field == &only->fields.front();
     if (field.declaration->isFixed || !isMeant ||
         !convert(evaluator, value, *due))
@@ -369,8 +372,8 @@ std::optional<Suggestion> inBrackets(Evaluator& evaluator, const Value& value,
     // `precision.compute`, if it takes only certain strings.
     bool isFirst =
         &field == &only->fields.front() && due->kind != Type::Kind::string;
-    // A choice that also takes any string, as `resume` does, is not meant where
-    // a field of plain strings is.
+    // A field of choices that also takes any string (`resume`) is skipped if an
+    // earlier field takes the value.
     const bool isChoice = std::any_of(
         due->members.begin(), due->members.end(),
         [](const Type* member) { return member->kind == Type::Kind::literal; });
@@ -445,7 +448,7 @@ std::optional<Suggestion> withoutNames(Evaluator& evaluator, const Value& value,
     elements += (elements.empty() ? "" : ", ") + text;
   }
   elements = "[" + elements + "]";
-  // The braces of a section have no `=` before them.
+  // A section's braces have no `=` before them.
   const std::string_view before =
       evaluator.sources.text(range.source).substr(0, range.begin);
   const size_t sign = before.find_last_not_of(" \t\n");
@@ -454,7 +457,7 @@ std::optional<Suggestion> withoutNames(Evaluator& evaluator, const Value& value,
                     isValue && isOrdered ? elements : std::string()};
 }
 
-/// The element of a list of one, where the field takes no list.
+/// The only element of a list, where the field takes no list.
 static std::optional<Suggestion>
 outOfList(Evaluator& evaluator, const Value& value, const Type& type) {
   const ListValue* const* list = value.get<const ListValue*>();

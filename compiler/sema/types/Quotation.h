@@ -18,7 +18,7 @@ class Evaluator;
 struct Suggestion {
   std::string help;
   std::string replacement;
-  /// A further edit that the replacement needs: an import.
+  /// A further edit that the replacement needs, such as an import.
   std::optional<diag::FixIt> also = std::nullopt;
   bool isSure = true; // whether no other replacement may be meant
 };

@@ -7,15 +7,17 @@
 
 namespace recipec::sema {
 
-/// A value in place of a section that other tools have for one of its fields:
-/// `parallel = "fsdp"`, `memory = true`, `cluster = "h100"`.
+/// Suggests a setting for a value written in place of a section, if other tools
+/// use that value for one of the section's fields: `parallel = "fsdp"`,
+/// `memory = true`, `cluster = "h100"`.
 std::optional<Suggestion> sectionOfOtherTools(Evaluator& evaluator,
                                               const Value& value,
                                               const Schema& schema,
                                               const std::string& section,
                                               const std::string& written);
 
-/// `, sequence = ...`: what a record needs beside a field that it is given.
+/// `, sequence = ...`: the other required fields of a record that is given
+/// `given`.
 std::string othersAskedFor(const Schema& schema, const Field& given);
 
 } // namespace recipec::sema

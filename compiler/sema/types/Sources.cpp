@@ -1,4 +1,4 @@
-// Helps where a record of a source of data is due; see Sources.h.
+// Helps for a value in place of a data source's record; see Sources.h.
 //
 // For a path, the schemas of the union that can be made from one string are
 // listed as calls; for a list, the one schema whose first field takes it.
@@ -28,7 +28,7 @@ bool hasSchema(const Type& type, const Schema& schema) {
       });
 }
 
-/// Helps with a list of records in place of the record that holds them:
+/// Helps with a list of records in place of a single record with this list:
 /// `blend([text("a"), text("b")])`.
 bool helpWithList(Evaluator& evaluator, diag::Builder& builder,
                   const Value& value, const Type& type, SourceRange range) {
@@ -64,7 +64,7 @@ bool helpWithList(Evaluator& evaluator, diag::Builder& builder,
   return false;
 }
 
-/// The name of a schema's field that is a list of numbers; empty where there is
+/// The first field of a schema that takes a list of floats; empty if there is
 /// none.
 std::string numbersOf(Evaluator& evaluator, const Schema& schema) {
   for (const Field& field : schema.fields) {
@@ -79,7 +79,7 @@ std::string numbersOf(Evaluator& evaluator, const Schema& schema) {
   return {};
 }
 
-/// The elements of a list, and those of the lists in it.
+/// The elements of a list, with nested lists flattened by one level.
 std::vector<Value> flattened(const ListValue& list) {
   std::vector<Value> all;
   for (const Value& element : list.elements)
@@ -91,8 +91,8 @@ std::vector<Value> flattened(const ListValue& list) {
   return all;
 }
 
-/// A source as a recipe writes it: the user's record, or that of a path. Empty
-/// for other values.
+/// A source as a recipe writes it: the text of the user's record, or a call
+/// made from a path. Empty for other values.
 std::string sourceText(const Evaluator& evaluator, const Value& value) {
   if (const std::string* path = value.get<std::string>())
     return sourceCall(*path);
@@ -221,7 +221,7 @@ bool helpWithSeveralFiles(Evaluator& evaluator, diag::Builder& builder,
   if (!list || (*list)->elements.size() < 2 || !object || !object->schema ||
       !object->container || type.kind != Type::Kind::string)
     return false;
-  // The schema of the union that holds several of these records.
+  // Find the schema in the union whose first field is a list of these records.
   Slot* around = object->container->find(object->key);
   const Type* choice =
       around ? evaluator.objects.typeOf(*object->container, *around) : nullptr;
@@ -288,7 +288,7 @@ bool helpWithSources(Evaluator& evaluator, diag::Builder& builder,
         hasFields |= !form.empty();
       }
   }
-  // A file of JSON lines each: `["a.jsonl", "b.jsonl"]`.
+  // `["a.jsonl", "b.jsonl"]`: write each path as a `jsonl` record.
   const ListValue* const* list = value.get<const ListValue*>();
   std::string records;
   for (const Value& element : list ? (*list)->elements : std::vector<Value>()) {

@@ -13,8 +13,8 @@ namespace {
 /// Larger values are not rounded.
 constexpr double largestWhole = 1e15;
 
-/// `cluster.ranks / 4` for `cluster.ranks / 3`, whose value is given: the
-/// nearest divisors that leave no remainder.
+/// `cluster.ranks / 4` for `cluster.ranks / 3`: the nearest divisors that leave
+/// no remainder. `value` is the quotient as written.
 diag::Proposal otherDivisors(const std::string& written, double value,
                              SourceRange range) {
   constexpr int64_t reach = 16;
@@ -89,7 +89,7 @@ void proposeSizes(Evaluator& evaluator, diag::Builder& builder,
       nearestSizes(dividend, [&](int64_t size) { return size % divisor == 0; }),
       nearestSizes(divisor,
                    [&](int64_t size) { return dividend % size == 0; })};
-  // The recipe's own size is changed before that of a parent.
+  // Change the recipe's own size before a size that a parent sets.
   const bool isDividend = evaluator.isOwnPlace(slots[0]->value.origin.range) &&
                           !evaluator.isOwnPlace(slots[1]->value.origin.range);
   for (const size_t i : {size_t(!isDividend), size_t(isDividend)}) {

@@ -1,5 +1,5 @@
-// Values for the field that is being set, each of which the driver tries before
-// it prints it.
+// Proposes values for the field that is being set. The driver compiles the
+// recipe with each value before it prints it.
 
 #ifndef RECIPEC_SEMA_TYPES_TRIEDVALUES_H
 #define RECIPEC_SEMA_TYPES_TRIEDVALUES_H
@@ -18,28 +18,28 @@ class Evaluator;
 /// of a record that is in no recipe.
 std::string pathBeingSet(const Evaluator& evaluator);
 
-// Each adds proposals; `otherwise` is the help where none of them leaves no
-// error.
+// Each function adds proposals. `otherwise` is the help that is printed if
+// every proposed value leaves an error.
 
-/// Proposes numbers for the field of a recipe that is being set, behind
-/// `before`. False for fields of other records.
+/// Proposes numbers for the field that is being set, after the text `before`.
+/// Returns false if the field does not belong to a recipe.
 bool proposeNumbers(Evaluator& evaluator, diag::Builder& builder,
                     const std::string& before, const std::string& otherwise);
 
-/// Proposes all of the choices of `type` that leave no error, as a recipe
-/// writes them: `"bf16"`. False where the field that is being set is of another
-/// type, or of no recipe.
+/// Proposes `choices`, as a recipe writes them (`"bf16"`). Returns false if the
+/// field that is being set does not have the type `type` or does not belong to
+/// a recipe.
 bool proposeChoices(Evaluator& evaluator, diag::Builder& builder,
                     const std::vector<std::string>& choices, const Type& type,
                     const std::string& otherwise);
 
-/// For the quotient of two sizes of one record, `hidden / heads`, that is no
-/// whole number: the nearest sizes whose quotient is one.
+/// For a quotient of two sizes of one record, `hidden / heads`, that is not a
+/// whole number: proposes the nearest sizes that divide without a remainder.
 void proposeSizes(Evaluator& evaluator, diag::Builder& builder,
                   const std::string& quotient, const std::string& otherwise);
 
-/// For `ranks / 3`, written at `range`, whose value has a fraction: the value
-/// rounded, or else another divisor.
+/// For `ranks / 3`, written at `range`, whose value has a fraction: proposes
+/// the rounded quotient, or another divisor.
 void proposeWhole(const Evaluator& evaluator, diag::Builder& builder,
                   double value, SourceRange range,
                   const std::string& otherwise);

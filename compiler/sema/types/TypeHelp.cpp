@@ -40,7 +40,8 @@ void helpWithImport(const Evaluator& evaluator, diag::Builder& builder,
                  "`");
 }
 
-/// `pattern = "M-M*"` for the list of its letters.
+/// Splits a string into a list of its letters, `["M", "-", "M", "*"]` for
+/// `pattern = "M-M*"`.
 static bool helpWithLetters(Evaluator& evaluator, diag::Builder& builder,
                             const Value& value, const Type& type,
                             SourceRange range) {
@@ -80,7 +81,8 @@ void helpWithType(Evaluator& evaluator, diag::Builder& builder,
     return;
   }
   auto [object, slot] = evaluator.typing;
-  // The field's comment says which value means nothing, such as 0.
+  // For `none`, the summary in the field's comment may say which value disables
+  // the feature, such as 0.
   if (value.is<recipe::None>() && object && object->schema && slot) {
     std::string summary = summaryOf(*object->schema, slot->name);
     if (!summary.empty()) {
@@ -119,7 +121,7 @@ void helpWithType(Evaluator& evaluator, diag::Builder& builder,
                  "std.ops` lists them");
     return;
   }
-  // `bias = 0`: the example `true` would say the contrary.
+  // `bias = 0`: the usual example `true` would suggest the opposite.
   const int64_t* bit = value.get<int64_t>();
   const bool isSwitch = findAlternative(
       type, [](const Type& each) { return each.kind == Type::Kind::boolean; });
@@ -159,7 +161,7 @@ void helpWithType(Evaluator& evaluator, diag::Builder& builder,
     if (!example.empty())
       examples.push_back(std::move(example));
   }
-  // `init = 0.02`: the records that one number makes, with the user's.
+  // `init = 0.02`: show each record that can be made from the user's number.
   std::vector<std::string> made;
   for (const Type* member : alternativesOf(type))
     if (std::string text = madeOfNumber(evaluator, value, *member, range);
