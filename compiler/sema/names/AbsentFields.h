@@ -9,9 +9,9 @@
 
 namespace recipec::sema {
 
-/// What to do about a setting that other tools have in such a record, as a
-/// whole help; empty where nothing is known of it. `schema` is the name of the
-/// record's schema.
+/// The help for a setting `name` that other tools have in a record like this;
+/// empty if the setting is unknown. `schema` is the name of the record's
+/// schema.
 std::string_view insteadOf(std::string_view schema, std::string_view name);
 
 /// Settings of other tools that share a help.
@@ -20,7 +20,7 @@ struct AbsentSubject {
   std::string_view help;
 };
 
-/// All that is known of such settings in records of a schema.
+/// All settings of this kind that are known for records of a schema.
 std::vector<AbsentSubject> absentSubjects(std::string_view schema);
 
 } // namespace recipec::sema

@@ -83,8 +83,8 @@ std::optional<Extended> extended(Evaluator& evaluator, const Env& env,
                   " { " + setting + " }");
 }
 
-/// Whether a layer has another key that its record lacks, which may belong into
-/// the same braces.
+/// Whether a layer has another key that its record lacks. It may belong in the
+/// same braces.
 bool hasOtherUnknown(const Object& object, const Layer& layer,
                      const Member& member) {
   return std::any_of(
@@ -93,7 +93,7 @@ bool hasOtherUnknown(const Object& object, const Layer& layer,
       });
 }
 
-/// The default of a field of a section, as it is written; empty for others.
+/// The written default of a field of a section; empty if it has none.
 std::string defaultOf(Evaluator& evaluator, const std::string& section,
                       const std::string& name) {
   const Schema* recipes = evaluator.recipes.loadedSchema();
@@ -110,7 +110,8 @@ std::string defaultOf(Evaluator& evaluator, const std::string& section,
       (*schema->layer.env->file)[field->declaration->defaultValue].range);
 }
 
-/// The value that the recipe gives a field of a section, as it is written.
+/// The value of a field of a section as the recipe writes it, or else its
+/// default.
 std::string valueGiven(Evaluator& evaluator, const Object* recipe,
                        const std::string& section, const std::string& name) {
   const SourceRange set =
@@ -122,8 +123,9 @@ std::string valueGiven(Evaluator& evaluator, const Object* recipe,
   return begin == text.npos ? std::string() : text.substr(begin);
 }
 
-/// `lr = cosine(peak = 2e-3)` for the example `cosine(peak = 0.1)`; empty for
-/// other values.
+/// Puts the number into an example with one argument:
+/// `lr = cosine(peak = 2e-3)` from `cosine(peak = 0.1)`. Empty for other
+/// examples.
 std::string withNumber(const std::string& example, const std::string& number,
                        const std::string& name) {
   constexpr std::string_view sign = " = ";
@@ -192,7 +194,7 @@ bool helpWithAssigned(Evaluator& evaluator, diag::Builder& builder,
                "`");
   const diag::FixIt& edit = whole->edit;
   const SourceRange key = withSeparator(evaluator.sources, member.range);
-  // Two edits at one place would overlap.
+  // Merge the two edits if they touch, because they would overlap.
   if (edit.range.end == key.begin) {
     builder.fixIt({key.source, edit.range.begin, key.end}, edit.replacement,
                   applicability);

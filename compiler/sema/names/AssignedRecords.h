@@ -1,5 +1,5 @@
-// Fields of a record that the same braces assign as a whole: `lr = 2e-5` beside
-// `optimizer = adamw`.
+// Helps with a field of a record that the same braces assign as a whole:
+// `lr = 2e-5` beside `optimizer = adamw`.
 
 #ifndef RECIPEC_SEMA_NAMES_ASSIGNEDRECORDS_H
 #define RECIPEC_SEMA_NAMES_ASSIGNEDRECORDS_H
@@ -8,19 +8,19 @@
 
 namespace recipec::sema {
 
-/// Helps with a key that `field`, in the record of another field, is meant by:
-/// where the layer assigns that record, the key belongs into its braces.
-/// `start` says what the key means.
+/// Helps with a key that means `field`, a field of the record in another field.
+/// If the layer assigns that record, the help adds the key to the record's
+/// braces. `start` says what the key means.
 bool helpWithAssigned(Evaluator& evaluator, diag::Builder& builder,
                       const Object& object, const Layer& layer,
                       const Member& member, const KnownField& field,
                       const std::string& start);
 
-/// `lr = cosine(peak = 2e-3, warmup = 0.03)` for the field
-/// `optimizer.lr.warmup` of a recipe whose `optimizer.lr` is the number 2e-3:
-/// the record that the number and the field make. For `optimizer.lr` itself the
-/// record of an example value, with the recipe's number. Empty where the recipe
-/// has a record there. `recipe` is null where its record is not yet made.
+/// Writes a record in place of a number. If `optimizer.lr` is 2e-3, the field
+/// `optimizer.lr.warmup` becomes `lr = cosine(peak = 2e-3, warmup = 0.03)`. For
+/// the field `optimizer.lr` itself, `value` is an example record, and the
+/// result has the recipe's number in it. Empty if the recipe does not set a
+/// number there. `recipe` is null while its record is being made.
 std::string recordOfNumber(Evaluator& evaluator, const Object* recipe,
                            const KnownField& field, const std::string& value);
 

@@ -2,10 +2,10 @@
 //
 // 1. Take the keys in the braces of `zero_optimization { stage = 3 }`, in those
 //    of a value, or at the end of a path.
-// 2. Find what each sets: a field of the same section, by its name here or in
-//    other tools, else the field that the braces stand for, if that takes the
-//    value, else a field elsewhere in the recipe.
-// 3. Write the settings by section. The keys that set nothing are left out.
+// 2. Find the field that each key sets. Try a field of the same section, by its
+//    own name or another tool's, then the field that the braces stand for, then
+//    a field elsewhere in the recipe. The first that takes the value is used.
+// 3. Write the settings by section. Leave out keys that set nothing.
 
 #include "compiler/sema/names/ForeignBraces.h"
 
@@ -20,7 +20,8 @@
 namespace recipec::sema {
 namespace {
 
-/// Keys that say the value of the setting itself, `stage` of ZeRO's.
+/// Whether a key gives the value of the setting itself, such as `stage` in
+/// DeepSpeed's `zero_optimization`.
 bool namesValue(std::string_view key) {
   constexpr std::string_view names[] = {
       "stage",  "level",  "mode",   "enabled", "enable",      "active",
@@ -64,7 +65,7 @@ public:
   bool help(diag::Builder& builder);
 
 private:
-  /// A field and the section that it is in; that of `object` where empty.
+  /// A field and its section; an empty section is that of `object`.
   struct Target {
     std::string section;
     KnownField field;
@@ -85,7 +86,7 @@ private:
   std::vector<std::pair<std::string, std::vector<std::string>>> settings;
 };
 
-/// The section of the field that the braces stand for.
+/// The schema with the field that the braces stand for.
 const Schema* Braces::sectionOf() const {
   return known.path.find('.') == std::string::npos ? object.schema
                                                    : known.owner;
@@ -134,7 +135,7 @@ bool Braces::take(const InnerKey& key) {
   if (auto other = fieldKnownAs(evaluator, schema, key.name);
       other && other->path.find('.') == std::string::npos)
     targets.push_back({section, *std::move(other)});
-  // Other keys are told by a choice that the field has.
+  // A string may be one of the field's choices, whatever its key is called.
   const bool isText =
       key.value != ast::ExprId::none &&
       std::holds_alternative<ast::StringLiteral>(

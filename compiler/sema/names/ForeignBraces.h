@@ -7,9 +7,10 @@
 
 namespace recipec::sema {
 
-/// Helps with a record or a path below a key that is a plain field here,
-/// `known` of the schema of `object`: each key in it is a value of that field
-/// or another field. False where no key is either.
+/// Helps with braces or a longer path after a key that is a plain field here
+/// (`known`, in the schema of `object`). Each inner key is a value of that
+/// field, or another field. Returns false for sections, and if no inner key
+/// fits a field that takes records.
 bool helpWithBraces(Evaluator& evaluator, diag::Builder& builder,
                     const Object& object, const Layer& layer,
                     const Member& member, const KnownField& known);

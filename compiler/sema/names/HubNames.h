@@ -10,9 +10,9 @@ namespace recipec::sema {
 
 class Evaluator;
 
-/// Helps with `tie_word_embeddings` for `tied`: a key of the model's
-/// `hf_config` and the field that it is written from. A key with a constant
-/// value is built into the model. False for other names.
+/// Helps with a key of the model's `hf_config`, such as `tie_word_embeddings`:
+/// names the field that the key is written from (`tied`). A key with a constant
+/// value cannot be set. Returns false for other names.
 bool helpWithHubName(Evaluator& evaluator, diag::Builder& builder,
                      const Schema& schema, const ast::Name& name);
 

@@ -14,13 +14,13 @@ namespace recipec::sema {
 /// "there is nothing called `name` here", with the string that reads the name.
 std::string unknownMessage(const SourceMap& sources, const ast::Name& name);
 
-/// `"<{role}>"`, where the text is to have the braces; false for a name that is
-/// in no string.
+/// Helps if the braces were meant as text, as in `"<{role}>"`. Returns false if
+/// the name is not in a string.
 bool helpWithInterpolation(const SourceMap& sources, diag::Builder& builder,
                            const ast::Name& name);
 
 /// Helps with a name in the string of an argument `hf`, where `\{expert}`
-/// stands for the number of an expert; false elsewhere.
+/// stands for an expert's index. Returns false elsewhere.
 bool helpWithHfInterpolation(const SourceMap& sources, diag::Builder& builder,
                              const ast::Name& name);
 

@@ -1,6 +1,6 @@
 // Several keys of one record with one cause; see KeysOfOneSubject.h.
 //
-// 1. Collect the keys of the member's braces or parentheses with its cause.
+// 1. Collect the keys with this cause in the same braces or parentheses.
 // 2. The first of them reports all, the others report nothing.
 
 #include "compiler/sema/names/KeysOfOneSubject.h"

@@ -11,20 +11,19 @@ namespace recipec::sema {
 
 class Evaluator;
 
-/// The help of AbsentFields.h for a key of a record; empty where it has none,
-/// or where the key is another tool's name of a field of the record.
+/// The help of AbsentFields.h for a key of a record; empty if there is none, or
+/// if the key is another tool's name for a field of the record.
 std::string_view insteadOfKey(Evaluator& evaluator, const Schema& schema,
                               const Member& member);
 
-/// `host = "0.0.0.0", port = 8000`: reports all keys of one subject that a
-/// recipe does not have at the first of them. False where the member is the
-/// only one.
+/// Reports all keys with the same help, `host = "0.0.0.0", port = 8000`, as one
+/// error at the first of them. Returns false if `member` is the only such key.
 bool reportAbsentSubject(Evaluator& evaluator, const Object& object,
                          const Layer& layer, const Member& member);
 
-/// `jsonl(instruction = "a", input = "b")`: reports arguments that are all
-/// names of one field at the first of them. False where the member is the only
-/// one.
+/// Reports arguments that are all other names of one field,
+/// `jsonl(instruction = "a", input = "b")`, as one error at the first of them.
+/// Returns false if `member` is the only such argument.
 bool reportArgumentsOfOneField(Evaluator& evaluator, const Object& object,
                                const Layer& layer, const Member& member);
 

@@ -158,7 +158,7 @@ std::vector<std::string> LibraryNames::recordsOf(const Schema& schema) {
   return names;
 }
 
-/// The digits of a name, which tell `v100` from `h200`.
+/// The digits of a name. They distinguish `v100` from `h200`.
 static std::string digitsOf(std::string_view name) {
   std::string digits;
   std::copy_if(name.begin(), name.end(), std::back_inserter(digits),
@@ -178,8 +178,9 @@ static std::vector<std::string> partsBetween(std::string_view name,
   return parts;
 }
 
-/// `v100` where a device is due, which is no misspelt `a100`: lists the records
-/// of the type that have names, and how another one is described.
+/// Helps with an unknown device such as `v100`, which is not a misspelt `a100`:
+/// lists the named records of the type, and shows how to describe another
+/// device.
 bool LibraryNames::helpWithRecord(diag::Builder& builder, const ast::Name& name,
                                   const Type& type) {
   if (type.kind != Type::Kind::schema)
@@ -187,7 +188,7 @@ bool LibraryNames::helpWithRecord(diag::Builder& builder, const ast::Name& name,
   const std::vector<std::string> names = recordsOf(*type.schema);
   if (names.size() < 2)
     return false;
-  // `h100_80gb`, `nvidia_h100`: a word of it is the name.
+  // `h100_80gb`, `nvidia_h100`: one part of the name is a device.
   for (const std::string& word : partsBetween(name.text, '_'))
     if (std::find(names.begin(), names.end(), word) != names.end()) {
       builder.help("write `" + word + "`").fixIt(name.range, word);
@@ -199,7 +200,7 @@ bool LibraryNames::helpWithRecord(diag::Builder& builder, const ast::Name& name,
       (plain(*near) == plain(name.text) || plain(name.text)[0] == (*near)[0]);
   if (isSlip)
     return false;
-  // A device whose kind there is no value for.
+  // A kind of device that the comments say is not supported.
   for (const Field& field : type.schema->fields)
     if (const ast::Comments* comments =
             commentsOf(*type.schema, field.declaration->name.text))
@@ -210,7 +211,7 @@ bool LibraryNames::helpWithRecord(diag::Builder& builder, const ast::Name& name,
       }
   constexpr size_t mostListed = 12;
   std::string help = "the library has " + diag::quotedList(names, mostListed);
-  if (!digitsOf(name.text).empty()) // a product, which `gpu` is not
+  if (!digitsOf(name.text).empty()) // names a product, unlike `gpu`
     help += "; another one is described by amending one of them: `" +
             near.value_or(names.front()) + " { name = \"" + name.text +
             "\", ... }`";

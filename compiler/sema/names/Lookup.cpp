@@ -64,7 +64,7 @@ bool isDeclaredIn(const Module& module, std::string_view name) {
           std::holds_alternative<ast::FunDecl>(entry->declaration->node));
 }
 
-/// Whether a field of a schema is set to what stands at `range` alone.
+/// Whether the text at `range` is the whole value of the field.
 bool isWholeValue(const Slot& slot, SourceRange range) {
   if (slot.chain.empty() || !slot.chain.front().isValue() || !slot.field)
     return false;
@@ -89,7 +89,8 @@ std::string quotedAs(const SourceMap& sources, SourceRange word,
          "'`";
 }
 
-/// What a file has that is imported as a whole: `W.base` for `base`.
+/// Helps with a name of a file that is imported as a whole: `W.base` for
+/// `base`.
 bool helpWithImported(Evaluator& evaluator, diag::Builder& builder,
                       const ast::Name& name, const Env& env) {
   std::vector<std::string> owners;
@@ -113,8 +114,7 @@ bool helpWithImported(Evaluator& evaluator, diag::Builder& builder,
   return true;
 }
 
-/// How a file declares a name: the recipe that another one amends, a mixin, or
-/// a value.
+/// How to declare a name, by its use: as a parent recipe, a mixin, or a value.
 std::string declarationFor(const ast::File& file, const ast::Name& name) {
   auto isAt = [&](ast::ExprId id) {
     return id != ast::ExprId::none &&
@@ -375,8 +375,8 @@ bool Lookup::helpWithLiteral(diag::Builder& builder, const ast::Name& name) {
   return true;
 }
 
-/// Helps with a bare word that is the whole value of a field of choices or
-/// records as with the same word in quotation marks: `precision = bf16`.
+/// Helps with a bare word as the whole value of a field of choices or records,
+/// in the same way as with the word in quotation marks: `precision = bf16`.
 bool Lookup::helpWithWord(diag::Builder& builder, const ast::Name& name) {
   const std::optional<SlotOf> current = evaluator.objects.current();
   if (!current || !isWholeValue(*current->slot, name.range) ||
@@ -384,7 +384,8 @@ bool Lookup::helpWithWord(diag::Builder& builder, const ast::Name& name) {
     return false;
   auto [object, slot] = *current;
   const Type& type = *evaluator.objects.typeOf(*object, *slot);
-  // Records that have names, as devices have, are listed instead.
+  // For types with named records, such as devices, another help lists the
+  // names.
   if (type.kind == Type::Kind::schema &&
       !evaluator.library.recordsOf(*type.schema).empty())
     return false;
@@ -432,7 +433,8 @@ bool Lookup::helpWithSection(diag::Builder& builder, const ast::Name& name,
           Type::Kind::schema;
   if (isRecordDue)
     return false;
-  // `global = batch_size`: another tool's name for the field that is set here.
+  // `global = batch_size`: `batch_size` is another tool's name for the field
+  // being set, so naming that field would not help.
   if (known && current &&
       known->path == evaluator.pathOf(*current->object, current->slot->name))
     return false;
@@ -440,14 +442,14 @@ bool Lookup::helpWithSection(diag::Builder& builder, const ast::Name& name,
       helpWithSchemas(evaluator, builder, name, *current->object,
                       *current->slot))
     return true;
-  // `[bf16, fp32]`, the flags of other tools, as the values of an axis.
+  // `[bf16, fp32]`: another tool's flags as the values of an axis need quotes.
   const std::string quoted = "\"" + name.text + "\"";
   if (known && known->values.find("`" + quoted + "`") != std::string::npos) {
     builder.help(quotedAs(evaluator.sources, name.range, quoted))
         .fixIt(name.range, quoted);
     return true;
   }
-  // `alpha = 2 * r` in the braces of `lora`, which see `rank` by its own name.
+  // `alpha = 2 * r` in the braces of `lora`: the path is just `rank` there.
   for (const Env* at = &env; known && at; at = at->outer)
     if (known->owner && at->object && at->object->schema == known->owner)
       known->path = known->declaration->name.text;

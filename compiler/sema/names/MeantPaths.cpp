@@ -1,15 +1,17 @@
 // Finds the fields that wrong paths mean; see MeantPaths.h.
 //
-// A path is followed through the schemas, from the recipe's. Where a name is no
-// field, the first rule applies that leads on:
+// A path is followed through the schemas, beginning at the recipe's. For a name
+// that is not a field, the first of these rules that finds one applies:
 //
-// 1. The name of the schema at hand, as in `optimizer.adamw.lr`: nothing.
-// 2. The name of a schema, or of a device: the field that holds its record.
-// 3. A field of one section or several: the path through each.
-// 4. The name of another tool for a field.
-// 5. A misspelt name.
+// 1. The name is that of the current schema, as in `optimizer.adamw.lr`: skip
+//    it.
+// 2. It names a schema or a device: continue in the field that holds its
+//    record.
+// 3. It is a field of one or more sections: continue in each.
+// 4. It is another tool's name for a field.
+// 5. It is a misspelt field.
 //
-// Where that fails, the last name alone may be a field of another section.
+// If no rule works, look up the last name alone in all sections.
 
 #include "compiler/sema/names/MeantPaths.h"
 
@@ -69,7 +71,7 @@ bool PathSearch::throughField(const Schema& schema, const std::string& name,
   return found.size() > before;
 }
 
-/// The same for a path of several fields.
+/// The same for a path of two or more fields.
 bool PathSearch::throughPath(const Schema& schema, const std::string& inner,
                              size_t index, const std::string& path) {
   const size_t dot = inner.find('.');
@@ -87,7 +89,7 @@ bool PathSearch::throughPath(const Schema& schema, const std::string& inner,
   return false;
 }
 
-/// The field of a schema that takes what the library calls `name`, a device.
+/// The field of a schema that takes a record by this name, such as a device.
 std::string PathSearch::deviceField(const Schema& schema,
                                     const std::string& name) {
   for (const Field& field : schema.fields) {

@@ -1,4 +1,4 @@
-// Paths of a recipe that lead nowhere, and the fields that were meant.
+// Finds the fields that were meant by paths that do not exist.
 
 #ifndef RECIPEC_SEMA_NAMES_MEANTPATHS_H
 #define RECIPEC_SEMA_NAMES_MEANTPATHS_H
@@ -22,22 +22,20 @@ struct RecordField {
 };
 
 /// The first field below `schema` that takes records of a schema called `name`.
-/// `areSeen`: only of schemas that recipes see without an import.
+/// With `areSeen`, considers only schemas that recipes see without an import.
 std::optional<RecordField> fieldOfRecords(Evaluator& evaluator,
                                           const Schema& schema,
                                           const std::string& name, int depth,
                                           bool areSeen);
 
-/// The fields of a recipe that a path may mean which names a schema for the
-/// field that holds its record, `lora.rank` for `adapter.rank`, names a field
-/// without its section, or uses the names of other tools. Each is the path of a
-/// field that the schemas have; whether the recipe at hand has it is not
-/// checked.
+/// The fields of a recipe that a wrong path may mean. The path may name a
+/// schema instead of the field that holds its record (`lora.rank` for
+/// `adapter.rank`), leave out a section, or use names of other tools. The
+/// results are paths in the schemas; the recipe at hand need not have them.
 std::vector<std::string> pathsMeant(Evaluator& evaluator,
                                     const std::vector<std::string>& names);
 
-/// The field of a record that a name is a misspelling of; empty where it is
-/// none.
+/// The field of which `name` is a misspelling; empty if there is none.
 std::string nearField(const Schema& schema, std::string_view name);
 
 } // namespace recipec::sema

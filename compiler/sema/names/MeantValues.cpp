@@ -1,4 +1,4 @@
-// What the values of keys of other tools are here; see MeantValues.h.
+// Translates the values of other tools' keys; see MeantValues.h.
 //
 // Only constants are evaluated: anything else could depend on the record that
 // is being made.
@@ -33,7 +33,7 @@ std::string_view headOf(std::string_view path) {
   return path.substr(0, path.find('.'));
 }
 
-/// Whether a number without a unit is a fraction, as `warmup = 0.03`.
+/// Whether a number without a unit may be a fraction, as in `warmup = 0.03`.
 bool takesReal(const Type& type) {
   bool hasReal = false, hasInt = false;
   for (const Type* member : type.members) {
@@ -43,8 +43,8 @@ bool takesReal(const Type& type) {
   return hasReal && !hasInt;
 }
 
-/// `25MiB` for the number 25 of `bucket_cap_mb`, in a field that takes bytes;
-/// empty for names that do not end in a unit.
+/// `25MiB` for `bucket_cap_mb = 25`, if the field takes bytes. Empty if the
+/// name does not end in a unit.
 std::string withUnitOfName(const Type& type, std::string_view name,
                            const Value& value, const std::string& text) {
   static constexpr std::pair<std::string_view, std::string_view> units[] = {
@@ -72,7 +72,7 @@ bool takesCounts(const Type& type) {
   });
 }
 
-/// What a remark says of a value: `"full"` of "true is `"full"`".
+/// The value in a remark for what is written: `"full"` in "true is `"full"`".
 std::string remarkedValue(std::string_view remark, const std::string& written) {
   std::vector<std::string> starts = {"`" + written + "` is `",
                                      written + " is `", written + " `"};
@@ -88,7 +88,7 @@ std::string remarkedValue(std::string_view remark, const std::string& written) {
   return {};
 }
 
-/// The constant that a member gives, and its text; poison for others.
+/// The value of a member if it is constant, with its text; poison otherwise.
 Value constantOf(Evaluator& evaluator, const Layer& layer, const Member& member,
                  std::string& text) {
   if (member.given || member.value == ast::ExprId::none || !layer.env ||
@@ -100,7 +100,7 @@ Value constantOf(Evaluator& evaluator, const Layer& layer, const Member& member,
   return evaluator.evaluate(member.value, env);
 }
 
-/// The text of the member of this name, as the layer writes it.
+/// The written constant that the layer gives this name; empty if there is none.
 std::string writtenFor(Evaluator& evaluator, const Layer& layer,
                        std::string_view name) {
   for (const Member& member : layer.members)
@@ -112,7 +112,7 @@ std::string writtenFor(Evaluator& evaluator, const Layer& layer,
   return {};
 }
 
-/// An element of the list that is a field's default, as it is written.
+/// An element of a field's default list, as it is written.
 std::string elementOfDefault(Evaluator& evaluator, const KnownField& field,
                              size_t index) {
   const ast::ExprId id = field.declaration->defaultValue;
@@ -125,8 +125,9 @@ std::string elementOfDefault(Evaluator& evaluator, const KnownField& field,
   return std::string(evaluator.sources.text(file[list->elements[index]].range));
 }
 
-/// A remark's setting `betas = [beta1, beta2]` with what the layer writes for
-/// these names, or the default of the field has in their place.
+/// Fills in a remark such as `betas = [beta1, beta2]`. Each name is replaced by
+/// the value that the layer writes for it, or by the element of the field's
+/// default list. Empty if a value is missing.
 std::string filledIn(Evaluator& evaluator, const Layer& layer,
                      const KnownField& field) {
   const std::string_view remark = field.values;
@@ -161,7 +162,7 @@ std::string filledIn(Evaluator& evaluator, const Layer& layer,
   return text;
 }
 
-/// The schema of a record that the type takes and other tools call `name`.
+/// The record schema of the type that is called `name` here or in other tools.
 const Schema* schemaCalled(Evaluator& evaluator, const Type& type,
                            const std::string& name) {
   auto known = evaluator.library.knownAs(name);
@@ -173,8 +174,8 @@ const Schema* schemaCalled(Evaluator& evaluator, const Type& type,
   return nullptr;
 }
 
-/// The member by which the last layer but `own` sets a field; null where none
-/// does.
+/// The last setting of a field in a layer other than `own`; null if there is
+/// none.
 std::pair<const Layer*, const Member*>
 settingBefore(const Object& object, const Layer& own, std::string_view field) {
   for (auto layer = object.layers.rbegin(); layer != object.layers.rend();
@@ -186,7 +187,8 @@ settingBefore(const Object& object, const Layer& own, std::string_view field) {
   return {};
 }
 
-/// Whether a schema has a field for each key that means a field of a record.
+/// Whether `made` has a field for each key that means a field of an inner
+/// record.
 bool hasAll(Evaluator& evaluator, const Schema& schema, const Schema& made,
             const std::vector<const Member*>& keys) {
   return std::all_of(keys.begin(), keys.end(), [&](const Member* key) {
@@ -197,18 +199,17 @@ bool hasAll(Evaluator& evaluator, const Schema& schema, const Schema& made,
   });
 }
 
-/// The parts of a record that keys of one field make.
+/// What several keys say about the record of one field.
 struct Parts {
   const Schema* schema = nullptr; // of the record
   bool isNamed = false;           // whether a key or a value names the schema
   std::string first;              // the value of its first field
   std::string whole;              // the record itself, as it is written
-  /// Further fields of the record that a parent's layer gives, as they are
-  /// written.
+  /// Further fields that a parent's layer writes for the record.
   std::vector<std::pair<std::string_view, std::string>> inherited;
 };
 
-/// The fields of a record that are written out.
+/// The fields of a record that have a written value, with their texts.
 std::vector<std::pair<std::string_view, std::string>>
 writtenFields(const Evaluator& evaluator, const Object& record) {
   std::vector<std::pair<std::string_view, std::string>> fields;
@@ -222,8 +223,8 @@ writtenFields(const Evaluator& evaluator, const Object& record) {
   return fields;
 }
 
-/// Takes what a parent's layer gives the field: a number, or the fields of a
-/// record. False where it gives anything that is not written out.
+/// Takes the value that a parent's layer gives the field: a number, or the
+/// fields of a record. Returns false for any other value than these or `none`.
 bool takeInherited(Evaluator& evaluator, const Object& object, const Layer& own,
                    std::string_view head, Parts& parts) {
   const auto [layer, member] = settingBefore(object, own, head);
@@ -246,8 +247,8 @@ bool takeInherited(Evaluator& evaluator, const Object& object, const Layer& own,
   return value.isNumber() || value.is<recipe::None>();
 }
 
-/// What the keys of a field say of its record: its schema by a name, the value
-/// of its first field, or the whole of it.
+/// Collects what the keys say about a field's record: the name of its schema,
+/// the value of its first field, or the whole record.
 Parts partsOf(Evaluator& evaluator, const Object& object, const Layer& layer,
               const Field& field, const Type& type,
               const std::vector<const Member*>& keys) {
@@ -302,8 +303,9 @@ Parts partsOf(Evaluator& evaluator, const Object& object, const Layer& layer,
   return parts;
 }
 
-/// `lr = cosine(peak = 1e-4, warmup = 0.03)` of a number, the name of a
-/// schedule and the lengths beside them; `adapter = lora(rank = 8)`.
+/// Combines a number, the name of a schedule and further lengths into one
+/// record: `lr = cosine(peak = 1e-4, warmup = 0.03)`;
+/// `adapter = lora(rank = 8)`. Empty if the parts do not make a record.
 std::string recordOfAll(Evaluator& evaluator, const Object& object,
                         const Layer& layer, std::string_view head,
                         const std::vector<const Member*>& keys) {
@@ -358,7 +360,7 @@ std::string recordOfAll(Evaluator& evaluator, const Object& object,
          ")";
 }
 
-/// Whether a field takes records, but not those of one schema alone: it is no
+/// Whether a field takes records of several schemas, so that it is not a
 /// section.
 bool takesRecords(const Type& type) {
   return std::any_of(
@@ -366,7 +368,7 @@ bool takesRecords(const Type& type) {
       [](const Type* member) { return member->kind == Type::Kind::schema; });
 }
 
-/// The field that an expression `field == none` is about; empty for others.
+/// The field in an expression `field == none`; empty for other expressions.
 std::string_view comparedWithNone(const ast::File& file, ast::ExprId id) {
   const auto* equal = std::get_if<ast::Binary>(&file[id].node);
   if (!equal || equal->op != ast::BinaryOp::equal)
@@ -418,7 +420,7 @@ MeantValue meantValue(Evaluator& evaluator, const KnownField& field,
     return {isSetting ? MeantValue::Kind::settings : MeantValue::Kind::mended,
             *own};
   }
-  // Values in braces come without a name.
+  // A value in inner braces has no name of its own.
   const std::string_view name =
       member.path.empty() ? "" : std::string_view(member.path.back().text);
   if (std::string own = withUnitOfName(type, name, value, meant.text);
@@ -429,7 +431,7 @@ MeantValue meantValue(Evaluator& evaluator, const KnownField& field,
           given && takesCounts(type) ? layersOfLayout(*given) : std::string();
       !own.empty())
     return {MeantValue::Kind::mended, std::move(own)};
-  // A number above 1 is no fraction of a run, but so many steps.
+  // A number above 1 is not a fraction of a run but a count, such as steps.
   const Type* count = onlyCountOf(type);
   const int64_t* whole = value.get<int64_t>();
   if (count && whole && *whole > 1 && takesReal(type))
@@ -462,7 +464,7 @@ std::string settingOf(Evaluator& evaluator, const KnownField& field,
     text = exampleOf(evaluator, type.kind == Type::Kind::unionOf
                                     ? *type.members.front()
                                     : type);
-    // The user's text in place of the example's.
+    // Put the user's text into the example.
     constexpr std::string_view hole = "\"text\"";
     const size_t at = text.find(hole);
     if (value.text.starts_with('"') && at != text.npos)
@@ -494,11 +496,12 @@ std::vector<const Member*> keysOfOneField(Evaluator& evaluator,
                   : known->path != own->path))
       continue;
     keys.push_back(&each);
-    // A schedule by its name is the record, too.
+    // The name of a schedule implies a record, too.
     isNumber &= known->path == headOf(own->path) &&
                 (known->values.empty() || !takesReal(type));
   }
-  // `learning_rate = 2e-4` beside `lr = "cosine"`, the name of a record.
+  // `learning_rate = 2e-4` beside `lr = "cosine"`: the name is that of a
+  // record.
   if (isRecord && isNumber && keys.size() == 1)
     for (const Member& each : layer.members) {
       std::string text;

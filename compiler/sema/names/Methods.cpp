@@ -122,7 +122,8 @@ std::array<std::string, 2> argumentsBehind(std::string_view text, size_t from) {
   return {};
 }
 
-/// Whether a conditional needs no parentheses there: it is a whole value.
+/// Whether the method call is a whole value, so that a conditional in its place
+/// needs no parentheses.
 bool isWholeValue(std::string_view text, SourceRange range, size_t end) {
   const size_t before = range.begin == 0
                             ? text.npos
@@ -156,7 +157,7 @@ bool helpWithMethod(const SourceMap& sources, diag::Builder& builder,
   if (second.empty())
     second = method == "slice" ? "len(" + value + ")" : "none";
   std::string own, receiver = value;
-  // The separator of Python is in front: `",".join(xs)`.
+  // In Python the separator is the receiver: `",".join(xs)`.
   if (method == "join" && value.starts_with('"'))
     std::swap(receiver, first);
   for (size_t at = 0; at < known->own.size(); ++at) {

@@ -69,7 +69,8 @@ bool helpWithMeantPath(Evaluator& evaluator, diag::Builder& builder,
   const ast::Name& name = member.path.front();
   const SourceKind kind = evaluator.sources.kind(name.range.source);
   const bool isArgument = kind == SourceKind::commandLine;
-  // A field of a section is that before it is a name of other tools.
+  // A name that is a field of a section means that field, even if other tools
+  // use the name too.
   if (member.given ||
       (fieldKnownAs(evaluator, *object.schema, name.text) &&
        sectionsWith(evaluator, *object.schema, name.text).empty()))
@@ -130,7 +131,7 @@ bool helpWithInnerSweep(Evaluator& evaluator, diag::Builder& builder,
     return false;
   const bool isArgument =
       evaluator.sources.kind(name.range.source) == SourceKind::commandLine;
-  // The record is not yet in its recipe, which has the path.
+  // The record has no container yet, so find its path in the schemas.
   std::string section(object.schema->shownName());
   const Schema* recipes = evaluator.recipes.loadedSchema();
   if (auto holder = recipes
@@ -194,7 +195,7 @@ bool helpWithRecordName(Evaluator& evaluator, diag::Builder& builder,
         .fixIt(name.range, start);
     return true;
   }
-  // `text = "a.txt"`: the first field's value.
+  // `text = "a.txt"`: the value is that of the record's first field.
   Messages::Muted muted(evaluator.messages);
   const bool isConstant = Objects::isConstant(*layer.env->file, member.value);
   const ast::FieldDecl* first =
@@ -272,8 +273,8 @@ static std::vector<const Type*> typesOfFields(Evaluator& evaluator,
   return types;
 }
 
-/// The record with a field of this name that is taken where one of `schema` is:
-/// `wsd` for `decay` of `cosine`.
+/// The schema that has a field `name` and may replace `schema` where a recipe
+/// takes it: `wsd` for the field `decay` of `cosine`.
 static const Schema* siblingWith(Evaluator& evaluator, const Schema& schema,
                                  std::string_view name) {
   const Schema* recipes = evaluator.recipes.loadedSchema();
@@ -352,8 +353,8 @@ std::vector<std::string> sectionsTaking(Evaluator& evaluator,
   return taking.empty() ? all : taking;
 }
 
-/// Proposes the choices that a field of another section takes in place of the
-/// member's value.
+/// Proposes a field of another section with each of the literals that it takes,
+/// because it does not take the member's value.
 static void proposeForSection(Evaluator& evaluator, diag::Builder& builder,
                               const Member& member, const KnownField& field,
                               const Type& type, const MeantValue& value,
@@ -382,8 +383,8 @@ static void proposeForSection(Evaluator& evaluator, diag::Builder& builder,
                                         " { " + example + " }`"));
 }
 
-/// A field of one section, given a constant: in the braces of the section where
-/// they are assigned, or with the value that the field takes.
+/// Helps with a constant for a field of one section: adds it to the section's
+/// assigned record, or shows the value that the field takes instead.
 static bool helpWithOnlySection(Evaluator& evaluator, diag::Builder& builder,
                                 const Object& object, const Schema& around,
                                 const Layer& layer, const Member& member,

@@ -1,6 +1,6 @@
-// Keys that a record does not have and that stand in a wrong place: in a recipe
-// without a server, without their section, with a record's name for the
-// field's.
+// Helps with unknown keys that are valid elsewhere: serving limits in a recipe
+// that does not serve, keys without their section, and a record's name in place
+// of its field's.
 
 #ifndef RECIPEC_SEMA_NAMES_MISPLACEDKEYS_H
 #define RECIPEC_SEMA_NAMES_MISPLACEDKEYS_H
@@ -9,35 +9,34 @@
 
 namespace recipec::sema {
 
-/// A field of the section `serve` that a recipe without a server is given, or a
-/// layout of ranks for one that answers prompts.
+/// A field of the section `serve` in a recipe that trains.
 bool helpWithServing(Evaluator& evaluator, diag::Builder& builder,
                      const Object& object, const KnownField& known);
 
-/// An axis of a sweep that is named without its section: `lr = [1e-4, 2e-4]`.
+/// An axis of a sweep without its section: `lr = [1e-4, 2e-4]`.
 bool helpWithAxisPath(Evaluator& evaluator, diag::Builder& builder,
                       const Object& object, const Member& member);
 
-/// A path through the name of a schema or of a device, `lora.rank` for
-/// `adapter.rank`: in the braces of the recipe, or on the command line. Also
-/// the braces of a record in those of its own, `optimizer { adamw { ... } }`.
+/// A path that contains the name of a schema or a device, `lora.rank` for
+/// `adapter.rank`, in the recipe's braces or on the command line. Also braces
+/// of a schema's name within its own record, `optimizer { adamw { ... } }`.
 bool helpWithMeantPath(Evaluator& evaluator, diag::Builder& builder,
                        const Object& object, const Member& member);
 
-/// A sweep in a section, `train { sweep { seed = [0, 1] } }`, or on the command
-/// line, `train.sweep.seed=[0,1]`.
+/// A `sweep` inside a section, `train { sweep { seed = [0, 1] } }`, or on the
+/// command line, `train.sweep.seed=[0,1]`.
 bool helpWithInnerSweep(Evaluator& evaluator, diag::Builder& builder,
                         const Object& object, const Layer& layer,
                         const Member& member);
 
-/// `lora { rank = 8 }` for `adapter = lora { rank = 8 }`: the name of a record
-/// in place of the field's.
+/// The name of a record in place of its field's: `lora { rank = 8 }` for
+/// `adapter = lora { rank = 8 }`.
 bool helpWithRecordName(Evaluator& evaluator, diag::Builder& builder,
                         const Object& object, const Layer& layer,
                         const Member& member);
 
-/// `train { lora { rank = 8 } }`: a record of a field of the recipe, in one of
-/// its sections.
+/// A record for a field of the recipe, written inside a section:
+/// `train { lora { rank = 8 } }`.
 bool helpWithRecordOfRecipe(Evaluator& evaluator, diag::Builder& builder,
                             const Object& object, const Layer& layer,
                             const Member& member);
@@ -47,17 +46,18 @@ bool helpWithSection(Evaluator& evaluator, diag::Builder& builder,
                      const Object& object, const Layer& layer,
                      const Member& member);
 
-/// A key that is a field of another record which may stand in the place of this
-/// one: `decay` of `cosine` is a field of `wsd`.
+/// A key that is a field of another record that could be used instead of this
+/// one: `decay` is a field of `wsd`, not of `cosine`.
 bool helpWithSibling(Evaluator& evaluator, diag::Builder& builder,
                      const Object& object, const ast::Name& name);
 
-/// Whether a field of the recipe may take what a member of another record sets.
+/// Whether a field of the recipe may take the value that a member of another
+/// record sets.
 bool mayTake(Evaluator& evaluator, const Schema& recipes, const Field& field,
              const Layer& layer, const Member& member);
 
-/// Of the sections that have a field of a member's name, those whose field
-/// takes the member's value; all of them where none does.
+/// The sections that have a field with the member's name and take its value; if
+/// none takes it, all sections with such a field.
 std::vector<std::string> sectionsTaking(Evaluator& evaluator,
                                         const Schema& recipes,
                                         const Layer& layer,

@@ -1,8 +1,9 @@
-// 1. The fields of the key's own record, then all of the recipe: each with its
-//    names in other tools and its comment. Fields of one path,
-//    `optimizer.lr.min` of several schedules, are one document.
-// 2. The settings of other tools that have no field.
-// 3. Search them for the words of the key's name.
+// 1. Make a document for each field of the key's own record, and then of the
+//    whole recipe, from its names in other tools and its comment. Fields with
+//    the same path, such as `optimizer.lr.min` in several schedules, share a
+//    document.
+// 2. Add the settings of other tools that have no field.
+// 3. Search the documents for the words of the key's name.
 
 #include "compiler/sema/names/NearestFields.h"
 
@@ -16,17 +17,17 @@
 namespace recipec::sema {
 namespace {
 
-/// The deepestSearched field of a recipe is `optimizer.lr.warmup`.
+/// The deepest field of a recipe is `optimizer.lr.warmup`.
 constexpr int deepestSearched = 3;
 
-/// The place of fields whose record is in no section of a recipe, or in
-/// several, as `jsonl` is.
+/// The path for records that are in no section of a recipe, or in several, such
+/// as `jsonl`.
 constexpr std::string_view ownPlace = "self";
 
-/// A longer summary is cut behind its first part.
+/// A longer summary is cut after its first part.
 constexpr size_t longestSummary = 80;
 
-/// `Steps between validations` within a sentence; not `AdamW` or `A`.
+/// Makes the first letter lower-case, except in names such as `AdamW` and `A`.
 std::string withinSentence(std::string text) {
   if (text.size() > longestSummary)
     text = text.substr(0, std::min(text.find(": "), text.find("; ")));
@@ -44,7 +45,8 @@ std::vector<std::string> otherNamesOf(const ast::Comments& comments) {
 
 } // namespace
 
-/// A section takes no value, and what takes no record no braces.
+/// Whether a field suits the key. Braces need a field that takes records; a
+/// plain value needs a field that is not a section.
 bool NearestFields::isOffered(const Schema& schema, const Field& field,
                               bool isRecord) {
   const Type& type =
@@ -118,7 +120,7 @@ const NearestFields::Index& NearestFields::indexOf(const Schema& schema,
   draft.isRecord = isRecord;
   addFields(draft, schema, path,
             schema.isModel ? deepestSearched : deepestSearched - 1);
-  // A field of a model, or of the user's own schema, is none of the recipe's.
+  // The fields of a recipe do not help with a model's or a user's schema.
   if (recipes && !schema.isModel && evaluator.isLibrary(schema.range)) {
     addFields(draft, *recipes, "", 1);
     addAbsent(draft, schema);

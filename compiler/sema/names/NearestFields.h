@@ -1,5 +1,5 @@
-// Fields by their descriptions: what a name may mean that no list of other
-// tools' names has, and that is no misspelling.
+// Searches fields by their descriptions, for a name that is neither a
+// misspelling nor listed as another tool's name.
 
 #ifndef RECIPEC_SEMA_NAMES_NEARESTFIELDS_H
 #define RECIPEC_SEMA_NAMES_NEARESTFIELDS_H
@@ -28,15 +28,16 @@ class NearestFields {
 public:
   explicit NearestFields(Evaluator& evaluator) : evaluator(evaluator) {}
 
-  /// Names the one or two fields that are nearest to the name of a key which
-  /// records of `schema` do not have, or what the library says of a similar
-  /// setting of other tools. False if nothing is clearly nearer than the rest.
-  /// `isRecord`: braces follow the name.
+  /// Names the one or two fields nearest to a key that `schema` lacks, or the
+  /// library's remark about a similar setting of other tools. Returns false if
+  /// nothing is clearly nearer than the rest. `isRecord` says that braces
+  /// follow the key.
   bool help(diag::Builder& builder, const Schema& schema,
             const std::string& name, bool isRecord);
 
 private:
-  /// What a name may mean: a field with a path, or a setting without one.
+  /// A possible meaning of a name: a field with a path, or a setting without a
+  /// field.
   struct Subject {
     std::string path; // empty: there is no such field
     bool isFixed = false;

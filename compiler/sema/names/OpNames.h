@@ -10,17 +10,17 @@ namespace recipec::sema {
 
 class Evaluator;
 
-/// Says which op other tools call `name`, by the comments of the ops; false
-/// where it is none. `range` is what the op's name replaces.
+/// Helps with another tool's name for an op, listed in the op's comment. The
+/// fix-it replaces `range`. Returns false if no op lists `name`.
 bool helpWithOp(Evaluator& evaluator, diag::Builder& builder,
                 const ast::Name& name, SourceRange range);
 
-/// The name before the first dot of `F.silu`; null where `expr` is no member
-/// of a name.
+/// The first name in `F.silu`; null if `expr` is not a member of a name.
 const ast::Name* rootOf(const ast::File& file, const ast::Expr& expr);
 
-/// Reports `F.silu(x)`, `torch.nn.functional.silu(x)` or `self.attend(x)`,
-/// whose `root` nothing is called. `isKnown`: an op or block has the last name.
+/// Reports `F.silu(x)`, `torch.nn.functional.silu(x)` or `self.attend(x)`, if
+/// nothing is called `root`. `isKnown` says that an op or block has the last
+/// name.
 void reportQualified(Evaluator& evaluator, const ast::Expr& callee,
                      const ast::Name& root, bool isKnown);
 

@@ -36,7 +36,8 @@ bool isGeneric(std::string_view name) {
          std::end(genericNames);
 }
 
-/// Whether a number may mean two things, as in a union of `steps` and `float`.
+/// Whether numbers with and without a unit mean different things, as in a union
+/// of `steps` and `float`.
 bool takesTwoNumbers(const Type& type) {
   bool hasQuantity = false, hasReal = false;
   for (const Type* member : type.members) {
@@ -98,7 +99,7 @@ void addNames(Evaluator& evaluator, const Schema& schema, int depth,
 std::optional<std::string> nearestOtherName(Evaluator& evaluator,
                                             const Schema& schema,
                                             std::string_view name) {
-  constexpr size_t leastLetters = 5; // shorter ones are near to anything
+  constexpr size_t leastLetters = 5; // shorter names resemble too many others
   if (name.size() < leastLetters)
     return std::nullopt;
   std::vector<std::string> names;
@@ -117,8 +118,8 @@ std::optional<KnownField> fieldKnownAs(Evaluator& evaluator,
     return std::nullopt;
   if (auto known = find(evaluator, schema, name, 1))
     return known;
-  // `warmup` of a schedule beside `lr`: a field of a record in this one, not of
-  // a section.
+  // A field of a record in one of the fields, such as `warmup` of a schedule in
+  // `lr`. Sections are excluded.
   for (const Field& field : schema.fields) {
     const Type& type =
         *evaluator.types.resolve(*schema.layer.env, field.declaration->type);

@@ -27,29 +27,30 @@ struct KnownField {
 };
 
 /// The first field that another tool calls `name`, in a schema or in the
-/// records that its fields may hold. Names such as `path`, which say nothing
-/// without their record, are those of the schema's own fields alone, and of
-/// none where `isElsewhere`: the name was written in another record.
+/// records that its fields may hold. Generic names such as `path` are searched
+/// only in the schema's own fields, or not at all if `isElsewhere` says that
+/// the name was written in another record.
 std::optional<KnownField> fieldKnownAs(Evaluator& evaluator,
                                        const Schema& schema,
                                        std::string_view name,
                                        bool isElsewhere = false);
 
-/// The one name of other tools for a field of a schema, or of the records in
-/// it, that `name` is a misspelling of.
+/// Another tool's name of which `name` is clearly a misspelling, for a field of
+/// the schema or of the records in it; nullopt if there is none.
 std::optional<std::string> nearestOtherName(Evaluator& evaluator,
                                             const Schema& schema,
                                             std::string_view name);
 
-/// Whether the other tool's values mean something else here, so that none can
-/// be taken over: the remark says what, and lists no values.
+/// Whether the other tool's values have a different meaning, so that none can
+/// be copied: the field has a remark that explains the difference and lists no
+/// values.
 bool differsInMeaning(const KnownField& field);
 /// `` that is `batch.micro` here ``
 std::string helpFor(const KnownField& field);
-/// What the comment of a field says of several of its values, "several are
-/// ..."; empty where it says nothing.
+/// The field's comment on setting several values, "several are ..."; empty if
+/// it has none.
 std::string severalOf(const KnownField& field);
-/// Whether the field may take the place of the name without a question.
+/// Whether the name may be replaced by the field without asking.
 diag::Applicability applicabilityOf(const KnownField& field);
 
 } // namespace recipec::sema

@@ -10,9 +10,10 @@
 namespace recipec::sema {
 namespace {
 
-/// The record whose value of a field is meant: `small` in `small { hidden = 2 *
-/// hidden }`, `base.train` in `recipe b amends base { train { ... } }`; empty
-/// when it has no name.
+/// The earlier value of the field that was meant: `small.hidden` in
+/// `small { hidden = 2 * hidden }`, `base.train.steps` in
+/// `recipe b amends base { train { ... } }`. Empty if the amended record has no
+/// name.
 std::string amendedRecord(Evaluator& evaluator, const ast::Name& name,
                           const Env& level) {
   const std::string_view written = evaluator.sources.text(level.object->range);
@@ -25,7 +26,8 @@ std::string amendedRecord(Evaluator& evaluator, const ast::Name& name,
       std::all_of(head.begin(), head.end(), [](unsigned char c) {
         return std::isalnum(c) || c == '_' || c == '.';
       });
-  // A section has the name of its field, and amends that of the parent.
+  // A section's braces begin with its own field name and amend the parent's
+  // section.
   const bool isSection = level.object->container && isName &&
                          (path == head + "." + name.text ||
                           path.ends_with("." + head + "." + name.text));
@@ -44,8 +46,8 @@ std::string amendedRecord(Evaluator& evaluator, const ast::Name& name,
   return {};
 }
 
-/// The level of the field that is being defined by a value that reads its own
-/// name; nullptr when the name is no such field.
+/// The scope whose field is being defined by a value that reads the field's own
+/// name; nullptr if `name` is not such a field.
 const Env* definitionOf(std::string_view name, const Env& env) {
   for (const Env* at = &env; at; at = at->outer)
     if (at->object && at->defined == name && at->object->find(name))
@@ -121,7 +123,7 @@ bool Lookup::reportHyphenatedKey(const std::vector<std::string>& keys,
   const std::string& meant = isMap ? key : name;
   if (name == key)
     return false;
-  // What is behind the hyphen is no mistake of its own.
+  // The part after the hyphen is not a separate mistake.
   hyphenatedKeys.push_back(range);
   if (std::find(keys.begin(), keys.end(), meant) == keys.end())
     return false;

@@ -1,5 +1,5 @@
-// Names that are nearly those of a field: the name of the field that is being
-// set, in its own value, and keys with hyphens.
+// Helps with two kinds of names: a field that is read in its own value, and
+// keys with hyphens.
 
 #ifndef RECIPEC_SEMA_NAMES_OWNFIELDS_H
 #define RECIPEC_SEMA_NAMES_OWNFIELDS_H
@@ -10,13 +10,14 @@ namespace recipec::sema {
 
 class Evaluator;
 
-/// Reports a name that is that of the field being set, `hidden = 2 * hidden`,
-/// and of nothing in the enclosing scopes. Returns false for other names.
+/// Reports a name that is only that of the field being set, as in
+/// `hidden = 2 * hidden`, with no such name in the enclosing scopes. Returns
+/// false for other names.
 bool reportOwnField(Evaluator& evaluator, const ast::Name& name,
                     const Env& env);
 
-/// Reports the path of a file without quotation marks, `train.jsonl`, around a
-/// name that is none. Returns false for other names.
+/// Reports a file path without quotation marks, `train.jsonl`, around an
+/// unknown name. Returns false for other names.
 bool reportBareFile(Evaluator& evaluator, SourceRange name);
 
 } // namespace recipec::sema

@@ -13,11 +13,11 @@
 namespace recipec::sema {
 namespace {
 
-/// No model has more layers and chunks.
+/// No model has more layers and chunks than this.
 constexpr size_t longest = 4096;
 
-/// Writes out the units of a layout up to its end, or that of the group; takes
-/// them from the front of `text`. Nullopt where it is no layout.
+/// Expands the units at the front of `text`, up to its end or the end of the
+/// group, and removes them. Returns nullopt if the text is not a layout.
 std::optional<std::string> writtenOut(std::string_view& text) {
   std::string all;
   while (!text.empty() && text.front() != ')') {

@@ -1,6 +1,6 @@
-// Finds the sections of a recipe that have a field, for a name that is unknown
-// at one place but known in a section, and the task, which decides what
-// sections apply.
+// Finds the sections of a recipe that have a field, for names that are unknown
+// where they stand. Also reads the recipe's task, which decides the sections
+// that apply.
 
 #ifndef RECIPEC_SEMA_NAMES_SECTIONS_H
 #define RECIPEC_SEMA_NAMES_SECTIONS_H
@@ -27,7 +27,7 @@ std::string inSections(const std::vector<std::string>& sections,
 /// The task of the recipe; empty while it is evaluated.
 std::string taskOf(Evaluator& evaluator);
 
-/// Whether recipes of the task answer prompts, and train nothing.
+/// Whether recipes with this task answer prompts instead of training.
 bool answersPrompts(std::string_view task);
 
 } // namespace recipec::sema

@@ -12,15 +12,14 @@
 namespace recipec::sema {
 namespace {
 
-/// Shorter names in capitals are no variables.
+/// A shorter name in capitals is not taken for a variable.
 constexpr size_t leastName = 2;
 
 bool isVariableLetter(unsigned char c) {
   return std::isupper(c) || std::isdigit(c) || c == '_';
 }
 
-/// The end of the variable's name that begins at `at`; `at` where there is
-/// none.
+/// The end of the variable name that begins at `at`; `at` if there is none.
 size_t endOfVariable(std::string_view text, size_t at) {
   size_t end = at;
   while (end < text.size() &&
@@ -33,7 +32,7 @@ size_t endOfVariable(std::string_view text, size_t at) {
   return isName && !goesOn ? end : at;
 }
 
-/// `write the path itself, or give it on the command line: ...`
+/// `write its value, or give the setting on the command line: ...`
 std::string wayAround(Evaluator& evaluator) {
   const std::optional<SlotOf> current = evaluator.objects.current();
   const Object* around = current ? current->object : nullptr;
@@ -103,7 +102,8 @@ void warnOfDollar(Evaluator& evaluator, const ast::File& file,
   for (size_t at = written.find('$'); at != written.npos && !isLibrary;
        at = written.find('$', at + 1)) {
     const size_t end = endOfVariable(written, at + 1);
-    // A part of a path, between slashes or quotation marks.
+    // The variable is a whole part of a path, between slashes or quotation
+    // marks.
     const bool isPart =
         at > 0 && (written[at - 1] == '/' || written[at - 1] == '"') &&
         end < written.size() && (written[end] == '/' || written[end] == '"');

@@ -1,4 +1,4 @@
-// Variables of the environment in strings: `"${HOME}/runs"`, `"$HOME/runs"`.
+// Environment variables in strings: `"${HOME}/runs"`, `"$HOME/runs"`.
 
 #ifndef RECIPEC_SEMA_NAMES_SHELLVARIABLES_H
 #define RECIPEC_SEMA_NAMES_SHELLVARIABLES_H
@@ -11,17 +11,17 @@ namespace recipec::sema {
 
 class Evaluator;
 
-/// Reports an unknown name in `${HOME}`, which is a variable by its capitals;
-/// false for others.
+/// Reports an unknown name in `${HOME}`. Names in capitals are taken for
+/// variables; returns false for others.
 bool reportVariable(Evaluator& evaluator, const ast::Name& name);
 
-/// Warns of `dir = "~/runs"`, a folder that is called `~`. Files that are read
-/// are reported where they are missing.
+/// Warns of `dir = "~/runs"`, which names a folder called `~`. For files that
+/// are read, the missing file is reported instead.
 void warnOfHome(Evaluator& evaluator, const std::string& text,
                 SourceRange range);
 
-/// Warns of a `$` that is part of a string's text: before an interpolation that
-/// has a value, `${name}`, and before the name of a variable in a path.
+/// Warns of a `$` that is kept as text: before a valid interpolation,
+/// `${name}`, or before a variable's name in a path.
 void warnOfDollar(Evaluator& evaluator, const ast::File& file,
                   const ast::StringLiteral& literal, SourceRange range);
 

@@ -16,14 +16,14 @@
 namespace recipec::sema {
 namespace {
 
-/// The assignment of a value in the text, and the file it stands in.
+/// An assignment in the text, and its file.
 struct Written {
   const ast::File* file = nullptr;
   const Env* env = nullptr;
   const Member* member = nullptr;
 };
 
-/// Where the text sets the field; empty for other fields.
+/// The assignment that sets the field; empty if the field is set otherwise.
 Written writtenFor(const Slot& slot) {
   if (slot.chain.empty() || !slot.chain.front().isValue() || !slot.field ||
       slot.chain.front().member->given)
@@ -41,8 +41,8 @@ const ast::NameRef* firstNameOf(const ast::File& file, ast::ExprId callee) {
   return std::get_if<ast::NameRef>(&at->node);
 }
 
-/// The call that is the whole value of the field, of a function that begins
-/// with `name`.
+/// The call that is the whole value of the field and whose callee begins with
+/// `name`; nullptr if there is none.
 const ast::Call* callOf(const Written& written, const ast::Name& name) {
   if (!written.member)
     return nullptr;
@@ -53,7 +53,7 @@ const ast::Call* callOf(const Written& written, const ast::Name& name) {
   return callee && callee->name.range == name.range ? call : nullptr;
 }
 
-/// Whether a call has one argument without a name, and maybe others with one.
+/// Whether only the first argument of a call has no name.
 bool hasOneOperand(const ast::Call& call) {
   return !call.arguments.empty() && !call.arguments[0].name &&
          std::all_of(
@@ -131,7 +131,7 @@ bool helpWithTemplate(Evaluator& evaluator, diag::Builder& builder,
     own += isBrace && !own.ends_with('\\') ? "\\" : "";
     own += letter;
   }
-  // As the field's default writes it: only the opening brace needs a `\`.
+  // Only opening braces need a `\`, as in the field's default.
   for (size_t at = own.find("\\}"); at != own.npos; at = own.find("\\}", at))
     own.erase(at, 1);
   const std::string setting =
@@ -206,8 +206,8 @@ bool helpWithFieldTemplate(diag::Builder& builder, const ast::Name& name,
   return true;
 }
 
-/// The model of a file, or the model itself, that declares a block; empty where
-/// none does.
+/// The name of the model that declares the block, if `base` is that model or
+/// its file; empty if there is none.
 static std::string modelWithBlock(const Value& base, std::string_view name) {
   auto hasBlock = [&](const ast::Body& body) {
     return std::any_of(
@@ -246,7 +246,7 @@ bool helpWithBlockOfModel(diag::Builder& builder, const Value& base,
 void helpWithValue(Evaluator& evaluator, diag::Builder& builder,
                    const ast::Name& name, Object& object, Slot& slot) {
   const Type& type = *evaluator.objects.typeOf(object, slot);
-  // A number, or a word of the language in its place: `int | auto`.
+  // Whether all alternatives are numbers or keywords: `int | auto`.
   const std::vector<const Type*> members =
       type.kind == Type::Kind::unionOf ? type.members
                                        : std::vector<const Type*>{&type};

@@ -1,5 +1,6 @@
-// Fields that a record does not have, and what was meant: the field of another
-// tool's name, a misspelt one, one of a section or of the model.
+// Reports fields that a record does not have, and helps with what was meant:
+// another tool's name for a field, a misspelling, or a field of a section or of
+// the model.
 
 #include "compiler/sema/names/UnknownKeys.h"
 
@@ -22,13 +23,13 @@
 namespace recipec::sema {
 namespace {
 
-/// A shorter beginning of a name says too little.
+/// A shorter prefix of a name is too ambiguous.
 constexpr size_t leastPrefix = 3;
 
 /// More fields than this are not listed.
 constexpr size_t mostListedFields = 24;
 
-/// The one name of several words that a longer one begins or ends with,
+/// The only name of several words with which a longer name begins or ends:
 /// `original_max_position` for `original_max_position_embeddings`.
 std::optional<std::string> onlyWithin(const std::vector<std::string>& names,
                                       std::string_view longer) {
@@ -44,7 +45,7 @@ std::optional<std::string> onlyWithin(const std::vector<std::string>& names,
   return only;
 }
 
-/// The one name that begins with `prefix`, `optimizer` for `optim`.
+/// The only name that begins with `prefix`: `optimizer` for `optim`.
 std::optional<std::string> onlyWith(const std::vector<std::string>& names,
                                     std::string_view prefix) {
   std::optional<std::string> only;
@@ -58,12 +59,12 @@ std::optional<std::string> onlyWith(const std::vector<std::string>& names,
   return only;
 }
 
-/// The name of a field of the same record.
+/// Helps with another tool's name for a field of the same record.
 void helpWithOwnField(Evaluator& evaluator, diag::Builder& builder,
                       const Object& object, const Layer& layer,
                       const Member& member, KnownField own) {
   const ast::Name& name = member.path.front();
-  // `dataset { ... }` is the section, not the one field in it.
+  // `dataset { ... }` means the section, not the field in it.
   const size_t dot = own.path.find('.');
   const std::string set =
       leaveOut(evaluator, object, own.path, name.range.source);
@@ -135,7 +136,8 @@ void helpWithOwnField(Evaluator& evaluator, diag::Builder& builder,
                  "`: write, for example, `" + setting + "`");
     return;
   }
-  // `zero = "gradients"`: the remark is about other values.
+  // `zero = "gradients"`: the field takes the value as written, so the remark
+  // about other values does not apply.
   if (value.kind == MeantValue::Kind::asWritten && !own.isFixed &&
       !own.values.empty() && !differsInMeaning(own)) {
     builder.help("that is `" + own.path + "` here: write `" + setting + "`")
@@ -155,7 +157,7 @@ std::string inSection(std::string_view path, const std::string& setting) {
   return std::string(path.substr(0, dot)) + " { " + setting + " }";
 }
 
-/// The name of a field of another section.
+/// Helps with another tool's name for a field of another section.
 void helpWithFieldElsewhere(Evaluator& evaluator, diag::Builder& builder,
                             const Layer& layer, const Member& member,
                             const KnownField& other) {
@@ -200,8 +202,8 @@ void helpWithFieldElsewhere(Evaluator& evaluator, diag::Builder& builder,
            : ""));
 }
 
-/// Where the name is what another tool calls a field of the schema, or else of
-/// the recipe.
+/// Helps if another tool uses the name for a field of the schema, or else for a
+/// field of the recipe.
 bool helpWithOtherName(Evaluator& evaluator, diag::Builder& builder,
                        const Object& object, const Layer& layer,
                        const Member& member) {
@@ -222,7 +224,7 @@ bool helpWithOtherName(Evaluator& evaluator, diag::Builder& builder,
   const Schema* const recipes = evaluator.recipes.loadedSchema();
   if (!recipes || &schema == recipes)
     return false;
-  // A name of our own, `dir` say, is that of its sections.
+  // Skip names of our own fields in sections, such as `dir`.
   if (!sectionsWith(evaluator, *recipes, name.text).empty())
     return false;
   std::optional<KnownField> other =
@@ -251,12 +253,13 @@ bool isSection(Evaluator& evaluator, const Schema& around, const Schema& schema,
   return false;
 }
 
-/// A misspelt name of another tool.
+/// Helps with a misspelling of another tool's name.
 bool helpWithNearName(Evaluator& evaluator, diag::Builder& builder,
                       const Object& object, const ast::Name& name) {
   const Schema* const recipes = evaluator.recipes.loadedSchema();
   for (const Schema* schema : {object.schema, recipes}) {
-    // A field of a model is none of the recipe's sections.
+    // Do not search the recipe's fields for a record that no recipe holds, such
+    // as a model.
     if (!schema || (schema == recipes && schema != object.schema &&
                     !isSection(evaluator, *recipes, *object.schema)))
       continue;
@@ -274,8 +277,9 @@ bool helpWithNearName(Evaluator& evaluator, diag::Builder& builder,
   return false;
 }
 
-/// `betas = [0.9, 0.98]` for `beta1` and `beta2`: reports all such keys at
-/// once, at the first of them. False where the keys have fields of their own.
+/// Reports all keys that set one field as one error, at the first of them:
+/// `betas = [0.9, 0.98]` for `beta1` and `beta2`. Returns false if the keys do
+/// not set a common field.
 bool reportKeysOfOneField(Evaluator& evaluator, const Object& object,
                           const Layer& layer, const Member& member) {
   if (layer.isArguments)
@@ -289,7 +293,8 @@ bool reportKeysOfOneField(Evaluator& evaluator, const Object& object,
     return false;
   if (keys.front() != &member)
     return true;
-  // What the setting takes the place of, with fields that are in the way.
+  // The names that the setting replaces, including the field itself if it is
+  // set.
   std::vector<std::string> names;
   for (const Member* key : keys)
     names.push_back(key->path[0].text);
@@ -314,7 +319,8 @@ bool reportKeysOfOneField(Evaluator& evaluator, const Object& object,
   return true;
 }
 
-/// `trainer.max_steps` for `train.steps`: the section and its field at once.
+/// Helps with a path whose section and field are both named differently:
+/// `trainer.max_steps` for `train.steps`.
 bool helpWithOtherPath(Evaluator& evaluator, diag::Builder& builder,
                        const Object& object, const Member& member) {
   if (member.path.size() != 2)
@@ -349,8 +355,8 @@ bool helpWithOtherPath(Evaluator& evaluator, diag::Builder& builder,
   return true;
 }
 
-/// `hidden` of the recipe for `model.hidden`: the fields of the model that a
-/// layer of the recipe names.
+/// Helps with a field of the recipe's model that lacks its section: `hidden`
+/// for `model.hidden`.
 bool helpWithModelField(Evaluator& evaluator, diag::Builder& builder,
                         const Object& object, const ast::Name& name) {
   if (object.schema != evaluator.recipes.loadedSchema())
@@ -403,8 +409,8 @@ bool isPathOfRecipe(Evaluator& evaluator, std::string_view path) {
   return true;
 }
 
-/// `--set tp=2` for `parallel.tp=2`, `base.parallel.tp=2`, `parallel_tp=2` or
-/// `Parallel.TP=2`: the path that was meant, with the value that was given.
+/// Corrects the path of a `--set` argument and keeps its value: `parallel.tp=2`
+/// for `tp=2`, `base.parallel.tp=2`, `parallel_tp=2` or `Parallel.TP=2`.
 bool helpWithArgument(Evaluator& evaluator, diag::Builder& builder,
                       const Object& object, const Member& member) {
   const SourceRange first = member.path.front().range;
@@ -450,8 +456,8 @@ bool helpWithArgument(Evaluator& evaluator, diag::Builder& builder,
   return false;
 }
 
-/// Whether a key of the recipe is a field of exactly one section. Braces are
-/// one only where the field takes a record.
+/// Whether a key of the recipe is a field of exactly one section. With braces,
+/// the field must take a record.
 bool isFieldOfOneSection(Evaluator& evaluator, const Object& object,
                          const Layer& layer, const Member& member) {
   const Schema& schema = *object.schema;
@@ -481,8 +487,8 @@ bool helpWithNearest(Evaluator& evaluator, diag::Builder& builder,
                                       member.path.front().text, isRecord);
 }
 
-/// The fields of a record, of many only the first, and where their comments
-/// are.
+/// Lists the fields of a record, up to a limit, and the command that describes
+/// them.
 std::string fieldsListed(Evaluator& evaluator, const Schema& schema,
                          std::vector<std::string> names) {
   const size_t left = names.size() - std::min(names.size(), mostListedFields);
@@ -505,10 +511,11 @@ void reportUnknownKey(Evaluator& evaluator, const Object& object,
                       const Layer& layer, const Member& member) {
   const Schema& schema = *object.schema;
   const ast::Name& name = member.path.front();
-  // Help looks at every field of every section.
+  // The help functions search every field of every section, which is slow.
   constexpr int mostHelped = 200;
   const bool isHelped = evaluator.messages.errors() <= mostHelped;
-  // `lr` is a field of one section before it is another tool's name.
+  // A field of one section, such as `lr`, takes precedence over other tools'
+  // names.
   const bool isOfSection =
       isHelped && isFieldOfOneSection(evaluator, object, layer, member);
   if (isHelped &&
@@ -555,7 +562,7 @@ void reportUnknownKey(Evaluator& evaluator, const Object& object,
       recipes && &schema != recipes && evaluator.isLibrary(schema.range) &&
       !layer.isArguments) {
     const Field* outside = recipes->find(name.text);
-    // The value of a section is another matter.
+    // A field of the recipe with the same name must take the value.
     const bool isMeant =
         outside && !outside->declaration->isFixed &&
         (evaluator.types
@@ -581,7 +588,8 @@ void reportUnknownKey(Evaluator& evaluator, const Object& object,
   if (names.empty() && layer.isArguments)
     builder.help("it takes no arguments: write `" +
                  std::string(schema.shownName()) + "()`");
-  // `max_num_steps` is no misspelt `max_num_seqs`: its words are known.
+  // Try the words of the name before misspellings: `max_num_steps` is not a
+  // misspelt `max_num_seqs`.
   if (names.empty() ||
       (!isOfSibling && (helpWithNearest(evaluator, builder, object, member) ||
                         helpWithNearName(evaluator, builder, object, name))))

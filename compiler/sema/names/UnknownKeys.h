@@ -9,8 +9,8 @@ namespace recipec::sema {
 
 class Evaluator;
 
-/// Reports that the schema of `object` has no field that `member`, of one of
-/// its layers, names, with help for what was meant.
+/// Reports that the schema of `object` lacks the field named by `member`, a
+/// member of one of its layers. Adds help for what was meant.
 void reportUnknownKey(Evaluator& evaluator, const Object& object,
                       const Layer& layer, const Member& member);
 
