@@ -22,8 +22,8 @@ std::vector<std::string> specialTokens(const data::Tokenizer& tokenizer) {
   return found;
 }
 
-/// The range of the setting if the user wrote it. If its value is the schema's
-/// default, the range of the data that it applies to.
+/// The range of the setting if the user wrote it. For a default of the schema,
+/// the range of the data that the setting applies to.
 SourceRange placeOf(const recipe::Recipe& recipe, const std::string& setting) {
   const recipe::Value& value = recipe.at(setting);
   bool isWritten = value.origin.kind != recipe::Origin::Kind::defaultValue;

@@ -10,8 +10,8 @@
 
 namespace recipec::files {
 
-/// Reports control tokens of `data.chat` that the tokenizer would split into
-/// several tokens, if the training reads chat messages.
+/// If the training reads chat messages, reports control tokens of `data.chat`
+/// that the tokenizer would split into several tokens.
 void checkChat(const recipe::Recipe& recipe,
                const reciperun::plan::Data& settings,
                const reciperun::data::Tokenizer& tokenizer,

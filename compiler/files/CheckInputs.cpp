@@ -1,5 +1,5 @@
-// 1. Check the paths of data: a file for `jsonl`; files, folders and patterns
-//    for `text` and token files.
+// 1. Check the paths of the data. `jsonl` takes one file; `text` and token
+//    files take files, folders and patterns.
 // 2. Check the beginnings of the files: see Heads.h.
 // 3. Check the tokenizer if the run tokenizes: the runtime must support it, and
 //    it must have the control tokens of a chat.
@@ -28,8 +28,8 @@ namespace {
 namespace data = reciperun::data;
 namespace plan = reciperun::plan;
 
-/// Proposes vocabulary sizes for `tokens` tokens: the exact size, and multiples
-/// for layouts that shard the rows.
+/// Proposes vocabulary sizes that hold `tokens` tokens: the exact size, and
+/// multiples for layouts that shard the vocabulary.
 std::vector<diag::WayOut> vocabWays(int64_t tokens) {
   std::vector<diag::WayOut> ways;
   for (int64_t multiple : {1, 8, 64, 128}) {
@@ -93,7 +93,7 @@ private:
   Findings& found;
   const SourceMap& sources;
   std::optional<data::Tokenizer> words; // empty if not needed or not readable
-  /// Missing files that are beside another recipe file, which names them.
+  /// Missing files that exist beside the recipe file that names them.
   std::vector<Place> beside;
   bool isVocabTold = false;
   bool isLengthTold = false;
@@ -104,8 +104,8 @@ Place Inputs::place(const std::string& setting, const std::string& path) const {
           rangeOf(recipe, setting, path)};
 }
 
-/// Reports a path that cannot be read. Those of an imported recipe are reported
-/// at once, at the end.
+/// Reports a path that cannot be read. Paths that exist beside an imported
+/// recipe are collected for a single report at the end.
 void Inputs::missing(const Place& where, const std::string& cause) {
   if (folderOfFile(where, sources).empty())
     reportMissing(found.faults, where, cause);
@@ -159,7 +159,8 @@ void Inputs::tokenizer() {
   Place where = place(setting, path);
   if (setting == "weights") {
     where.range = rangeOf(recipe, setting, plan.exchange.weights);
-    // The weights are missing then, and `weights` reports that.
+    // If the folder of the weights is missing, the check of `weights` reports
+    // it.
     if (!data::whyNoFolder(plan::resolvePath(folder, plan.exchange.weights))
              .empty())
       return;
@@ -177,7 +178,8 @@ void Inputs::tokenizer() {
                         "`" + setting + "`: " + read.message());
 }
 
-/// Reports one of the files that stand beside a `tokenizer.json`.
+/// Reports a file that usually accompanies a `tokenizer.json`, given in its
+/// place.
 bool Inputs::reportCompanion(const Place& where) {
   constexpr std::string_view companions[] = {
       "tokenizer_config.json",   "vocab.json",   "merges.txt",
@@ -203,8 +205,8 @@ bool Inputs::reportCompanion(const Place& where) {
   return true;
 }
 
-/// Reports weights without a tokenizer, in a recipe that names none. Another
-/// folder than a model's is reported as `weights`.
+/// Reports weights without a tokenizer in a recipe without `tokenizer`. A
+/// folder without model files is left to the check of `weights`.
 void Inputs::reportNoTokenizer(const Place& where) {
   const std::string& written = plan.exchange.weights;
   const std::string weights = plan::resolvePath(folder, written);
@@ -228,7 +230,8 @@ void Inputs::reportNoTokenizer(const Place& where) {
                   "`tokenizer = \"DIR/tokenizer.json\"`");
 }
 
-/// Reports a `tokenizer.model`, which begins with the tag of its first token.
+/// Reports a SentencePiece file, `tokenizer.model`, recognised by its extension
+/// and first byte.
 bool Inputs::reportSentencePiece(const Place& where) {
   auto head = data::readHead(where.resolved, 1);
   if (!where.written.ends_with(".model") || !head || *head != "\n")
@@ -248,7 +251,8 @@ bool Inputs::reportSentencePiece(const Place& where) {
   return true;
 }
 
-/// A token that ends documents, or begins them, and occurs in texts, too.
+/// Warns of a model's special token, such as the end of a document, that is an
+/// ordinary token of the tokenizer and thus occurs in texts.
 void Inputs::doubtToken(const std::string& field, int64_t id) {
   const recipe::Value* value = recipe.find("model." + field);
   if (!words || !value || id < 0 || id >= words->size() ||
@@ -275,7 +279,7 @@ void Inputs::doubtToken(const std::string& field, int64_t id) {
     builder.help("its control tokens are " + there);
 }
 
-/// Reports a file of data without a byte.
+/// Reports an empty data file.
 void Inputs::reportEmpty(const Place& where, const std::string& kind) {
   auto builder = found.faults.report(diag::Kind::FileNotReadable, where.range,
                                      "`" + where.setting + "`: the file `" +
@@ -330,8 +334,8 @@ void Inputs::reportPattern(const Place& where, const plan::DataSource& source) {
                list + "])`, or join them into one file");
 }
 
-/// Collects the files of a source. Returns false if one of its paths leads to
-/// no file.
+/// Collects the files of a source. Returns false if one of its paths matches no
+/// file.
 bool Inputs::filesOf(const std::string& setting, const plan::DataSource& source,
                      std::vector<std::string>& files) {
   std::vector<std::string> paths = source.paths;
@@ -422,8 +426,8 @@ void Inputs::doubt(const std::string& setting, const plan::DataSource& source,
     builder.help(doubt.help);
 }
 
-/// A sequence that takes samples of `longest` tokens: the next power of two, or
-/// the most that the model takes.
+/// Help for samples that exceed the sequence length: the next power of two of
+/// at least `longest` tokens, limited by the model's maximum.
 std::string Inputs::longerSequence(int64_t longest) const {
   int64_t enough = 1;
   while (enough < longest)
@@ -493,7 +497,7 @@ void Inputs::check() {
 Findings checkInputs(const recipe::Recipe& recipe, const plan::Plan& plan,
                      const std::string& folder, const SourceMap& sources) {
   Findings found;
-  // A plan that answers prompts reads a folder given on its command line.
+  // A serving plan is not checked: it reads a folder given on its command line.
   if (!plan.serving)
     Inputs(recipe, plan, folder, sources, found).check();
   return found;

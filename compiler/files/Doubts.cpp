@@ -1,4 +1,4 @@
-// What the beginnings of files make doubtful: see Heads.h.
+// Suspicious file contents, judged by the beginnings of the files; see Heads.h.
 
 #include "compiler/files/Heads.h"
 
@@ -22,10 +22,11 @@ namespace {
 namespace data = reciperun::data;
 namespace plan = reciperun::plan;
 
-/// Samples without which nothing is said of their lengths.
+/// The lengths of fewer samples than this are not judged.
 constexpr int64_t leastSamples = 4;
 
-/// Text that is lines of JSON objects: the model would learn their notation.
+/// Warns of a text file with one JSON object per line: the model would learn
+/// the JSON syntax.
 Doubt linesDoubt(const std::string& path) {
   auto head = data::readHead(path, mostBytes);
   const std::string line = head ? head->substr(0, head->find('\n')) : "";
@@ -48,7 +49,7 @@ Doubt linesDoubt(const std::string& path) {
                        "\", prompt = \"FIELD\", completion = \"FIELD\")`"};
 }
 
-/// A separator is one of the files only where one of the heads has it.
+/// Warns if no file has the separator in its head.
 Doubt separatorDoubt(const plan::DataSource& source,
                      const std::vector<std::string>& files) {
   if (source.separator.empty())
@@ -73,11 +74,11 @@ Doubt separatorDoubt(const plan::DataSource& source,
 
 /// The lengths of a sample, as the run counts them.
 struct Length {
-  int64_t tokens = 0;   // that a sequence has to take
-  int64_t cuttable = 0; // of the prompt, which the run may cut off
+  int64_t tokens = 0;   // tokens that a sequence has to hold
+  int64_t cuttable = 0; // prompt tokens that the run may cut off
 };
 
-/// Empty where the sample cannot be tokenized.
+/// Returns nullopt if the sample cannot be tokenized.
 std::optional<Length> lengthOf(const data::Sample& sample,
                                const plan::Data& settings,
                                const data::TextEncoder& encoder) {
@@ -93,8 +94,8 @@ std::optional<Length> lengthOf(const data::Sample& sample,
     tokens += int64_t(ids->size());
   }
   tokens += settings.eosToken >= 0 ? 1 : 0;
-  // One token stays before the first that carries loss, and the last token of a
-  // sample is no input.
+  // Keep one token before the first one with loss. The last token of a sample
+  // is not an input.
   return Length{tokens - 1, std::max<int64_t>(0, prompt.value_or(tokens) - 1)};
 }
 
@@ -141,7 +142,8 @@ Doubt lengthDoubt(plan::DataSource source, const plan::Data& settings,
   return doubt;
 }
 
-/// Ids whose zeros show that they are of another type.
+/// Warns of token ids whose zero bytes show that they have another integer
+/// type.
 Doubt idsDoubt(const plan::DataSource& source, const plan::Data& settings,
                const std::vector<std::string>& files) {
   auto file = data::TokenFile::open(files[0], source.type, settings.vocab);

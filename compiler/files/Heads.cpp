@@ -20,8 +20,8 @@ namespace {
 namespace data = reciperun::data;
 namespace plan = reciperun::plan;
 
-/// Tokenizes samples up to a limit and looks for ids above the model's
-/// vocabulary. Does nothing if the tokenizer has no such ids.
+/// Tokenizes text up to a limit and looks for ids above the model's vocabulary.
+/// Does nothing if the tokenizer has no such ids.
 class IdCheck {
 public:
   IdCheck(const data::Tokenizer* tokenizer, const plan::Data& settings)
@@ -30,8 +30,8 @@ public:
       encoder.emplace(settings, *tokenizer);
   }
 
-  /// Checks the text of `place`. `isRecipes` marks text from the recipe, as
-  /// opposed to text from the data.
+  /// Checks the text of `place`. `isRecipes` says that the text is from the
+  /// recipe and not from the data.
   Fault check(std::string_view text, const std::string& place,
               bool isRecipes = false) {
     if (!encoder || tokenized >= mostTokenized)
@@ -87,7 +87,7 @@ std::string whyNoText(const std::string& path, std::string_view head) {
              1 + std::count(head.begin(), head.begin() + long(bad), '\n'));
 }
 
-/// How to make a text in UTF-8 of a file whose head is not.
+/// How to convert a file to UTF-8 if its head has another encoding.
 std::string textHelp(const std::string& path, std::string_view head) {
   if (!data::otherFormat(head).empty() ||
       data::firstIllFormed(head) == head.npos)

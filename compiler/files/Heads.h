@@ -22,34 +22,34 @@ inline constexpr size_t mostTokenized = 1 << 16;
 struct Fault {
   std::string what; // the runtime's message; empty if nothing is wrong
   std::string help; // may be empty
-  /// Whether the fault is a token id at or above the model's vocabulary. `what`
-  /// then says where the data have one.
+  /// Whether the fault is a token id outside the model's vocabulary. `what`
+  /// then says where in the data the id occurs.
   bool isAboveVocab = false;
-  /// The field of the source that lines of the file lack; may be empty.
+  /// A field of the source that lines of the file do not have; may be empty.
   std::string missingField = {};
 };
 
-/// What a run could do with the files, though hardly on purpose.
+/// Usable contents that are probably a mistake.
 struct Doubt {
   enum class Kind { none, separator, length, contents } kind = Kind::none;
   std::string what;
   std::string help; // may be empty
-  /// Of lengths: the tokens of the longest sample, and whether no sample fits.
+  /// For lengths: the tokens of the longest sample, and whether no sample fits.
   int64_t longest = 0;
   bool isFatal = false;
 };
 
-/// A separator of `text` that its files do not hold, samples of `jsonl` that
-/// are all longer than a sequence, or ids of another type: as lookInto() looks
-/// into them.
+/// Warns of a separator of `text` that does not occur in the files, of `jsonl`
+/// samples that are all longer than a sequence, and of token ids of another
+/// type. Reads as much as lookInto() does.
 Doubt doubtAbout(const reciperun::plan::DataSource& source,
                  const reciperun::plan::Data& data,
                  const std::vector<std::string>& files,
                  const reciperun::data::Tokenizer* tokenizer);
 
-/// Why a run could not use the beginning of `files`, of which it reads at most
+/// The reason why a run could not use the beginnings of `files`; reads at most
 /// 1 MiB in all. Finds lines that lack a field, files that are not text, and
-/// ids at or above the vocabulary. `tokenizer` may be null.
+/// ids outside the vocabulary. `tokenizer` may be null.
 Fault lookInto(const reciperun::plan::DataSource& source,
                const reciperun::plan::Data& data,
                const std::vector<std::string>& files,

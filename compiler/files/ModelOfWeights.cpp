@@ -24,7 +24,7 @@ namespace {
 using Json = nlohmann::json;
 using reciperun::checkpoint::ConfigDifference;
 
-/// Differences that a message names; the rest are counted.
+/// The number of differences that a message names; it counts the rest.
 constexpr size_t mostNamed = 6;
 
 bool isName(const std::string& text) {
@@ -113,7 +113,8 @@ bool Comparison::proposes(
     if (!field.empty() && isPlain && (differs || isDerived(field)))
       add(all, field, value.dump());
   }
-  // The rest differs in a key that the file lacks or spells differently.
+  // Any remaining difference is a key that the file lacks or spells
+  // differently.
   if (!keys.empty())
     return false;
   builder.propose({"write the model that these weights are of: ",
@@ -123,8 +124,8 @@ bool Comparison::proposes(
   return true;
 }
 
-/// A scaling of positions of a kind that the model cannot be given: the text of
-/// its `hf_config` names the kinds.
+/// Helps with a kind of position scaling that the model does not support. The
+/// supported kinds are read from the text of its `hf_config`.
 bool Comparison::helpWithKind(
     diag::Builder& builder,
     const std::vector<ConfigDifference>& differences) const {

@@ -60,7 +60,7 @@ Gap gapOf(const fs::path& path) {
   return gap;
 }
 
-/// The endings of the files that a setting names.
+/// The extensions of the files that a setting takes.
 std::vector<std::string_view> endingsOf(const std::string& setting) {
   if (setting.starts_with("data."))
     return {".bin", ".npy", ".jsonl", ".txt"};
@@ -69,7 +69,7 @@ std::vector<std::string_view> endingsOf(const std::string& setting) {
   return {};
 }
 
-/// The files that a path without its ending, or with another one, may name:
+/// The existing files that a path with a missing or wrong extension may mean:
 /// `corpus.bin` and `corpus_document.bin` for `corpus`.
 std::vector<std::string> withOtherEnding(const Place& place) {
   const fs::path resolved = place.resolved;
@@ -81,7 +81,7 @@ std::vector<std::string> withOtherEnding(const Place& place) {
                                                        : resolved.parent_path(),
                         code))
     return found;
-  // `train.json` may be `train.jsonl`, and is no `train.bin`.
+  // `train.json` may mean `train.jsonl`, but not `train.bin`.
   const std::string own = resolved.extension().string();
   auto isNearEnding = [&](std::string_view ending) {
     return own.empty() || ending.starts_with(own) ||
@@ -100,8 +100,8 @@ std::vector<std::string> withOtherEnding(const Place& place) {
   return found;
 }
 
-/// Finds the string `text` in a value: in a list, in the fields of a source, or
-/// in the sources of a blend.
+/// Finds the string `text` in a value, its list elements, and the fields of a
+/// source or blend.
 const recipe::Value* find(const recipe::Value& value, const std::string& text) {
   if (const auto* string = std::get_if<std::string>(&value.data))
     return *string == text ? &value : nullptr;
@@ -124,8 +124,8 @@ std::string absolute(const std::string& folder) {
   return code ? folder : found.string();
 }
 
-/// Adds a help that lists the folder where the path was looked for. If the path
-/// is a folder, lists its contents.
+/// Adds a help that lists the folder that was searched, or the path's own
+/// contents if it is a folder.
 void tellFolder(diag::Builder& builder, const Place& place) {
   Gap gap = gapOf(place.resolved);
   std::error_code code;
@@ -142,7 +142,7 @@ void tellFolder(diag::Builder& builder, const Place& place) {
                  diag::quotedList(names, mostListed));
 }
 
-/// Whether the path begins with `~`, `~/` or `~name`, the home of another user.
+/// Whether the path begins with `~`, as in `~/data` or `~name/data`.
 bool isOfHome(const std::string& path) {
   return path.starts_with("~");
 }
@@ -187,8 +187,8 @@ void tellHub(diag::Builder& builder, const Place& place) {
                             : ""));
 }
 
-/// Whether a tokenizer is called by the name of an encoding of tiktoken.
-/// `gpt2`, a further one, is the name of a model on the Hub, too.
+/// Whether the tokenizer is named like an encoding of tiktoken. `gpt2` is not
+/// in the list because it is also a model on the Hub.
 bool isTiktoken(const Place& place) {
   constexpr std::string_view encodings[] = {"cl100k_base",   "o200k_base",
                                             "o200k_harmony", "p50k_base",
@@ -222,8 +222,8 @@ bool isTokenizerFolder(const Place& place) {
          fs::is_regular_file(fs::path(place.resolved) / tokenizerName, code);
 }
 
-/// Whether the path of a tokenizer is a folder with the files of another form
-/// of tokenizers.
+/// Whether the path of a tokenizer is a folder with other tokenizer or model
+/// files.
 bool isModelFolder(const Place& place) {
   constexpr const char* names[] = {"tokenizer.model", "vocab.json", "vocab.txt",
                                    "tokenizer_config.json", "config.json"};
@@ -234,7 +234,7 @@ bool isModelFolder(const Place& place) {
          });
 }
 
-/// A file in place of a folder of weights or of a checkpoint.
+/// Helps with a file in place of a folder of weights or of a checkpoint.
 bool tellFolderOfFile(diag::Builder& builder, const Place& place) {
   using reciperun::checkpoint::FolderKind;
   std::error_code code;
@@ -264,15 +264,15 @@ bool tellFolderOfFile(diag::Builder& builder, const Place& place) {
   return true;
 }
 
-/// Whether the name is of a file of samples, text or ids.
+/// Whether the file's extension is that of samples, text or token ids.
 bool isDataFile(const std::string& name) {
   return name.ends_with(".jsonl") || name.ends_with(".json") ||
          name.ends_with(".txt") || name.ends_with(".bin") ||
          name.ends_with(".npy");
 }
 
-/// A folder in place of a file of data: the files in it, or the command that
-/// writes a data set of Hugging Face's `datasets` as lines of JSON.
+/// Helps with a folder in place of a data file: lists the data files in it, or
+/// shows how to convert a data set of Hugging Face's `datasets` to JSON lines.
 bool tellFolderOfData(diag::Builder& builder, const Place& place) {
   std::error_code code;
   if (!place.setting.starts_with("data.") ||
@@ -299,8 +299,8 @@ bool tellFolderOfData(diag::Builder& builder, const Place& place) {
   return true;
 }
 
-/// The folder in which a pattern is looked for, or the one nearest to it, and
-/// its files of the pattern's kind.
+/// Lists the files with the pattern's extension in the folder of the pattern,
+/// or in the nearest folder that exists.
 void tellPattern(diag::Builder& builder, const Place& place) {
   const std::string& path = place.resolved;
   const size_t slash = path.rfind('/', path.find_first_of("*?["));
@@ -406,7 +406,7 @@ std::string nearestPath(const Place& place) {
   std::error_code code;
   if (!fs::exists(gap.below.empty() ? there : there / gap.below, code))
     return {};
-  // The written path ends in the same parts after the missing one.
+  // The written path has the same parts after the missing one.
   fs::path written = place.written;
   size_t behind = size_t(std::distance(gap.below.begin(), gap.below.end()));
   size_t parts = size_t(std::distance(written.begin(), written.end()));

@@ -28,21 +28,20 @@ bool isPattern(const std::string& path);
 SourceRange rangeOf(const recipe::Recipe& recipe, const std::string& setting,
                     const std::string& written);
 
-/// The folder of the file that writes a relative path, where it is another one
-/// than the base of paths and the path leads to something from there; else
-/// empty.
+/// The folder of the recipe file, if a relative path leads to an existing file
+/// from there and this folder is not the base of relative paths; else empty.
 std::string folderOfFile(const Place& place, const SourceMap& sources);
 
-/// Reports that a path cannot be read because of `cause`. The helps give the
-/// folder where it was looked for, a similar name, and what to write instead of
-/// `~`, a name of the Hugging Face Hub or the folder of a tokenizer.
+/// Reports that a path cannot be read because of `cause`. The helps name the
+/// folder that was searched and a similar name, and say what to write in place
+/// of `~`, a name on the Hugging Face Hub, or a tokenizer's folder.
 void reportMissing(diag::Engine& engine, const Place& place,
                    const std::string& cause);
 
 /// How transformers writes a `tokenizer.json` into a folder that lacks it.
 std::string writesTokenizer(const std::string& folder);
 
-/// How to get what is at an address on the Internet.
+/// How to download a file from an address on the Internet.
 std::string helpWithAddress(const Place& place);
 
 /// The existing path that differs from a missing one in one similar name, spelt

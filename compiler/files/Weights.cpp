@@ -46,7 +46,7 @@ void reportUnfit(const Place& place, diag::Engine& engine,
     builder.help(help);
 }
 
-/// What is at a place, with paths in the spelling of the user.
+/// The contents of a folder, with paths as the user spelt them.
 reciperun::checkpoint::Folder folderAt(const Place& place) {
   reciperun::checkpoint::Folder found =
       reciperun::checkpoint::lookAt(place.resolved);
@@ -56,7 +56,8 @@ reciperun::checkpoint::Folder folderAt(const Place& place) {
   return found;
 }
 
-/// Reports the folder of a run or of its checkpoints in place of one of these.
+/// Reports the folder of a run, or of all its checkpoints, where weights or one
+/// checkpoint are needed.
 bool reportRun(const Place& place, diag::Engine& engine) {
   const reciperun::checkpoint::Folder found = folderAt(place);
   if (found.newest.empty())
@@ -68,8 +69,7 @@ bool reportRun(const Place& place, diag::Engine& engine) {
   return true;
 }
 
-/// A help for a directory without safetensors files, from what else it
-/// contains.
+/// A help for a directory without safetensors files, based on its other files.
 std::string otherContents(const Place& place) {
   const fs::path folder = place.resolved;
   std::error_code code;
@@ -77,7 +77,7 @@ std::string otherContents(const Place& place) {
       fs::exists(folder / "pytorch_model.bin.index.json", code))
     return "its `pytorch_model.bin` becomes `model.safetensors` by "
            "transformers' `save_pretrained`";
-  // Adapters alone start no run.
+  // An adapter alone is not enough to start a run.
   if (fs::exists(folder / "adapter_config.json", code))
     return "it is an adapter: " +
            reciperun::checkpoint::instead(folder, "name");
@@ -119,8 +119,8 @@ bool checkIndex(const Place& place, const fs::path& folder,
 
 constexpr std::string_view lfsPointer = "version https://git-lfs";
 
-/// The name of a file of weights that is a pointer of Git LFS; empty where none
-/// is.
+/// The name of a weights file that is a Git LFS pointer; empty if there is
+/// none.
 std::string pointerIn(const fs::path& folder) {
   std::error_code code;
   for (fs::directory_iterator at(folder, code), end; !code && at != end;
@@ -137,7 +137,7 @@ std::string pointerIn(const fs::path& folder) {
 
 using reciperun::checkpoint::TensorFault;
 
-/// What to do about tensors that are not those of the recipe's model.
+/// What to do if the tensors differ from those of the recipe's model.
 std::string helpWithTensors(const Place& place, const TensorFault& fault,
                             bool hasConfig) {
   if (fault.kind == TensorFault::Kind::quantization)
@@ -160,8 +160,8 @@ std::string helpWithTensors(const Place& place, const TensorFault& fault,
          place.written + "`, and its tensors do not: copy both from one model";
 }
 
-/// The manifest of a checkpoint; an empty object where it is damaged, which the
-/// run tells.
+/// The manifest of a checkpoint; an empty object if it is damaged, because the
+/// run reports that.
 nlohmann::json manifestOf(const fs::path& folder) {
   auto text = reciperun::readTextFile(folder / manifestName);
   auto json = reciperun::parseJson(text ? *text : "");
@@ -182,7 +182,7 @@ std::set<std::string> parametersOf(const fs::path& folder) {
   return names;
 }
 
-/// A run with an adapter goes on from a checkpoint that has it.
+/// Reports a checkpoint without the adapter that the run trains.
 void checkAdapter(const Place& place, const reciperun::plan::Plan& plan,
                   diag::Engine& engine) {
   const std::set<std::string> names = parametersOf(place.resolved);
@@ -200,7 +200,7 @@ void checkAdapter(const Place& place, const reciperun::plan::Plan& plan,
               place.written + "\"` and leave `resume` out");
 }
 
-/// Warns of a checkpoint that has all steps of the run.
+/// Warns if the checkpoint has already done all steps of the run.
 void doubtSteps(const Place& place, const recipe::Recipe& recipe,
                 const reciperun::plan::Plan& plan, diag::Engine& engine) {
   const nlohmann::json position =
@@ -210,7 +210,7 @@ void doubtSteps(const Place& place, const recipe::Recipe& recipe,
       !position["step"].is_number_integer() || steps <= 0 ||
       recipe.at("train.steps").isNone())
     return;
-  // Another global batch has made as many rows in other steps.
+  // The steps differ if the checkpoint's global batch did, so compare rows.
   const int64_t rows = position.value("rows", int64_t(0));
   const int64_t done = rows > 0 ? rows / recipe.integer("batch.global")
                                 : position["step"].get<int64_t>();

@@ -5,7 +5,7 @@
 namespace recipec::importer {
 namespace {
 
-/// `-tp` and `--num_gpus`, not `-1` and `-`.
+/// Whether a word begins an option: `-tp`, `--num_gpus`; not `-1` or `-`.
 bool isOption(const std::string& word) {
   return word.size() > 1 && word[0] == '-' &&
          !std::isdigit(static_cast<unsigned char>(word[1])) && word[1] != '.';

@@ -26,8 +26,8 @@ struct Entry {
   std::string written() const;
 };
 
-/// The entries of a YAML or JSON file, in its order. An element of a list that
-/// is no scalar has its index as a key.
+/// The entries of a YAML or JSON file, in the order of the file. For a list
+/// element that is not a scalar, the key includes its index.
 std::vector<Entry> entriesOf(const ast::File& data, const SourceMap& sources);
 
 } // namespace recipec::importer

@@ -29,7 +29,7 @@ void fitVocabulary(Job& job, int64_t vocab) {
                               "padded to a multiple of 128 * `tp`"});
 }
 
-/// A length for configurations that do not say one.
+/// The sequence length of configurations that do not give one.
 constexpr int64_t usualSequence = 4096;
 
 void fitPositions(Job& job, int64_t maxPositions) {

@@ -17,15 +17,15 @@ struct ModelFacts {
   int64_t maxPositions = 0;
 };
 
-/// 1. Sets `etp` to `tp` where a mixture of experts does not say it, and drops
-///    the degrees of experts of a model without any.
-/// 2. Pads the vocabulary to a multiple of 128 `tp` where `tp` does not divide
-///    it; chooses a sequence where the job has none, and raises
-///    `max_positions` to it.
-/// 3. Where the pipeline's chunks do not divide the layers, counts the loss as
-///    a layer, or the embedding as well, or lists the layers of each chunk with
-///    the rest in the last one.
-/// Leaves a layout that is impossible as it is.
+/// 1. Set `etp` to `tp` if a mixture of experts does not give it. Reset the
+///    degrees of experts for a model without experts.
+/// 2. Pad the vocabulary to a multiple of 128 `tp` if `tp` does not divide it.
+///    Choose a sequence length if the job has none, and raise `max_positions`
+///    to it.
+/// 3. If the pipeline's chunks do not divide the layers, count the loss, or the
+///    loss and the embedding, as layers. If that does not help, list the layers
+///    of each chunk, with the remainder in the last chunk.
+/// An impossible layout is left unchanged.
 void fitJob(Job& job, const ModelFacts& facts);
 
 } // namespace recipec::importer

@@ -11,7 +11,7 @@
 namespace recipec::importer {
 namespace {
 
-/// Paths of a recipe whose values are written as they are found.
+/// Recipe paths whose values are copied unchanged.
 constexpr std::array<std::string_view, 12> plainPaths = {
     "adapter.rank",
     "adapter.alpha",
@@ -29,7 +29,8 @@ constexpr std::array<std::string_view, 12> plainPaths = {
 constexpr std::array<std::string_view, 3> stepPaths = {
     "train.validate_every", "train.log_every", "checkpoint.every"};
 
-/// A path of the machine that a recipe can name. An address is mounted first.
+/// A local path for a path or URL. Adds a remark that a URL has to be mounted
+/// there.
 std::string localPath(Job& job, const std::string& path) {
   const size_t scheme = path.find("://");
   if (scheme == path.npos)
@@ -108,7 +109,8 @@ void takeOptimizer(Job& job, Found& found) {
     job.set("optimizer.betas", "[" + llvm::join(betas, ", ") + "]");
 }
 
-/// `q` of `q_proj`, or of NeMo's joint projections.
+/// The recipe's ops for a LoRA target: `q` for `q_proj`; NeMo's fused
+/// projections mean several ops.
 std::vector<std::string> adaptedOps(const std::string& target) {
   if (target == "linear_qkv" || target == "attention_qkv")
     return {"q", "k", "v"};
@@ -197,7 +199,7 @@ bool takeModel(Job& job, Found& found, const std::vector<Model>& library,
   return true;
 }
 
-/// NeMo reads samples from files to fine-tune, and calls LoRA a task.
+/// NeMo fine-tunes on samples from files, and treats LoRA as a task of its own.
 void takeTask(Job& job, Found& found) {
   const std::string task = found.take("task").value_or("");
   if (task == "lora" || task == "peft")

@@ -1,4 +1,4 @@
-// The values that rules have found to a Job.
+// Converts the values that rules have found to a Job.
 //
 // Besides paths of a recipe that need no change, Found has these names:
 //   task, peft, model, model_path      what is trained
@@ -20,8 +20,8 @@
 
 namespace recipec::importer {
 
-/// The job of the values. A configuration without a model becomes a mixin.
-/// Reports a model that the library lacks at `range`.
+/// Makes the job. A configuration without a model becomes a mixin. Reports at
+/// `range` a model that the library lacks.
 std::optional<Job> jobOf(Found found, const std::vector<Model>& library,
                          SourceRange range, diag::Engine& engine);
 

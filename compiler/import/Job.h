@@ -1,4 +1,4 @@
-// What a configuration of another program asks for, in the terms of a recipe.
+// What a configuration of another program requests, in terms of a recipe.
 //
 // Each reader of a format makes Jobs, and Recipes.h writes them. Values are
 // text in the recipe language, except where a later step computes with them.
@@ -55,7 +55,7 @@ struct Job {
   Model model = {};                      // its `module` may be empty
   std::string hardware = "h100";         // of std.hardware
   Layout layout = {};                    // written as `cluster` and `parallel`
-  int64_t sequence = 0;                  // `data.sequence`; 0: not said
+  int64_t sequence = 0;                  // `data.sequence`; 0: not given
   std::vector<Setting> settings = {};    // all others, in any order
   std::vector<Omission> omissions = {};  // listed above the recipe
   std::vector<std::string> remarks = {}; // sentences, listed above the recipe
@@ -68,13 +68,13 @@ struct Job {
   }
 };
 
-/// A job whose number of ranks the launcher chooses: it shards over all ranks
-/// that it is started with.
+/// A job whose launcher chooses the number of ranks; the job shards over all
+/// ranks that it is started with.
 struct UnsizedJob {
   Job job;
-  /// The number of ranks is a multiple of this; 0 if the job says its ranks.
+  /// The number of ranks is a multiple of this; 0 if the job gives its ranks.
   int64_t multiple = 0;
-  /// The sequences of a rank of `dp` in a step; 0 if the job says its batch.
+  /// Sequences per step for each rank of `dp`; 0 if the job gives its batch.
   int64_t perRank = 0;
 };
 

@@ -1,7 +1,7 @@
 // 1. Split the words into the launcher's options and the script's, and apply
 //    the rules.
-// 2. Find the library's model of the options, and its sizes.
-// 3. Make the job of the other values.
+// 2. Find the model of the library that the options describe, and its sizes.
+// 3. Convert the other values to a job.
 
 #include "compiler/import/MegatronArguments.h"
 
@@ -110,7 +110,7 @@ constexpr Rule megatronRules[] = {
     {"--save-interval", Reading::count, "save_every"},
     {"--load", Reading::omitted,
      "a run resumes from its own folder; `weights` names a Hugging Face model"},
-    // of no influence on a recipe
+    // options that do not change a recipe
     {"--use-mcore-models", Reading::implied},
     {"--mock-data", Reading::implied},
     {"--transformer-impl", Reading::omitted, ofKernels},
@@ -141,7 +141,7 @@ bool isScript(const Word& word) {
   return word.text.ends_with("pretrain_gpt.py");
 }
 
-/// Reads the values of the options. Each function reads those of its name.
+/// Reads the values of the options, one function per group.
 class MegatronReader {
 public:
   MegatronReader(Found found, SourceRange range, diag::Engine& engine)
@@ -175,7 +175,7 @@ private:
                 "std/models/llama.recipe does");
   }
 
-  /// Reads a size that Megatron asks for.
+  /// Reads a size that Megatron requires.
   bool take(int64_t& size, const char* meaning, const std::string& option) {
     const auto value = found.takeCount(meaning);
     size = value.value_or(0);
@@ -216,7 +216,7 @@ private:
   UnsizedJob made;
   Job& job = made.job;
   int64_t layers = 0, hidden = 0, heads = 0, vocab = 0, experts = 0;
-  int64_t global = 0; // 0: as many as the ranks of `dp` process at once
+  int64_t global = 0; // 0: the sequences that the ranks of `dp` process at once
 };
 
 bool MegatronReader::readSizes() {
@@ -231,7 +231,7 @@ bool MegatronReader::readSizes() {
          take(vocab, "vocab", "--vocab-size");
 }
 
-/// The library has Llama's form, with or without experts, and GPT-3's.
+/// The library has Llama's architecture, with or without experts, and GPT-3's.
 bool MegatronReader::readModel() {
   for (const auto& [meaning, option] :
        {std::pair("has_qk_norm", "--qk-layernorm"),
@@ -262,7 +262,7 @@ bool MegatronReader::readLlama() {
   if (experts > 0 && isTied)
     return failForm("experts and without "
                     "`--untie-embeddings-and-output-weights`");
-  // Megatron rounds two thirds of four times the width down to 64.
+  // Megatron's default: 4 * hidden * 2 / 3, rounded down to a multiple of 64.
   const int64_t usual = hidden * 8 / 3 / 64 * 64;
   const int64_t ffn = found.takeCount("ffn").value_or(usual);
   job.model = {experts > 0 ? "mixtral" : "llama",

@@ -16,10 +16,10 @@ namespace recipec::importer {
 /// Whether the words run Megatron-LM's script for GPT models.
 bool isMegatron(const std::vector<Word>& words);
 
-/// The job of the words, with Megatron's defaults for options that are left
-/// out. Its model is the library's `llama`, `mixtral` or `gpt3` with the sizes
-/// of the command. Returns nullopt, with diagnostics, if a value is wrong, if a
-/// size is missing, or if the library has no model of the options.
+/// Converts the words to a job, with Megatron's defaults for missing options.
+/// The model is the library's `llama`, `mixtral` or `gpt3` with the sizes of
+/// the command. Returns nullopt, with diagnostics, if a value is wrong, if a
+/// size is missing, or if the library has no such model.
 std::optional<UnsizedJob> megatronJob(const std::vector<Word>& words,
                                       diag::Engine& engine);
 

@@ -1,6 +1,6 @@
-// Names are compared without the folder or package, the words that say nothing
-// about the sizes, and all but letters and digits: `Llama-2-7b-hf` and
-// `llama2_7b` are both `llama27b`.
+// Names are compared by their letters and digits only, without the folder or
+// package and without words that say nothing about the size: `Llama-2-7b-hf`
+// and `llama2_7b` both become `llama27b`.
 
 #include "compiler/import/ModelNames.h"
 

@@ -13,13 +13,13 @@
 
 namespace recipec::importer {
 
-/// The model that a name means: that of a Hugging Face repository
+/// Finds the model for the name of a Hugging Face repository
 /// (`meta-llama/Llama-2-7b-hf`), of a file (`/models/llama-2-7b.nemo`) or of a
-/// class of NeMo (`nemo.collections.llm.Llama3Config8B`).
+/// NeMo class (`nemo.collections.llm.Llama3Config8B`).
 std::optional<Model> modelCalled(std::string_view name,
                                  const std::vector<Model>& library);
 
-/// The same; reports a model that the library lacks at `range`.
+/// The same, but reports a missing model at `range`.
 std::optional<Model> requireModel(const std::string& name,
                                   const std::vector<Model>& library,
                                   SourceRange range, diag::Engine& engine);

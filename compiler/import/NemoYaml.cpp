@@ -1,4 +1,4 @@
-// The first rule that matches a key counts.
+// The first rule that matches a key applies.
 
 #include "compiler/import/NemoYaml.h"
 

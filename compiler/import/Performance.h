@@ -1,5 +1,5 @@
-// The configurations of NeMo's performance scripts, as their tables of
-// recommended configurations and their command lines give them.
+// The configurations of NeMo's performance scripts, read from tables of
+// recommended configurations and from command lines.
 
 #ifndef RECIPEC_IMPORT_PERFORMANCE_H
 #define RECIPEC_IMPORT_PERFORMANCE_H
@@ -25,7 +25,7 @@ struct PerformanceConfig {
   bool isFp8 = false;
   std::string fp8Recipe = "ds"; // `ds`, `cs`, `mxfp8`, `ss`
   Layout layout;
-  int64_t sequence = 0; // 0: that of the script
+  int64_t sequence = 0; // 0: the script's default
   int64_t micro = 1;
   int64_t global = 0;
   int64_t steps = 50; // the scripts' `--max_steps`
@@ -42,24 +42,25 @@ struct PerformanceModel {
   std::string_view size;   // `8b`
   std::string_view module; // of the standard library; empty if it has none
   std::string_view value;  // the model in that module, or why there is none
-  int64_t sequence;        // of the pretraining script
-  bool hasExperts;         // whose rows the script limits
+  int64_t sequence;        // default of the pretraining script
+  bool hasExperts;         // the script limits the rows of its experts
   bool isTextPart;         // the script also trains an encoder of images
 };
 
-/// The scripts' models; nullptr for another one.
+/// The model that the scripts call by this name and size; nullptr if there is
+/// none.
 const PerformanceModel* findModel(std::string_view name, std::string_view size);
 
-/// "llama3 8b": the models that have a counterpart.
+/// "llama3 8b": the names of the models that have a counterpart here.
 std::vector<std::string> performanceModelNames();
 
 /// Whether the table has the columns that every configuration needs; otherwise
 /// reports the first line.
 bool checkColumns(const Table& table, diag::Engine& engine);
 
-/// The configuration of a row. `gpu` is that of the table's name, or empty; a
-/// row that names another one is reported to `doubts`. Returns nullopt, with
-/// diagnostics at the cells, if it cannot be read.
+/// Reads the configuration of a row. `gpu` is the GPU in the table's name, or
+/// empty; a row that names another GPU is reported to `doubts`. Returns
+/// nullopt, with diagnostics at the cells, if the row cannot be read.
 std::optional<PerformanceConfig>
 readRow(const Table& table, const Row& row, std::string_view tableName,
         std::string_view gpu, diag::Engine& engine, diag::Engine& doubts);
@@ -69,7 +70,8 @@ readRow(const Table& table, const Row& row, std::string_view tableName,
 std::optional<Job> jobOf(const PerformanceConfig& config, SourceRange range,
                          diag::Engine& engine);
 
-/// Sentences about the settings of the scripts, for the head of the file.
+/// Sentences about the scripts' settings, for the comment at the top of the
+/// file.
 std::vector<std::string> performanceHeader();
 
 } // namespace recipec::importer

@@ -1,5 +1,6 @@
-// A PerformanceConfig to a Job, with the settings that NeMo's performance
-// scripts add (scripts/performance/helpers.py and llm/*.py of NVIDIA/NeMo).
+// Converts a PerformanceConfig to a Job, with the settings that NeMo's
+// performance scripts add (scripts/performance/helpers.py and llm/*.py of
+// NVIDIA/NeMo).
 
 #include "compiler/import/Performance.h"
 
@@ -26,7 +27,7 @@ bool isDeepSeek(const PerformanceConfig& config) {
   return config.model == "deepseek";
 }
 
-/// How matmuls in fp8 are scaled. DeepSeek's script only takes blocks.
+/// The scaling of fp8 matmuls. DeepSeek's script only takes blockwise scaling.
 std::string scalingOf(const PerformanceConfig& config) {
   const std::map<std::string, std::string> scalings = {{"ds", "delayed"},
                                                        {"cs", "tensorwise"},
@@ -37,7 +38,7 @@ std::string scalingOf(const PerformanceConfig& config) {
   return found == scalings.end() ? "delayed" : found->second;
 }
 
-/// `grad_reduce_in_fp32 = False`, and with bf16
+/// The scripts set `grad_reduce_in_fp32 = False`, and with bf16 also
 /// `use_precision_aware_optimizer`.
 void addPrecision(Job& job, const PerformanceConfig& config) {
   job.set("precision.compute", literal(precisionOf(config)));
@@ -48,7 +49,7 @@ void addPrecision(Job& job, const PerformanceConfig& config) {
     job.set("precision.master", "\"bf16+remainder\"");
 }
 
-/// The name in `memory.recompute_modules` of a module of Megatron.
+/// The name that `memory.recompute_modules` has for one of Megatron's modules.
 std::string recomputedModule(const std::string& module) {
   const std::map<std::string, std::string> names = {
       {"core_attn", "attention"},   {"layernorm", "norm"},
@@ -73,7 +74,7 @@ void addRecomputedModules(Job& job, const PerformanceConfig& config) {
   job.set("memory.recompute_modules", "[" + llvm::join(names, ", ") + "]");
 }
 
-/// What the scripts recompute. Those of DeepSeek recompute the attention when
+/// Sets what is recomputed. DeepSeek's scripts recompute the attention when
 /// they pretrain and whole layers when they fine-tune.
 void addMemory(Job& job, const PerformanceConfig& config) {
   if (config.recomputeLayers > 0) {
@@ -89,9 +90,10 @@ void addMemory(Job& job, const PerformanceConfig& config) {
     job.set("memory.offload_layers", std::to_string(config.offloadLayers));
 }
 
-/// Experts with a capacity of 1.0. NeMo counts it within the tokens of a rank,
-/// and `capacity` within a sequence: it bounds no buffer where several groups
-/// of `ep` share a sequence. There a rank gets places for its even share.
+/// Gives experts a capacity of 1.0. NeMo counts the capacity over the tokens of
+/// a rank, but `capacity` counts over a sequence. If several `ep` groups share
+/// a sequence, `capacity` does not bound a rank's buffer, so
+/// `memory.expert_rows` limits the rank to its even share.
 void addExperts(Job& job) {
   job.model.fields = {{"capacity", "1.0"}, {"overflow", "\"drop\""}};
   const Layout& layout = job.layout;
@@ -99,7 +101,7 @@ void addExperts(Job& job) {
     job.set("memory.expert_rows", "1.0", "NeMo counts the capacity by rank");
 }
 
-/// The scripts adapt the joint projection of queries, keys and values.
+/// The scripts adapt the fused projection of queries, keys and values.
 void addAdapter(Job& job, const PerformanceConfig& config) {
   if (config.task != "lora")
     return;

@@ -1,7 +1,8 @@
-// A row of a table of recommended configurations to a PerformanceConfig.
+// Converts a row of a table of recommended configurations to a
+// PerformanceConfig.
 //
-// 1. Read the columns that every row has to fill.
-// 2. Read the columns with a default.
+// 1. Read the required columns.
+// 2. Read the columns that have a default.
 // 3. List the settings that have no counterpart, and those of unknown columns.
 
 #include "compiler/import/Performance.h"
@@ -59,7 +60,7 @@ std::vector<std::string> split(std::string_view text, char separator) {
   return parts;
 }
 
-/// Reads the cells of one row; `isGood` says whether all could be read.
+/// Reads the cells of a row. `isGood` is false if one could not be read.
 class RowReader {
 public:
   RowReader(const Table& table, const Row& row, diag::Engine& engine)
@@ -135,8 +136,8 @@ private:
   diag::Engine& engine;
 };
 
-/// The GPU of the table's name. The scripts choose a table by its name and do
-/// not read the column `system`.
+/// The GPU in the table's name. The scripts also choose a table by its name,
+/// and do not read the column `system`.
 std::string gpuOf(RowReader& reader, std::string_view tableGpu,
                   diag::Engine& doubts) {
   const Cell* cell = reader.find("system");

@@ -1,8 +1,9 @@
-// 1. The script's name has the model, and pretraining or fine-tuning.
+// 1. Read the model, and whether it pretrains or fine-tunes, from the script's
+//    name.
 // 2. Rules translate the options.
-// 3. The first row of the table with the same task, model and precision, and
-//    with the number of GPUs if the command gives it, has what the command
-//    leaves out, as in NeMo's get_user_configs().
+// 3. Take missing options from the first row of the table with the same task,
+//    model and precision, and with the same number of GPUs if the command gives
+//    it, as in NeMo's get_user_configs().
 
 #include "compiler/import/PerformanceScript.h"
 
@@ -86,7 +87,7 @@ constexpr Rule scriptRules[] = {
     {"-d", Reading::implied},
 };
 
-/// `pretrain_llama3_8b` of a module or a file.
+/// The script's name from a module or a file: `pretrain_llama3_8b`.
 std::string scriptName(const CommandLine& command) {
   if (command.program.empty())
     return "";
@@ -118,7 +119,7 @@ bool isYes(const std::string& text) {
          text == "t" || text == "True";
 }
 
-/// The row whose settings the script takes as defaults.
+/// The row from which the script takes its defaults; nullptr if there is none.
 const PerformanceConfig*
 defaultsOf(const PerformanceConfig& config, std::optional<int64_t> ranks,
            const std::vector<PerformanceConfig>& table) {
@@ -168,7 +169,7 @@ void reportScript(const CommandLine& command, SourceRange whole,
             diag::quotedList(models, models.size()));
 }
 
-/// Reports a size that the script takes from its table.
+/// Reports a missing size that the script would take from its table.
 bool checkSize(int64_t value, const char* option, SourceRange range,
                diag::Engine& engine) {
   if (value > 0)
@@ -182,7 +183,7 @@ bool checkSize(int64_t value, const char* option, SourceRange range,
   return false;
 }
 
-/// Reports a value that an option of the scripts does not take.
+/// Reports a value that is not one of an option's choices.
 bool checkChoice(const std::string& value, const char* option,
                  const std::vector<std::string>& choices, SourceRange range,
                  diag::Engine& engine) {

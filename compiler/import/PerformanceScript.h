@@ -9,11 +9,10 @@
 
 namespace recipec::importer {
 
-/// The configuration of a command. Returns nullopt, with diagnostics, if it
-/// runs none of the scripts, if a value is wrong, or if neither the command nor
-/// `table` gives a size that the script takes from its table. `table` are the
-/// rows of NeMo's table for the GPU; it may be empty.
-/// `whole` is the place of the command.
+/// Reads the configuration of a command. `table` has the rows of NeMo's table
+/// for the GPU, and may be empty. `whole` is the range of the command. Returns
+/// nullopt, with diagnostics, if the command runs none of the scripts, if a
+/// value is wrong, or if neither the command nor `table` gives a required size.
 std::optional<PerformanceConfig>
 readScript(const CommandLine& command, SourceRange whole,
            const std::vector<PerformanceConfig>& table, diag::Engine& engine);

@@ -1,6 +1,6 @@
 // 1. Import the modules of the jobs' models, each once.
 // 2. Write each job as a recipe: its comment, the omissions and remarks, then
-//    the fields in the order of the schema, those of a section together.
+//    the fields in the order of the schema, grouped by section.
 
 #include "compiler/import/Recipes.h"
 
@@ -17,8 +17,7 @@ namespace {
 
 constexpr size_t commentWidth = 78;
 
-/// The sections of a recipe in the order of its schema, and what begins a
-/// section that is a value of its own.
+/// The sections of a recipe in the order of its schema.
 struct Section {
   std::string_view name;
   std::string_view constructor; // `adamw`; empty for a section in braces
@@ -36,7 +35,8 @@ constexpr std::array<Section, 12> sections = {{{"adapter", "lora"},
                                                {"checkpoint", ""},
                                                {"export", ""}}};
 
-/// Comment lines of a paragraph. All lines but the first have `indent` more.
+/// Formats a paragraph as comment lines. Lines after the first are indented by
+/// `indent`.
 std::string comment(std::string_view text, std::string_view marker,
                     std::string_view indent = "") {
   std::string result, line(marker);

@@ -1,4 +1,4 @@
-// Jobs to the text of a recipe file.
+// Writes jobs as the text of a recipe file.
 
 #ifndef RECIPEC_IMPORT_RECIPES_H
 #define RECIPEC_IMPORT_RECIPES_H
@@ -11,20 +11,19 @@
 
 namespace recipec::importer {
 
-/// A name as the language takes it: lower case, `_` for other characters.
-/// `Meta-Llama-3-8B` becomes `meta_llama_3_8b`.
+/// Converts a name to an identifier of the language: lower case, with `_` for
+/// other characters. `Meta-Llama-3-8B` becomes `meta_llama_3_8b`.
 std::string identifierOf(std::string_view text);
 
-/// A string literal of the language with this content.
+/// Quotes a text as a string literal of the language.
 std::string literal(std::string_view text);
 
-/// Gives jobs of one name different ones: `_512gpus` where the numbers of ranks
-/// differ, then `_2`, `_3`.
+/// Makes the names of jobs unique: adds `_512gpus` if their numbers of ranks
+/// differ, else `_2`, `_3`, ...
 void distinguishNames(std::vector<Job>& jobs);
 
-/// A file with one recipe for each job, in their order. `header` is a list of
-/// sentences about all of them, each a comment line. The text still has to be
-/// formatted.
+/// A file with one recipe per job, in the order of the jobs. `header` is a list
+/// of sentences about all jobs, each a comment line. The text is not formatted.
 std::string recipesText(const std::vector<Job>& jobs,
                         const std::vector<std::string>& header);
 

@@ -24,7 +24,7 @@ bool isFlag(const std::string& text) {
   return text == "true" || text == "false";
 }
 
-/// What the value should be, where it is something else; empty if it fits.
+/// Describes the expected value if the value does not fit; empty if it does.
 std::string misfit(const Entry& entry, Reading reading) {
   const bool isOne = entry.values.size() == 1;
   const auto number = isOne ? numberOf(entry.values[0]) : std::nullopt;
@@ -45,13 +45,14 @@ std::string misfit(const Entry& entry, Reading reading) {
   return "";
 }
 
-/// Whether the value of a key must not be repeated in a recipe.
+/// Whether a key may hold a secret, so that its value must not appear in a
+/// recipe.
 bool isSecret(const std::string& key) {
   return key.ends_with("_token") || key.ends_with("_key") || key == "-hf" ||
          key == "-wdk";
 }
 
-/// The entry as a recipe's comment shows it.
+/// The entry as shown in a recipe's comment.
 std::string shown(const Entry& entry) {
   return isSecret(entry.key) ? entry.key : entry.written();
 }

@@ -1,4 +1,4 @@
-// Rules that translate the keys of a configuration, and what they found.
+// Rules that translate the keys of a configuration, and the values they find.
 
 #ifndef RECIPEC_IMPORT_RULES_H
 #define RECIPEC_IMPORT_RULES_H
@@ -16,7 +16,7 @@
 
 namespace recipec::importer {
 
-/// The number that a text is; nullopt if it is none, or not finite.
+/// Parses a number; nullopt if the text is not a number, or not finite.
 std::optional<double> numberOf(std::string_view text);
 
 /// How the value of a key is read.
@@ -30,8 +30,8 @@ enum class Reading {
   implied, // the recipe says it already, or it describes the file itself
 };
 
-/// A key, with `*` for any text at its beginning or end, and its meaning: a
-/// name in Found.
+/// A rule for a key, in which `*` at the beginning or end matches any text. The
+/// meaning is a name in Found.
 struct Rule {
   std::string_view key;
   Reading reading;
@@ -42,7 +42,7 @@ struct Rule {
 /// (`batch.global`) or a name that FoundJob.h lists (`devices`).
 class Found {
 public:
-  /// The value, which counts as used; nullopt if the configuration lacks it.
+  /// Takes a value and marks it as used; nullopt if the configuration lacks it.
   std::optional<std::string> take(const std::string& meaning);
   std::optional<double> takeNumber(const std::string& meaning);
   std::optional<int64_t> takeCount(const std::string& meaning);
@@ -55,7 +55,7 @@ public:
     values[meaning] = std::move(value);
   }
 
-  /// Adds what another configuration says.
+  /// Adds the values of another configuration.
   void add(const Found& other);
 
   std::vector<Omission> omissions;
@@ -64,8 +64,9 @@ private:
   std::map<std::string, std::vector<std::string>> values;
 };
 
-/// Applies the first rule of each entry. Entries without a rule and omitted
-/// ones become omissions; a value that does not fit its rule is a diagnostic.
+/// Applies the first matching rule to each entry. Entries without a rule, and
+/// those with the reading `omitted`, become omissions. Reports values that do
+/// not fit their rule.
 Found applyRules(const std::vector<Entry>& entries, std::span<const Rule> rules,
                  diag::Engine& engine);
 

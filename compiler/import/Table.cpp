@@ -1,4 +1,4 @@
-// Cells are separated by commas. A cell in quotation marks may hold commas, and
+// Cells are separated by commas. A quoted cell may contain commas, and
 // quotation marks as pairs of them (RFC 4180), but no line breaks.
 
 #include "compiler/import/Table.h"
@@ -6,7 +6,7 @@
 namespace recipec::importer {
 namespace {
 
-/// The cell that begins at `at`, which moves behind it.
+/// Reads the cell that begins at `at`, and moves `at` after it.
 Cell readCell(std::string_view line, SourceRange lineRange, size_t& at) {
   Cell cell;
   const size_t begin = at;

@@ -1,4 +1,4 @@
-// A table in CSV, with the place of each cell.
+// A CSV table that keeps the source range of each cell.
 
 #ifndef RECIPEC_IMPORT_TABLE_H
 #define RECIPEC_IMPORT_TABLE_H
@@ -34,8 +34,8 @@ struct Table {
 };
 
 /// Reads a table whose first line names the columns. Empty lines are skipped.
-/// Returns nullopt, with diagnostics, if a row has another number of cells than
-/// the first line, or if the file has no rows.
+/// Returns nullopt, with diagnostics, if the file has no rows or if the number
+/// of cells in a row differs from that of the first line.
 std::optional<Table> readTable(const SourceMap& sources, SourceId source,
                                diag::Engine& engine);
 

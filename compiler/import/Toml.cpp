@@ -18,7 +18,7 @@ public:
   void read(const std::string& prefix, const toml::table& table) {
     for (const auto& [key, node] : table)
       read(prefix + std::string(key.str()), node);
-    // The library sorts the keys of a table.
+    // toml++ sorts the keys of a table; restore the order of the file.
     std::ranges::stable_sort(
         entries, {}, [](const Entry& entry) { return entry.range.begin; });
   }
@@ -30,7 +30,7 @@ public:
   std::vector<Entry> entries;
 
 private:
-  /// Lines and columns count from 1, columns in code points.
+  /// Lines, and columns in code points, count from 1.
   uint32_t offsetOf(const toml::source_position& position) const {
     const int line =
         std::clamp(int(position.line), 1, sources.lineCount(source));

@@ -1,4 +1,4 @@
-// A TOML file as entries.
+// Reads a TOML file as entries.
 
 #ifndef RECIPEC_IMPORT_TOML_H
 #define RECIPEC_IMPORT_TOML_H
@@ -10,8 +10,8 @@
 
 namespace recipec::importer {
 
-/// The entries of a TOML file. Reports what is no TOML, and returns nothing
-/// then.
+/// Returns the entries of a TOML file; reports a syntax error and returns none
+/// if it is not valid TOML.
 std::vector<Entry> readToml(const SourceMap& sources, SourceId source,
                             diag::Engine& engine);
 

@@ -1,7 +1,5 @@
-// 1. The rules give the values of the keys; later names of a key come with the
-//    older ones that they replaced.
-// 2. The job is made of the values, with torchtitan's defaults for those that
-//    the file leaves out.
+// 1. Apply the rules, which list a renamed key next to its former names.
+// 2. Make the job from the values, with torchtitan's defaults for missing keys.
 
 #include "compiler/import/Torchtitan.h"
 
@@ -93,7 +91,7 @@ constexpr Rule rules[] = {
      "name samples in `data.valid` and set `train.validate_every`"},
 };
 
-/// The library's names of torchtitan's, where they differ by more than case and
+/// Names of models that differ from torchtitan's by more than case and
 /// punctuation.
 constexpr std::pair<std::string_view, std::string_view> otherNames[] = {
     {"llama3_405b", "llama3_1_405b"},
@@ -112,7 +110,7 @@ std::string modelName(Found& found) {
   return whole;
 }
 
-/// A number as the language writes it, to six digits.
+/// Formats a number as the language writes it, with six significant digits.
 std::string numberText(double value) {
   char text[32];
   const auto [end, error] = std::to_chars(text, text + sizeof text, value,
@@ -161,7 +159,7 @@ void readPrecision(Job& job, Found& found) {
                "this command knows no counterpart");
   if (!scaling.empty()) {
     compute = "fp8";
-    // Scales of rows have no counterpart in training.
+    // Rowwise scaling has no counterpart in training.
     if (scaling.starts_with("rowwise")) {
       job.omit("recipe_name = " + scaling,
                "scales are of tensors or of blocks; the recipe takes tensors");
@@ -224,14 +222,16 @@ void readLength(Job& job, Found& found) {
     job.set("train.seed", *seed);
 }
 
-/// How the ranks of `dp` share the state: FSDP2, HSDP or DDP.
+/// Sets how the ranks of `dp` shard the parameters and optimizer state: FSDP2,
+/// HSDP or DDP.
 void readSharding(Job& job, Found& found, int64_t replicas, int64_t shards) {
   const std::string reshard = found.take("reshard").value_or("default");
   if (shards == 1) {
     job.set("parallel.shard", literal("none"));
     return;
   }
-  // By default a pipeline keeps the parameters from forward to backward.
+  // With a pipeline, torchtitan by default keeps the gathered parameters from
+  // forward to backward.
   const bool isKept =
       reshard == "never" || (reshard == "default" && job.layout.pp > 1);
   job.set("parallel.shard", literal(isKept ? "gradients" : "parameters"));
@@ -246,7 +246,7 @@ void readPipeline(Job& job, Found& found) {
   if (schedule == "GPipe")
     job.set("parallel.schedule", literal("gpipe"));
   else if (schedule == "Interleaved1F1B")
-    job.layout.vp = 2; // torchtitan's number of stages of a rank
+    job.layout.vp = 2; // torchtitan's stages per rank
   else
     job.omit("parallelism.pipeline_parallel_schedule = " + schedule,
              "the recipe takes 1F1B");
@@ -265,7 +265,7 @@ void readLayout(UnsizedJob& made, Found& found) {
   if (shards >= 1)
     layout.ranks = parts * shards;
   else
-    made.multiple = parts; // the launcher's ranks decide
+    made.multiple = parts; // the launcher chooses the ranks
   readPipeline(made.job, found);
   readSharding(made.job, found, replicas, shards);
   if (const auto rotate = found.take("rotate"); rotate && layout.cp > 1)
@@ -273,7 +273,7 @@ void readLayout(UnsizedJob& made, Found& found) {
                  literal(*rotate == "allgather" ? "all_gather" : "a2a"));
 }
 
-/// After the layout.
+/// Runs after readLayout, which sets `layout.ranks` and `multiple`.
 void readBatch(UnsizedJob& made, Found& found) {
   Job& job = made.job;
   const Layout& layout = job.layout;

@@ -14,7 +14,8 @@ namespace recipec::importer {
 /// The rules for the keys of torchtitan's TOML.
 std::span<const Rule> torchtitanRules();
 
-/// The job of the values. Reports a model that the library lacks at `range`.
+/// Makes the job from the values. Reports at `range` a model that the library
+/// lacks.
 std::optional<UnsizedJob> torchtitanJob(Found found,
                                         const std::vector<Model>& library,
                                         SourceRange range,
