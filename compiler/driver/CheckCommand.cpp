@@ -26,7 +26,7 @@
 namespace recipec::driver {
 namespace {
 
-/// A recipe or point that can be launched.
+/// A recipe, or a point of its sweep, that can be launched.
 struct Launchable {
   std::string name;
   cost::Estimate estimate;

@@ -42,8 +42,8 @@ bool isPath(const std::string& argument) {
                         argument.ends_with(".recipe")));
 }
 
-/// The longest end or beginning of a name, cut at its underscores, that the
-/// library knows: `attention` of `flash_attention`. Empty if there is none.
+/// The longest beginning or end of a name, cut at an underscore, that the
+/// library has: `attention` for `flash_attention`. Empty if there is none.
 std::string knownPartOf(const std::string& name, const LibraryIndex& index) {
   for (size_t at = name.find('_'); at != name.npos; at = name.find('_', at + 1))
     if (const std::string part = name.substr(at + 1); !index.find(part).empty())
@@ -58,7 +58,7 @@ std::string knownPartOf(const std::string& name, const LibraryIndex& index) {
 int unknownName(const std::string& name, const LibraryIndex& index,
                 const Invocation& invocation) {
   invocation.err << "error: there is no file and no name `" << name << "`\n";
-  // `optimizer.learning_rate`: another tool's name behind a section
+  // `optimizer.learning_rate`: a section, then another tool's name for a field
   const std::string last = name.substr(name.rfind('.') + 1);
   const std::string setting = last == name ? "" : index.settingOf(last);
   if (!setting.empty())

@@ -14,8 +14,8 @@ namespace recipec::driver {
 /// the item on its line comes last.
 std::vector<std::string> docLines(const ast::Comments& comments);
 
-/// The same without what follows the description: names, values and arguments
-/// of other tools (sema/values/Comments.h).
+/// The same lines, but only the description: without the lists of names, values
+/// and arguments of other tools (sema/values/Comments.h).
 std::vector<std::string> descriptionLines(const ast::Comments& comments);
 
 /// The first sentence of the comment at the top of a file; may be empty.

@@ -1,9 +1,9 @@
 // 1. Find the library's model for the config.json of the folder, and write a
 //    mixin that sets it.
-// 2. Compile the served recipe with the mixin `generation`, which is for one
-//    rank, and this one. Changes that are tried apply to the limits and the
-//    device, not to the model and its layout.
-// 3. Check that the model can guess for the served one.
+// 2. Compile the served recipe with this mixin and the mixin `generation`,
+//    which selects one rank. Changes that are being tried apply if they set
+//    limits or the device, but not if they set the model or its layout.
+// 3. Check that the model can produce guesses for the served one.
 
 #include "compiler/driver/DraftProgram.h"
 
@@ -32,7 +32,7 @@ files::Place placeOf(const Session& session, const recipe::Recipe& recipe) {
           recipe.at("serve.draft.path").origin.range};
 }
 
-/// Reports a path that leads to no folder with a config.json.
+/// Reports a path that is not a folder with a config.json.
 bool checkFolder(const files::Place& place, diag::Engine& engine) {
   if (isModelFolder(place.resolved))
     return true;
@@ -70,7 +70,7 @@ std::optional<std::string> mixinText(const Session& session,
   return std::nullopt;
 }
 
-/// Whether a change that is tried holds for the draft model, too.
+/// Whether a change that is being tried also applies to the draft model.
 bool isOfLimits(const sema::Override& change) {
   const std::string& section = change.path.front().text;
   if (section == "serve" && change.path.size() > 1)
@@ -97,7 +97,7 @@ bool keepsStates(const std::vector<ir::Module>& stages) {
   return false;
 }
 
-/// Whether later tokens can take the place of a guess.
+/// Whether the draft model can discard wrong guesses.
 bool canTakeBack(const Compilation& draft, const files::Place& place,
                  diag::Engine& engine) {
   const bool hasStates = keepsStates(draft.stages);
@@ -115,7 +115,7 @@ bool canTakeBack(const Compilation& draft, const files::Place& place,
   return false;
 }
 
-/// The tokens of the vocabulary of a Program that serves.
+/// The vocabulary size of a serving Program.
 int64_t vocabularyOf(const std::vector<ir::Module>& stages,
                      const recipe::Recipe& recipe) {
   const int64_t width =

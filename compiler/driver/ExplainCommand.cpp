@@ -101,8 +101,8 @@ private:
 
 // ---- explaining
 
-/// The recipe to explain, if it is abstract: named, or the only one of the
-/// file. An abstract recipe can be explained but not launched.
+/// The recipe to explain if it is abstract: either named, or the only one in
+/// the file. An abstract recipe can be explained but not launched.
 const ast::RecipeDecl* abstractRecipe(const Session& session) {
   std::vector<std::string> names = sema::recipeNames(*session.file);
   std::string name = session.target.recipe;
@@ -112,8 +112,7 @@ const ast::RecipeDecl* abstractRecipe(const Session& session) {
   return recipe && recipe->isAbstract ? recipe : nullptr;
 }
 
-/// Chooses the recipe. Chooses the recipe without its sweep, unless a point is
-/// named.
+/// Selects the recipe, without its sweep unless a point is named.
 bool choose(Session& session, const Invocation& invocation) {
   if (const ast::RecipeDecl* recipe = abstractRecipe(session)) {
     session.selected = {recipe->name.text, std::nullopt, recipe->name.text};
@@ -203,7 +202,7 @@ int listKinds(const Invocation& invocation) {
   return exitSuccess;
 }
 
-/// Checks that a KIND is given without a path and without options for files.
+/// Checks that `explain KIND` has no path and no options for files.
 cli::Check checkKind(const Invocation& invocation) {
   if (invocation.listsKinds && !invocation.inputs.empty())
     return cli::UsageError{"`--list` lists all kinds, and `" +

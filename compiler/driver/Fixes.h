@@ -22,18 +22,19 @@ struct EditedText {
   std::vector<std::pair<const diag::FixIt*, SourceRange>> made;
 };
 
-/// Applies edits to `text`. All edits must be of one source, the one of `text`.
+/// Applies edits to `text`. All edits must be of the source of `text`.
 EditedText edited(std::string_view text,
                   std::vector<const diag::FixIt*> fixIts);
 
-/// The range in the text before edits, of which `places` has the ranges behind
-/// them; nullopt inside of an edit.
+/// Maps a range after the edits back to the text before them. `places` has the
+/// ranges of the edits after they are applied. Returns nullopt for a range
+/// inside an edit.
 std::optional<SourceRange>
 beforeEdits(const std::map<const diag::FixIt*, SourceRange>& places,
             SourceRange range);
 
-/// `text` with the one occurrence of a word replaced; empty where it occurs
-/// several times, or never.
+/// `text` with the only occurrence of a word replaced; empty if the word does
+/// not occur exactly once.
 std::string replacedOnce(std::string text, const std::string& word,
                          const std::string& replacement);
 
@@ -45,9 +46,9 @@ struct FixedFile {
   std::vector<std::string> changes;
 };
 
-/// Applies the safe fix-its of the diagnostics to the user's recipe files. Of
-/// two overlapping ones the first is applied. The standard library, the command
-/// line and imported data are not changed; all other bytes stay as they are.
+/// Applies the safe fix-its of the diagnostics to the user's recipe files. If
+/// two overlap, applies only the first. Does not change the standard library,
+/// the command line and imported data.
 std::vector<FixedFile> applySafeFixes(const diag::Engine& engine,
                                       const SourceMap& sources);
 

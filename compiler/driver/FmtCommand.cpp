@@ -3,7 +3,7 @@
 //   1. Read and parse each file. A file with syntax errors is not changed.
 //   2. Format it. With `--check`, print its name if that would change it.
 //   3. Otherwise write the text to a temporary file and rename it over the
-//      file, which is therefore complete at any time. `-` reads standard input
+//      original, so that the file is never incomplete. `-` reads standard input
 //      and prints.
 
 #include "compiler/driver/Commands.h"
@@ -47,7 +47,7 @@ int formatFile(const std::string& path, const Invocation& invocation) {
   SourceMap sources;
   diag::Engine engine;
   std::string name = path == "-" ? "<stdin>" : path;
-  // As a library file it may declare ops, which the formatter need not forbid.
+  // Treat it as a library file, so that it may declare ops.
   SourceId source = sources.add(name, *text, SourceKind::standardLibrary);
   ast::File file = parse::parse(sources, source, engine);
   if (engine.hasErrors()) {

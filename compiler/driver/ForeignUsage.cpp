@@ -1,5 +1,5 @@
-// Tables of the commands and options of other programs, and how the settings
-// that they have as options are written with `--set`.
+// Tables of commands and options of other programs, and how to write such
+// options with `--set`.
 
 #include "compiler/driver/ForeignUsage.h"
 
@@ -26,8 +26,8 @@ constexpr std::string_view isDryRun =
 constexpr std::string_view looksForNone =
     "this command does not look for data, tokenizer and weights: leave it out";
 
-/// An option that other programs have, and what to do here. An empty `command`
-/// is any.
+/// An option of another program, and what to do instead. With an empty
+/// `command` it applies to all commands.
 struct ForeignOption {
   std::string_view command, option, help;
 };
@@ -77,7 +77,7 @@ constexpr ForeignOption foreignOptions[] = {
     {"fmt", "--no-files", looksForNone},
 };
 
-/// Options of mpirun that set what a recipe does not say.
+/// Options of mpirun for which a recipe has no setting.
 constexpr std::string_view launcherOptions[] = {"--map-by",
                                                 "--mca",
                                                 "--bind-to",
@@ -102,7 +102,7 @@ constexpr std::string_view launcherOptions[] = {"--map-by",
                                                 "-bind-to",
                                                 "-map-by"};
 
-/// The name of an option as that of a field: `tensor_parallel_size`.
+/// Converts the name of an option to that of a field: `tensor_parallel_size`.
 std::string nameOf(const std::string& option) {
   std::string name =
       option.substr(std::min(option.find_first_not_of('-'), option.size()));
@@ -124,7 +124,7 @@ std::optional<Setting> settingFor(const std::string& name,
   FileLoader loader(sources, engine);
   const LibraryIndex index(loader);
   auto known = index.settingFor(name, value);
-  // `trainer.devices` may be known by its last name.
+  // Look up `trainer.devices` by its last name, too.
   const size_t dot = name.rfind('.');
   if (!known && dot != name.npos)
     known = index.settingFor(name.substr(dot + 1), value);

@@ -1,5 +1,5 @@
-// What users of other programs write on the command line of recipec, and what
-// to write here.
+// Helps with commands and options of other programs on the command line of
+// recipec.
 
 #ifndef RECIPEC_DRIVER_FOREIGNUSAGE_H
 #define RECIPEC_DRIVER_FOREIGNUSAGE_H
@@ -12,19 +12,20 @@ namespace cli = reciperun::cli;
 
 /// The commands of other programs.
 std::vector<cli::ForeignCommand> foreignCommands();
-/// The remedy for a word that is no command: a file, say.
+/// The help for a word that is not a command, such as a file.
 std::string adviseCommand(const std::string& word);
-/// The remedy for an option that `command` lacks.
+/// The help for an option that `command` does not have.
 std::string adviseOption(const cli::Command& command,
                          const cli::UnknownOption& option);
-/// The same for an option that is neither misspelt nor similar to another: the
-/// nearest setting of the recipe.
+/// The help for an option that is neither misspelt nor similar to one of
+/// `command`: the nearest setting of the recipe.
 std::string adviseOtherOption(const cli::Command& command,
                               const cli::UnknownOption& option);
-/// For `plan FILE NAME` the name of the recipe behind its file.
+/// The help for `plan FILE NAME`: the recipe's name follows the file as
+/// `FILE:NAME`.
 std::string adviseSurplus(const cli::Command& command,
                           const std::vector<std::string>& operands);
-/// Refuses a setting that stands where a file is due: `parallel.tp=2`.
+/// Rejects a setting such as `parallel.tp=2` in place of a file.
 cli::Check refuseSetting(const cli::Command& command,
                          const std::string& operand);
 

@@ -1,6 +1,5 @@
-// The family of the config.json and the models that the library derives from it
-// are tried in order, each with the file's values, until the `hf_config` of one
-// agrees with the file.
+// The models of the config.json's family are tried in order, each with the
+// file's values, until one has an `hf_config` that agrees with the file.
 
 #include "compiler/driver/GeneratingRecipe.h"
 
@@ -17,7 +16,7 @@
 namespace recipec::driver {
 namespace {
 
-/// The most tokens of a sequence, prompt and answer together.
+/// The maximum length of a sequence, prompt and answer together.
 constexpr int64_t mostTokens = 4096;
 
 int64_t tokensOf(const ConfigJson& config) {
@@ -30,7 +29,7 @@ int64_t tokensOf(const ConfigJson& config) {
              : mostTokens;
 }
 
-/// Weights in fp32 compute in fp32, all others in bf16.
+/// Weights in fp32 are computed in fp32, all others in bf16.
 const char* computeOf(const ConfigJson& config) {
   for (const char* key : {"dtype", "torch_dtype"})
     if (config.contains(key) && config[key] == "float32")
@@ -38,9 +37,8 @@ const char* computeOf(const ConfigJson& config) {
   return "bf16";
 }
 
-/// The section `serve` with which the codes of a quantized directory are
-/// copied; empty for one that is not quantized. The loader reports a directory
-/// that cannot be read.
+/// The section `serve` that keeps the codes of a quantized folder; empty if the
+/// folder is not quantized. The loader reports a folder that cannot be read.
 std::string servingOf(const std::filesystem::path& folder) {
   auto files = reciperun::checkpoint::ModelFiles::open(folder);
   if (!files)
@@ -93,7 +91,7 @@ std::string disagreement(const FileLoader& library, const std::string& path,
       .message();
 }
 
-/// The model of a folder, and the recipe that generates from it.
+/// The model of a folder, and a recipe that generates from it.
 struct Found {
   FolderModel model;
   std::string recipe;

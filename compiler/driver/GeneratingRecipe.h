@@ -13,26 +13,26 @@ namespace recipec::driver {
 /// Whether the path is a folder with a config.json.
 bool isModelFolder(const std::string& path);
 
-/// The model of a folder's config.json in the library.
+/// The library's model for a folder's config.json.
 struct FolderModel {
   std::string module; // `llama` of std/models/llama.recipe
   std::string value;  // `library.llama3_8b { ... }`, in whole lines
 };
 
-/// The model of the standard library, imported as `library`, that agrees with
-/// every key that it and the folder's config.json both have. Returns nullopt,
+/// Finds the model of the standard library, imported as `library`, that agrees
+/// with the folder's config.json in every key that both have. Returns nullopt,
 /// with diagnostics in the session, if there is none.
 std::optional<FolderModel> modelOfFolder(Session& session,
                                          const std::string& folder);
 
-/// The text of a recipe with task `generate` on one CPU rank. Its model is one
-/// that of modelOfFolder(). A quantized folder is served in its own format
+/// The text of a recipe with task `generate` on one CPU rank, with the model
+/// that modelOfFolder() finds. A quantized folder is served in its own format
 /// (checkpoint/quantized/ServingFormat.h). Returns nullopt, with diagnostics in
-/// the session, if there is none.
+/// the session, if there is no such model.
 std::optional<std::string> generatingRecipe(Session& session,
                                             const std::string& folder);
 
-/// Opens the recipe made for a model folder, the target of a session, as if it
+/// Opens the recipe made for a model folder, the session's target, as if it
 /// were a file. Returns false with diagnostics.
 bool openModelFolder(Session& session);
 

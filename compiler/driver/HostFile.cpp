@@ -10,7 +10,7 @@
 namespace recipec::driver {
 namespace {
 
-/// The number of `slots=N` in a line, not that of `max_slots=N`.
+/// The value of `slots=` in a line; `max_slots=` is ignored.
 std::optional<int> slotsIn(std::string_view line) {
   constexpr std::string_view key = " slots=";
   const size_t at = line.find(key);

@@ -1,4 +1,4 @@
-// The slots that a host file of mpirun gives.
+// Reads the slots in a host file of mpirun.
 
 #ifndef RECIPEC_DRIVER_HOSTFILE_H
 #define RECIPEC_DRIVER_HOSTFILE_H
@@ -8,14 +8,14 @@
 
 namespace recipec::driver {
 
-/// The hosts of a host file and their slots, `localhost slots=2`.
+/// The hosts in a host file and the sum of their slots.
 struct HostSlots {
   int hosts = 0;
   int slots = 0;
 };
 
-/// Reads a host file. Returns nullopt where it cannot be read, or where a line
-/// says no slots: mpirun then asks the host for its cores.
+/// Reads a host file. Returns nullopt if it cannot be read or if a line gives
+/// no slots, because mpirun then takes the host's number of cores.
 std::optional<HostSlots> slotsOf(const std::string& path);
 
 } // namespace recipec::driver

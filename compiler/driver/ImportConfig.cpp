@@ -1,6 +1,6 @@
 // 1. Read the config.json and find the family of its `model_type`.
-// 2. For each model of the family, find the fields in which it differs from the
-//    file, set them, and compare its `hf_config` with the file.
+// 2. For each model of the family, set the fields that differ from the file,
+//    and compare the model's `hf_config` with the file.
 // 3. Of the models that agree, take the one with the fewest fields. If none
 //    agrees, report the key of the nearest one.
 // 4. List the keys that the model's `hf_config` does not have.
@@ -23,9 +23,9 @@ namespace {
 
 using reciperun::checkpoint::ConfigDifference;
 
-/// Sequences of pretraining are cut to this length.
+/// Imported recipes limit pretraining sequences to this length.
 constexpr int64_t mostPretrained = 4096;
-/// A node of h100, and the most GPUs that a job is tried on.
+/// The number of GPUs in an h100 node, and the most GPUs that are tried.
 constexpr int64_t fewestGpus = 8;
 constexpr int64_t mostGpus = 1024;
 
@@ -45,7 +45,7 @@ struct ModelMatch {
   std::vector<ConfigDifference> differences;
 };
 
-/// A recipe that has the model; it only serves to evaluate the model.
+/// A recipe with the model, only used to evaluate the model.
 std::string trialText(const std::string& module, const ModelMatch& match) {
   return "import std.models." + module +
          " as library\nimport std.serving.generation { generation }\n\n"
@@ -55,7 +55,8 @@ std::string trialText(const std::string& module, const ModelMatch& match) {
          "  precision { compute = \"bf16\" }\n}\n";
 }
 
-/// The `hf_config` of the match as it stands; null if the recipe errs.
+/// The `hf_config` of the match with its changed fields; null if the recipe has
+/// an error.
 ConfigJson evaluate(const FileLoader& library, const std::string& module,
                     const ModelMatch& match) {
   std::string why;
@@ -64,7 +65,8 @@ ConfigJson evaluate(const FileLoader& library, const std::string& module,
   return text.empty() ? ConfigJson() : ConfigJson::parse(text);
 }
 
-/// The model `name` with the fields that it needs; nullopt if its recipe errs.
+/// The model `name` with the fields that the file changes; nullopt if its
+/// recipe has an error.
 std::optional<ModelMatch> matchFor(const FileLoader& library,
                                    const Family& family,
                                    const std::string& name,
@@ -86,7 +88,8 @@ std::optional<ModelMatch> matchFor(const FileLoader& library,
   return match;
 }
 
-/// The model with the fewest differences, and then the fewest fields.
+/// The model with the fewest differences; among those, with the fewest changed
+/// fields.
 std::optional<ModelMatch> nearestModel(const FileLoader& library,
                                        const Family& family,
                                        const ConfigFile& file) {
@@ -159,7 +162,7 @@ void listOtherKeys(importer::Job& job, const ConfigFile& file,
              "without influence on what the model computes");
 }
 
-/// The folder of a config.json as a path of the recipe; empty if it holds no
+/// The folder of a config.json, as a path for the recipe; empty if it has no
 /// weights.
 std::string weightsBeside(const std::filesystem::path& config) {
   const std::filesystem::path folder =
@@ -182,7 +185,7 @@ std::string nameOf(const std::filesystem::path& config,
                             : model);
 }
 
-/// What config.json does not say: data, batch, layout and length.
+/// Adds what config.json does not give: data, batch size, layout and length.
 void addStart(importer::Job& job, const ConfigJson& config) {
   int64_t positions = mostPretrained;
   if (auto found = config.find("max_position_embeddings");

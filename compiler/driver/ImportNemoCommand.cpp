@@ -1,6 +1,6 @@
 // `recipec import-nemo FILE`: recipes from other programs' configurations.
 //
-//   1. Find the format by the file's name, and read the jobs that it asks for.
+//   1. Determine the format from the file's name, and read the jobs.
 //   2. Write the jobs as a recipe file, and format it.
 
 #include "compiler/driver/Commands.h"
@@ -28,7 +28,7 @@
 namespace recipec::driver {
 namespace {
 
-/// What the command reads, and the sentences at the head of the recipes.
+/// The jobs that were read, and the sentences for the top of the recipe file.
 struct Imported {
   std::vector<importer::Job> jobs;
   std::vector<std::string> header;
@@ -58,7 +58,7 @@ void reportFormat(Session& session, const std::string& path) {
           "or one of torchtitan in TOML");
 }
 
-/// The command as a source, and its words.
+/// Adds the command as a source, and splits it into words.
 std::vector<importer::Word> wordsOf(Session& session,
                                     const std::vector<std::string>& command) {
   std::string text;
@@ -141,7 +141,8 @@ std::string inOneStyle(const std::string& text) {
   return engine.hasErrors() ? text : format::format(file, sources);
 }
 
-/// The call without the options of a command, which may hold secrets.
+/// The call without the options of an imported command, because these may hold
+/// secrets.
 std::string callOf(const Invocation& invocation) {
   std::string call = "recipec import-nemo";
   for (const std::string& input : invocation.inputs)

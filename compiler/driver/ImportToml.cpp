@@ -1,6 +1,6 @@
 // 1. Read the entries of the file, apply torchtitan's rules, and make the job.
 // 2. Complete it with the sizes of its model.
-// 3. Choose the number of ranks if the file does not say it.
+// 3. Choose the number of ranks if the file does not give it.
 
 #include "compiler/driver/ImportToml.h"
 

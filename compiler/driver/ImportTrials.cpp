@@ -84,7 +84,7 @@ importer::Job onFewestNodes(const FileLoader& library,
   while (ranks < mostTried && !fits(library, onRanks(unsized, ranks)))
     ranks *= 2;
   if (ranks >= mostTried)
-    ranks = fewest; // `check` says why
+    ranks = fewest; // `check` reports why none fits
   importer::Job job = onRanks(unsized, ranks);
   job.remarks.push_back("The number of ranks is the launcher's: the recipe "
                         "takes the fewest nodes that it fits on.");

@@ -9,15 +9,16 @@
 
 namespace recipec::driver {
 
-/// The facts of a model of the standard library; all 0 if there is no such
-/// model, or if its fields err.
+/// The sizes of a model of the standard library; all 0 if there is no such
+/// model, or if its fields have errors.
 importer::ModelFacts factsOf(const FileLoader& library,
                              const importer::Model& model);
 
 /// Whether the recipe of the job compiles and fits the memory of its devices.
 bool fits(const FileLoader& library, const importer::Job& job);
 
-/// The job on the fewest nodes that it fits on, or on the ranks that it says.
+/// The job on the fewest nodes that it fits on, or on the number of ranks that
+/// it gives.
 importer::Job onFewestNodes(const FileLoader& library,
                             const importer::UnsizedJob& unsized);
 

@@ -1,6 +1,6 @@
-// 1. Parse the file into entries. The files that a ConfigMap carries as texts
-//    are parsed as well, and their entries take the place of the text.
-// 2. Apply the rules for NeMo's keys, and make the job of what they find.
+// 1. Parse the file into entries. Files embedded in a ConfigMap as texts are
+//    parsed as well, and their entries replace the text.
+// 2. Apply the rules for NeMo's keys, and make the job from the values.
 // 3. Complete the job with the sizes of its model, and choose the hardware.
 
 #include "compiler/driver/ImportYaml.h"
@@ -19,7 +19,7 @@ namespace {
 
 using Entries = std::vector<importer::Entry>;
 
-/// Whether an entry is a YAML file as a text, `data.checkpoint.yaml: |`.
+/// Whether an entry is an embedded YAML file, `data.checkpoint.yaml: |`.
 bool isFile(const importer::Entry& entry) {
   const bool isNamed =
       entry.key.ends_with(".yaml") || entry.key.ends_with(".yml");
@@ -27,7 +27,7 @@ bool isFile(const importer::Entry& entry) {
          entry.values[0].find('\n') != std::string::npos;
 }
 
-/// The entries of a source, with those of the files that it carries.
+/// The entries of a source, including those of embedded files.
 Entries readEntries(Session& session, SourceId source) {
   const ast::File data =
       parse::parseData(session.sources, source, session.engine);
@@ -48,8 +48,8 @@ Entries readEntries(Session& session, SourceId source) {
   return entries;
 }
 
-/// Takes the first kind of GPU that the job fits on: the configuration names
-/// none.
+/// Chooses the first kind of GPU that the job fits on, because the
+/// configuration does not name one.
 void chooseHardware(importer::Job& job, const FileLoader& library) {
   for (const char* hardware : {"h100", "h200", "b200"}) {
     job.hardware = hardware;

@@ -207,7 +207,7 @@ static std::string quotedAfter(const std::string& words,
                       words.find('`', start.size()) - start.size());
 }
 
-/// Whether `--set` takes the text as it is.
+/// Whether `--set` accepts the text as it is.
 static bool isValue(const std::string& text) {
   constexpr std::string_view starts = "0123456789-.[{(\"";
   constexpr std::string_view words[] = {"true", "false", "none", "auto"};
@@ -254,8 +254,8 @@ LibraryIndex::settingFor(const std::string& name,
                  std::move(derivation)};
 }
 
-/// The fields with this path. If there are none, the fields with this last
-/// name, or with this name in other tools.
+/// Adds the fields with this path. If there are none, adds the fields with this
+/// last name or with this name in other tools.
 void LibraryIndex::addFieldsCalled(const std::string& name,
                                    std::vector<Subject>& found) const {
   for (const auto& [path, subject] : fields)
@@ -284,7 +284,7 @@ const ast::Item* LibraryIndex::itemOf(const Subject& field) const {
   return nullptr;
 }
 
-/// Whether a path is that of a section, which sets nothing itself.
+/// Whether a path is that of a section, which has no value itself.
 bool LibraryIndex::isSection(const std::string& path) const {
   const bool isTop = path.find('.') == path.npos;
   return isTop && std::ranges::any_of(fields, [&](const Field& each) {

@@ -22,11 +22,11 @@ struct Subject {
   bool operator==(const Subject&) const = default;
 };
 
-/// A field of a recipe that a name of another program means.
+/// The field of a recipe for a name of another program.
 struct Setting {
   std::string path;       // `parallel.tp`
-  std::string value;      // `VALUE` where none is known
-  std::string derivation; // of a field that cannot be set; otherwise empty
+  std::string value;      // `VALUE` if no value is known
+  std::string derivation; // the expression of a derived field; else empty
 };
 
 /// A field of a recipe by its path, and the first sentence of its comment.
@@ -35,8 +35,8 @@ struct DescribedSetting {
   std::string summary; // may be empty
 };
 
-/// "the nearest setting by its description is `batch.micro`: ...", of one or
-/// two.
+/// "the nearest setting by its description is `batch.micro`: ...", for one or
+/// two settings.
 std::string listed(const std::vector<DescribedSetting>& settings);
 
 /// Finds the meanings of a name: names of the prelude and of every file's
@@ -48,19 +48,19 @@ public:
 
   /// All subjects with this name, the prelude's first.
   std::vector<Subject> find(const std::string& name) const;
-  /// The path of the recipe field with this name, here or in another tool;
+  /// The path of the recipe field that has this name here or in another tool;
   /// empty if there is none.
   std::string settingOf(const std::string& name) const;
-  /// Whether the recipe's field of this path takes lists.
+  /// Whether the recipe's field at this path takes lists.
   bool takesLists(const std::string& path) const;
-  /// That field, with its value as `--set` takes it. `value` is as other
-  /// programs take it on their command lines: a string without its quotation
-  /// marks, or what the field's comment lists as a value of other tools. It may
-  /// be empty. Returns nullopt if there is no such field.
+  /// That field, with its value as `--set` takes it. `value` is the value on
+  /// another program's command line: a string without quotation marks, or a
+  /// value of other tools that the field's comment lists. It may be empty.
+  /// Returns nullopt if there is no such field.
   std::optional<Setting> settingFor(const std::string& name,
                                     const std::string& value) const;
-  /// The one or two fields of a recipe whose names and comments are nearest to
-  /// the words of a name; none if no field is clearly nearer than the rest.
+  /// The one or two recipe fields whose names and comments best match the words
+  /// of a name; none if no field is clearly nearer than the rest.
   std::vector<DescribedSetting> nearestSettings(const std::string& name) const;
   /// The name that the user most likely meant.
   std::optional<std::string> suggest(const std::string& name) const;

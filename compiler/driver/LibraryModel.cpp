@@ -1,8 +1,8 @@
-// 1. The family is the model with the `model_type` of the file.
-// 2. An entry of `hf_config` that is a field of the model, for example
-//    `vocab_size = vocab`, gives the field the file's value.
-// 3. Other entries, for example a scaling of positions, cannot be inverted: the
-//    callers compare the `hf_config` of recipes with the file.
+// 1. Find the family: the model with the `model_type` of the file.
+// 2. Give a field the file's value if an entry of `hf_config` is just this
+//    field, for example `vocab_size = vocab`.
+// 3. Other entries, for example position scaling, cannot be inverted. For
+//    these, callers compare the `hf_config` of recipes with the file.
 
 #include "compiler/driver/LibraryModel.h"
 
@@ -87,7 +87,7 @@ std::vector<Family> allFamilies(FileLoader& loader) {
   return families;
 }
 
-/// transformers 5 moves the base of rotary positions into a record.
+/// transformers 5 moves `rope_theta` into a record.
 const ConfigJson* valueOf(const ConfigJson& config, const std::string& key) {
   auto found = config.find(key);
   if (found != config.end())

@@ -1,4 +1,4 @@
-// The model of the standard library that a Hugging Face config.json is of.
+// Finds the model of the standard library for a Hugging Face config.json.
 //
 // A model of the library declares its config.json in `hf_config`. LibraryModel
 // inverts that mapping.
@@ -27,14 +27,14 @@ struct ConfigFile {
   ConfigJson json;
 };
 
-/// A field of a model with the value of a config.json.
+/// A field of a model with its value from a config.json.
 struct ModelField {
   std::string name; // `vocab`
   std::string key;  // `vocab_size`
   ConfigJson value;
 };
 
-/// The models of the library with the `model_type` of a config.json.
+/// The library's models with the `model_type` of a config.json.
 struct Family {
   const ast::File* file = nullptr;
   std::string module; // `llama` of std/models/llama.recipe
@@ -49,7 +49,7 @@ std::optional<ConfigFile> readConfig(Session& session, const std::string& path);
 /// The family of the file's `model_type`; nullopt if the library has none.
 std::optional<Family> findFamily(FileLoader& loader, const ConfigJson& config);
 
-/// The values of `model_type` that the library has models of.
+/// The values of `model_type` for which the library has models.
 std::vector<std::string> knownModelTypes(FileLoader& loader);
 
 /// The names of the family and of the models that its file derives from it, in
@@ -60,17 +60,18 @@ std::vector<std::string> modelsOf(const Family& family);
 /// config.json.
 std::vector<importer::Model> libraryModels(FileLoader& loader);
 
-/// The fields that have a key of their own in `hf_config`, for example
-/// `vocab_size = vocab`, with the file's values. A field that has several keys
-/// has the value of the first.
+/// The fields that are the value of a key in `hf_config`, for example
+/// `vocab_size = vocab`, with the file's values. If several keys have the same
+/// field, the first counts.
 std::vector<ModelField> fieldsOf(const Family& family,
                                  const ConfigJson& config);
 
 /// `  vocab = 640`: one line for each field.
 std::string linesOf(const std::vector<ModelField>& fields);
 
-/// The `hf_config` of the recipe with this text, as JSON; empty, with the
-/// reason in `why`, if the recipe errs. The text stands for the file at `path`.
+/// The `hf_config` of the recipe with this text, as JSON. Empty, with the
+/// reason in `why`, if the recipe has an error. `path` is the file name for the
+/// text.
 std::string configOfRecipe(const FileLoader& library, const std::string& path,
                            const std::string& text, std::string& why);
 

@@ -28,7 +28,8 @@ std::string readFile(const std::string& path, State& state,
   return std::move(input.text).value_or("");
 }
 
-/// A library file is one from any path, so it may declare ops.
+/// A file with the text of a library file counts as one whatever its path is,
+/// so that it may declare ops.
 SourceKind kindOf(const std::string& path, const std::string& text) {
   if (parse::isDataFile(path))
     return SourceKind::data;

@@ -31,7 +31,7 @@ struct Candidate {
   Settings settings;
   MemoryChange change;
 };
-/// The mildest first; at most one is proposed.
+/// Candidates of one kind, the mildest first; at most one is proposed.
 using Candidates = std::vector<Candidate>;
 
 class FitSearch {
@@ -91,7 +91,7 @@ std::optional<int64_t> FitSearch::fittingTotal(const Settings& settings) {
   return tried->estimate.memory.total;
 }
 
-/// `` `a` with `b`, `c` and `d` ``.
+/// Formats settings: `` `a` with `b`, `c` and `d` ``.
 std::string joined(const Settings& settings) {
   std::string text;
   for (size_t i = 0; i < settings.size(); ++i)
@@ -143,8 +143,8 @@ Candidates FitSearch::recomputing() const {
   return candidates;
 }
 
-/// From the most rows to the fewest, because rows beyond the limit are dropped
-/// or delayed.
+/// Larger limits come first, because rows beyond the limit are dropped or
+/// delayed.
 Candidates FitSearch::fewerExpertRows() const {
   double most = forecast.mostExpertRows();
   if (!recipe.at("memory.expert_rows").isNone())
@@ -157,12 +157,12 @@ Candidates FitSearch::fewerExpertRows() const {
   return candidates;
 }
 
-/// The number of ranks with the same parameters.
+/// The number of ranks that hold the same parameters.
 int64_t FitSearch::alike() const {
   return recipe.integer("parallel.dp") * recipe.integer("parallel.cp");
 }
 
-/// Shards state that the ranks of dp and cp hold in duplicate.
+/// Shards the state that the ranks of dp and cp replicate.
 Candidates FitSearch::smallerParts() const {
   const std::string& shard = recipe.string("parallel.shard");
   if (alike() == 1 || shard == "parameters")
@@ -197,7 +197,7 @@ Candidates FitSearch::smallerMicroBatches() const {
   return candidates;
 }
 
-/// Replicas become shards of the model.
+/// Uses replicas for tensor or pipeline parallelism instead.
 Candidates FitSearch::widerLayouts() const {
   Candidates candidates;
   int64_t tp = recipe.integer("parallel.tp");
@@ -218,7 +218,7 @@ Candidates FitSearch::widerLayouts() const {
 }
 
 constexpr int64_t mostRanks = 1024;
-/// The expert rows in combinations of several changes: twice the even share.
+/// The `memory.expert_rows` in combinations of changes: twice the even share.
 constexpr int fewRows = 2;
 
 Candidates FitSearch::moreRanks() const {
@@ -246,7 +246,7 @@ Candidates FitSearch::shorterSequences() const {
   return candidates;
 }
 
-/// `tp` over all ranks of a node, on increasing numbers of ranks.
+/// `tp` over all ranks of a node, with increasing numbers of ranks.
 Candidates FitSearch::widestLayouts(const MemoryChange& before) const {
   const int64_t now = recipe.integer("cluster.ranks");
   const int64_t node = recipe.integer("cluster.ranks_per_node");
@@ -268,9 +268,9 @@ Candidates FitSearch::widestLayouts(const MemoryChange& before) const {
   return candidates;
 }
 
-/// The widest layouts with several replicas, among which parameters, gradients
-/// and the optimizer are sharded. The parts that `before` leaves of them do not
-/// matter: what is sharded now is sharded anew.
+/// The widest layouts with several replicas that shard parameters, gradients
+/// and the optimizer. Their forecast replaces the factors of `before` for these
+/// three, because the sharding is computed anew.
 Candidates FitSearch::shardedLayouts(const MemoryChange& before) const {
   const int64_t node = recipe.integer("cluster.ranks_per_node");
   const int64_t shards = node * recipe.integer("parallel.pp");
@@ -299,7 +299,7 @@ Candidates FitSearch::shardedLayouts(const MemoryChange& before) const {
   return candidates;
 }
 
-/// The ranks that a layout sets; 0 where it keeps them.
+/// The number of ranks that a candidate sets; 0 if it does not change it.
 int64_t ranksOf(const Candidate& candidate) {
   constexpr std::string_view start = "cluster.ranks=";
   for (const std::string& each : candidate.settings)
@@ -312,9 +312,9 @@ bool hasFewerRanks(const Candidate& left, const Candidate& right) {
   return ranksOf(left) < ranksOf(right);
 }
 
-/// Combinations for cases where one change is not enough. First recomputation
-/// with wider layouts. Then the changes accumulate one by one. Last the widest
-/// layouts, first without and then with all other changes.
+/// Combinations of changes, for recipes where one change is not enough. First
+/// recomputation with wider layouts. Then the changes accumulate one by one.
+/// Finally the widest layouts, first without and then with all other changes.
 Candidates FitSearch::severalAtOnce() const {
   MemoryChange change;
   Settings settings;
@@ -346,7 +346,7 @@ Candidates FitSearch::severalAtOnce() const {
     change.parameters = change.gradients = 1 / double(alike());
     add("parallel.shard=\"parameters\"");
   }
-  // Layouts of few ranks come first, without sharding before with it.
+  // Layouts with few ranks come first. Do not combine them with other sharding.
   Candidates alone = widestLayouts({});
   if (settings == Settings{"parallel.shard=\"parameters\""} ||
       settings.empty()) {
@@ -413,7 +413,7 @@ const ir::Module& fullest(const Compilation& compilation) {
   return compilation.stages[stage];
 }
 
-/// Whether the recipe itself sets the value, and not a parent.
+/// Whether the recipe itself, and not a parent, sets the value.
 bool isSetHere(const Session& session, const recipe::Recipe& recipe,
                const char* path) {
   using Kind = recipe::Origin::Kind;
@@ -428,7 +428,7 @@ bool isSetHere(const Session& session, const recipe::Recipe& recipe,
           origin.range.begin > recipe.range.begin);
 }
 
-/// The setting that the memory depends on most.
+/// The setting with the largest influence on memory.
 const char* culprit(const Compilation& compilation) {
   const cost::MemoryTable& memory = compilation.estimate.memory;
   const recipe::Recipe& recipe = compilation.recipe;
@@ -447,8 +447,8 @@ const char* culprit(const Compilation& compilation) {
   return isOneSequence ? "data.sequence" : "batch.micro";
 }
 
-/// Where a parent sets what the memory depends on most: the first setting that
-/// matters to memory and that the recipe itself changes.
+/// If the recipe does not set the most influential setting itself, the first
+/// setting with an influence on memory that it does set.
 const char* changedCulprit(const Session& session,
                            const Compilation& compilation) {
   const recipe::Recipe& recipe = compilation.recipe;

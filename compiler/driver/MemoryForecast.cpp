@@ -1,8 +1,8 @@
 // 1. The backward pass reads values of kind `saved`, one copy per micro-batch
 //    in flight. With full recomputation only the layers' inputs remain, and all
 //    values of one layer while it is recomputed.
-// 2. `memory.expert_rows` removes the rows of experts beyond its limit, after
-//    the exchange of the rows.
+// 2. `memory.expert_rows` removes expert rows above its limit, in the ops after
+//    the rows are exchanged.
 
 #include "compiler/driver/MemoryForecast.h"
 #include "runtime/ops/OpTable.h"
@@ -19,7 +19,7 @@ bool isAttention(const ir::Op& op) {
          op.kind == ir::OpKind::AttentionBlock;
 }
 
-/// Whether an op's result holds every row that ranks can send.
+/// Whether an op's result has space for every row that ranks could send.
 bool exchangesRows(const ir::Op& op) {
   return op.kind == ir::OpKind::Dispatch || ops::traitsOf(op.kind).isCollective;
 }

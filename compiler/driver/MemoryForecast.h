@@ -29,7 +29,7 @@ public:
   double fullRecompute() const;
   double selectiveRecompute() const;
   /// The share of the activations that remains if a rank has space for `factor`
-  /// times its even share of the experts' rows; 1 if the model has no experts.
+  /// times its even share of expert rows; 1 if the model has no experts.
   double expertRows(double factor) const;
   bool hasExperts() const { return rowsToShare > 0; }
   /// The maximum number of expert rows of a rank, in multiples of its even

@@ -247,7 +247,7 @@ plan::Plan emitPlan(const Compilation& compilation, std::string generation) {
     findings.draft = plan::toJson(emitPlan(*compilation.draft, ""));
   plan::Plan result =
       emit::emit(compilation.stages, compilation.recipe, std::move(findings));
-  // The peak of a CPU is a guess: good enough for estimates, not for an MFU.
+  // A CPU's peak is a guess: good enough for estimates, but not for an MFU.
   if (result.device == "cpu")
     result.prediction.peakFlops = 0;
   reciperun::Status status = plan::validate(result);
@@ -269,7 +269,7 @@ std::optional<std::string> generationPlan(Session& session,
   if (!generation)
     return std::nullopt;
   plan::Plan made = emitPlan(*generation, "");
-  // It is written into the exported model's folder.
+  // The plan is written into the folder of the exported model.
   if (made.draft)
     made.folder = plan::wayTo(
         session.folder,

@@ -275,12 +275,13 @@ int writeAll(Session& session, const EmitKind& kind,
   return isWritten ? code : exitDiagnostics;
 }
 
-/// Whether the output is named like a file that this command writes.
+/// Whether the output path has the extension of a file that this command
+/// writes.
 bool isNamedAsFile(const std::string& path) {
   return !isFolder(path) && (path.ends_with(".json") || path.ends_with(".txt"));
 }
 
-/// Several plans, and one file for them.
+/// Reports several plans for a single output file.
 int refuseOneFile(const Session& session,
                   const std::vector<sema::Selection>& selection,
                   const Invocation& invocation) {

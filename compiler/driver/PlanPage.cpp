@@ -240,7 +240,7 @@ std::string memorySection(const cost::Estimate& estimate) {
          leftOut(estimate.stages.size(), mostStages, "stages");
 }
 
-/// What an interval of a stage is drawn as.
+/// Names the kind of an interval, which determines its color.
 std::string kindOf(const Interval& interval) {
   if (interval.function.starts_with("forward"))
     return "forward";

@@ -1,4 +1,4 @@
-// A page in HTML about a plan: `recipec report`.
+// An HTML page about a plan: `recipec report`.
 
 #ifndef RECIPEC_DRIVER_PLANPAGE_H
 #define RECIPEC_DRIVER_PLANPAGE_H
@@ -9,9 +9,9 @@
 
 namespace recipec::driver {
 
-/// One page without external files or scripts: the bounds of a step, the memory
-/// of each stage by category, what each stage does when, where the time of each
-/// stage goes, and which ranks are on which node.
+/// A single page without external files or scripts. Shows the bounds of a step,
+/// the memory of each stage by category, the timeline of each stage, the time
+/// by kind of work, and the placement of ranks on nodes.
 std::string planPage(const Compilation& compilation);
 
 } // namespace recipec::driver

@@ -1,5 +1,5 @@
-// Intervals of the timeline, and of the streams within the first run of each
-// function, as complete events.
+// Writes the intervals of the timeline as complete events, and also the streams
+// in the first run of each function.
 
 #include "compiler/driver/PredictionTrace.h"
 

@@ -8,11 +8,11 @@
 // 3. Compile with the settings of each alternative of a proposal. An
 //    alternative works if there is no new error and the program fits into
 //    memory.
-// 4. The first proposals of a diagnostic with a working alternative become its
-//    helps. Where no alternative fits into memory, the help says so.
-// 5. Where a change works but leads to another error with a change of its own,
-//    the two are proposed together: `task: sft` becomes `task = "sft"`, and
-//    `pp` = 1 may need another `micro`.
+// 4. Turn the first proposals with a working alternative into helps. If no
+//    alternative fits into memory, say so in the help.
+// 5. If a change works but leads to another error that proposes its own change,
+//    propose both together: `task: sft` becomes `task = "sft"`, and `pp` = 1
+//    may need another `micro`.
 //
 // A trial compiles to the Graph, where most rules are checked; small models
 // compile to the Program. The number of trials and the ops of their models are
@@ -35,8 +35,8 @@ using diag::FixIt;
 
 /// The number of diagnostics whose proposals are tried; no more are printed.
 constexpr size_t mostDiagnostics = 50;
-/// The proposals of a condition that become helps, because more than one value
-/// can change.
+/// The maximum number of helps for a failed condition. More than one can help,
+/// because several values can change.
 constexpr size_t mostHelps = 2;
 
 /// Whether a diagnostic rejects the text at its place, as opposed to a
@@ -100,8 +100,8 @@ private:
     return session.engine.all();
   }
 
-  /// The recipe or point that a diagnostic is about; nullptr for the files
-  /// only.
+  /// The recipe or point of a diagnostic; nullptr if it is only about the
+  /// files.
   const sema::Selection* subjectOf(const Diagnostic& diagnostic) const {
     for (const sema::Selection& each : session.selection)
       if (!diagnostic.subjects.empty() &&
@@ -164,8 +164,8 @@ private:
     return true;
   }
 
-  /// `True` became `true`, but a string is required: that error has its own
-  /// help.
+  /// Whether a new error has a help of its own: `True` became `true`, but a
+  /// string is required.
   static bool leadsOn(const Diagnostic& diagnostic) {
     return !diagnostic.helps.empty() || !diagnostic.proposals.empty();
   }
@@ -208,7 +208,7 @@ private:
       drop(failed[i - 1]);
   }
 
-  /// A correction with the edits that the error behind it needs.
+  /// A correction, with the edits for the error that it leads to.
   struct Continued {
     size_t diagnostic;
     size_t help;
@@ -233,7 +233,8 @@ private:
                        });
   }
 
-  /// Whether an edit alone removes its error and adds none about a text.
+  /// Whether an edit by itself removes its error and adds no error about a
+  /// text.
   bool holdsAlone(const FixIt& edit, const Diagnostic& cause,
                   const sema::Selection* subject, const Messages& known) {
     auto result = trials.compile({{&edit}, {}}, subject);
@@ -246,8 +247,8 @@ private:
                         });
   }
 
-  /// The text of an edit after the corrections of several new errors in it,
-  /// each of a part of the text: `["q", "v"]` for `["q_proj", "v_proj"]`.
+  /// The text of an edit after fixing several new errors inside it, each in a
+  /// part of the text: `["q", "v"]` for `["q_proj", "v_proj"]`.
   static std::optional<std::string> mendedWithin(const Correction& correction,
                                                  const Findings& findings,
                                                  const Messages& known) {
@@ -282,8 +283,9 @@ private:
     return text;
   }
 
-  /// The correction together with that of the one error that it leads to on its
-  /// lines; nullopt where there is none, or the two leave an error.
+  /// Combines a correction with that of the only new error on its lines.
+  /// Returns nullopt if there is no such error, or if the combination leaves an
+  /// error.
   std::optional<Continued> continuedBy(const Correction& correction,
                                        const Findings& findings,
                                        const sema::Selection* subject,
@@ -307,7 +309,7 @@ private:
     for (const Diagnostic& each : findings.diagnostics) {
       const bool isNew =
           countOf(findings.messages, each) > countOf(known, each);
-      // An error of the correction's own text.
+      // An error whose fix replaces the whole inserted text.
       if (isNew && correction.edits.size() == 1 && each.fixIts.size() == 1 &&
           isPlaceOf(findings, correction.edits[0], each.fixIts[0].range)) {
         if (next)
@@ -331,7 +333,7 @@ private:
       return std::nullopt;
     const std::string& replacement = next->fixIts[0].replacement;
     Continued further{correction.diagnostic, *correction.help, {}, {}};
-    // A correction of the whole edit takes its place.
+    // A second correction of the whole text replaces the first.
     const FixIt* first = correction.edits[0];
     const bool isReplaced =
         correction.edits.size() == 1 && first->range == place;
@@ -388,7 +390,7 @@ private:
 
   // ---- settings
 
-  /// A way out that leads to other errors.
+  /// An alternative that removes its error but leads to other errors.
   struct NearMiss {
     std::string help;
     const diag::Proposal* proposal;
@@ -396,8 +398,8 @@ private:
     std::vector<Diagnostic> errors;
   };
 
-  /// Whether a new error is of a later phase, which an edit elsewhere has let
-  /// the compiler reach.
+  /// Whether a new error is reported by a later phase, which an edit elsewhere
+  /// has made reachable.
   static bool isUncovered(const Diagnostic& diagnostic, const diag::WayOut& way,
                           const Findings& findings) {
     const bool isLater = diagnostic.kind == diag::Kind::ShapeMismatch ||
@@ -409,8 +411,8 @@ private:
                         });
   }
 
-  /// Whether a way out leaves no error. Where it removes its error and leaves
-  /// others, these become the near miss.
+  /// Whether an alternative leaves no new error. If it removes its error but
+  /// leaves others, these are added to `others`.
   bool holds(const diag::WayOut& way, const std::vector<std::string>& further,
              const Diagnostic& cause, const sema::Selection* subject,
              const Messages& known, std::vector<Diagnostic>* others) {
@@ -437,7 +439,7 @@ private:
     return isClean;
   }
 
-  /// Whether the later way sets all that the earlier one does.
+  /// Whether the later alternative sets every path that the earlier one sets.
   static bool setsSame(const diag::WayOut& earlier, const diag::WayOut& later) {
     auto pathOf = [](const std::string& setting) {
       return setting.substr(0, setting.find('='));
@@ -452,7 +454,7 @@ private:
                        });
   }
 
-  /// Tries the ways out of the one error that a near miss leads to.
+  /// Tries the alternatives of the only error that a near miss leads to.
   bool tryTogether(Diagnostic& diagnostic, const NearMiss& miss,
                    const sema::Selection* subject, const Messages& known) {
     constexpr size_t mostWays = 2;
@@ -489,7 +491,7 @@ private:
       for (const diag::WayOut& way : proposal.ways) {
         if (texts.size() == proposal.most)
           break;
-        // A file without recipes takes edits alone.
+        // Without a recipe, only edits can be tried.
         if (!subject && !way.settings.empty())
           continue;
         NearMiss miss{
@@ -515,8 +517,8 @@ private:
     proposeTooLarge(diagnostic, misses);
   }
 
-  /// Where a program fits with no way out, those of the first proposal that
-  /// leave no error but that.
+  /// If every alternative leaves an error, proposes those of one proposal that
+  /// leave only an out-of-memory error.
   static void proposeTooLarge(Diagnostic& diagnostic,
                               const std::vector<NearMiss>& misses) {
     const diag::Proposal* first = nullptr;

@@ -2,10 +2,9 @@
 //
 // 1. Compile. Reject a recipe for GPUs where there are none.
 // 2. Write `train.dir`/plan.json.
-// 3. Print the predicted memory, then run
-//    `mpirun -np RANKS reciperun train PLAN`, or `reciperun serve DIR` by the
-//    plan for a recipe that serves, and return its exit code. Where mpirun
-//    starts no rank, say why.
+// 3. Print the predicted memory. Run `mpirun -np RANKS reciperun train PLAN`,
+//    or `reciperun serve DIR` with the plan if the recipe serves, and return
+//    its exit code. If mpirun starts no rank, report why.
 //
 // All points of a sweep are compiled before the first is launched. They run one
 // after another; the first failure ends the sweep. A table compares them.
@@ -64,20 +63,21 @@ struct Job {
   std::string name;
   reciperun::plan::Plan plan;
   cost::MemoryTable memory;
-  fs::path model = {}; // that it serves; empty: it trains
+  fs::path model = {}; // the folder to serve; empty for training
 
   bool serves() const { return !model.empty(); }
 };
 
-/// What stands behind `--` is for mpirun, or for a server.
+/// The arguments after `--` are for mpirun, or for the server if the job
+/// serves.
 const std::vector<std::string>& optionsOfMpirun(const Job& job,
                                                 const Invocation& invocation) {
   static const std::vector<std::string> none;
   return job.serves() ? none : invocation.passedOn;
 }
 
-/// mpirun and its options. `--quiet` hides the page of text that it adds where
-/// a rank fails: ranks print why they end.
+/// mpirun and its options. `--quiet` hides the text that mpirun prints when a
+/// rank fails; ranks print the cause themselves.
 std::vector<std::string>
 launcherCommand(const Job& job, const Invocation& invocation, bool isQuiet) {
   const int ranks = job.plan.mesh.ranks;
@@ -100,7 +100,7 @@ launcherCommand(const Job& job, const Invocation& invocation, bool isQuiet) {
   return command;
 }
 
-/// Whether the job is a server that starts its ranks, and starts them again.
+/// Whether the job is a server that starts and restarts its own ranks.
 bool startsItsRanks(const Job& job, const Invocation& invocation) {
   return job.serves() &&
          std::ranges::any_of(invocation.passedOn, [](const std::string& each) {
@@ -150,8 +150,8 @@ int fail(const Invocation& invocation, const std::string& message,
   return exitDiagnostics;
 }
 
-/// Reports a recipe for GPUs on a machine without. A host file may name other
-/// machines.
+/// Reports a recipe for GPUs on a machine without GPUs, unless a host file or
+/// mpirun's options may name other machines.
 void checkDevice(Session& session, diag::Engine& engine,
                  const recipe::Recipe& recipe, const Invocation& invocation) {
   const bool isHere = invocation.hostfile.empty() &&
@@ -170,8 +170,8 @@ void checkDevice(Session& session, diag::Engine& engine,
     builder.help("`--set cluster.hardware=cpu` runs it here");
 }
 
-/// The setting that names the model of a server: what a training exported, or
-/// what it started from; empty without either.
+/// The setting with the model folder of a server: `export.hf` of a training, or
+/// its `weights`; empty if neither is set.
 const char* modelSetting(const recipe::Recipe& recipe) {
   for (const char* setting : {"export.hf", "weights"})
     if (!recipe.at(setting).isNone())
@@ -234,7 +234,7 @@ std::optional<std::vector<Job>> prepare(Session& session,
   return jobs;
 }
 
-/// The host memory, for the line of the predicted memory.
+/// The host memory, for the line with the predicted memory.
 std::string hostText(const cost::MemoryTable& memory) {
   std::string text;
   if (memory.host > 0)
@@ -244,7 +244,8 @@ std::string hostText(const cost::MemoryTable& memory) {
   return text;
 }
 
-/// Reports a rank that a signal ended, because the rank cannot.
+/// Reports a rank that was ended by a signal, because the rank cannot report
+/// it.
 void tellSignal(const Job& job, int signal, const Invocation& invocation) {
   std::string help = "run it again: it goes on from its last checkpoint";
   if (!job.plan.checkpoint.saves())
@@ -258,7 +259,8 @@ void tellSignal(const Job& job, int signal, const Invocation& invocation) {
        help);
 }
 
-/// Reports a host file with fewer slots than ranks. Returns false for others.
+/// Reports a host file with fewer slots than ranks. Returns false if it has
+/// enough.
 bool tellSlots(const Job& job, Session& session, const Invocation& invocation) {
   const auto found = slotsOf(invocation.hostfile);
   const int ranks = job.plan.mesh.ranks;
@@ -285,8 +287,8 @@ bool tellSlots(const Job& job, Session& session, const Invocation& invocation) {
   return true;
 }
 
-/// Reports why mpirun started no rank: `--quiet` hides its message, which a
-/// program without effect brings out. Returns false where that one starts.
+/// Reports why mpirun started no rank. `--quiet` hid its message, so mpirun is
+/// run again with a trivial program. Returns false if that works.
 bool tellLauncher(const Job& job, Session& session,
                   const Invocation& invocation) {
   if (tellSlots(job, session, invocation))
@@ -301,7 +303,7 @@ bool tellLauncher(const Job& job, Session& session,
   return true;
 }
 
-/// Reports why a job ended unasked, if its ranks did not.
+/// Reports why a job ended unexpectedly, unless its ranks have reported it.
 void tellEnd(const Job& job, std::vector<std::string> command,
              const reciperun::launch::LaunchResult& result, Session& session,
              const Invocation& invocation) {

@@ -1,4 +1,4 @@
-// The folders of the points of a sweep, which have to differ.
+// Checks that the points of a sweep have different folders.
 
 #ifndef RECIPEC_DRIVER_RUNFOLDERS_H
 #define RECIPEC_DRIVER_RUNFOLDERS_H
@@ -15,8 +15,8 @@ namespace recipec::driver {
 
 class RunFolders {
 public:
-  /// Adds a point. Reports a `train.dir` that another point of its recipe has:
-  /// they would overwrite each other's files.
+  /// Adds a point. Reports a `train.dir` that another point of its recipe also
+  /// has, because the runs would overwrite each other's files.
   void add(const sema::Selection& point, const recipe::Recipe& recipe,
            diag::Engine& engine);
 

@@ -20,7 +20,7 @@ struct ScalePoint {
   int64_t globalBatch = 0; // sequences
   bool isWeak = false;     // whether the batch grows with the ranks
   search::Outcome outcome = {};
-  /// Tokens/s of a rank, as a part of those of the fewest ranks; 0 without an
+  /// Tokens/s per rank relative to that of the fewest ranks; 0 without an
   /// outcome.
   double efficiency = 0;
   std::string reason = {}; // why there is no outcome; empty if there is one

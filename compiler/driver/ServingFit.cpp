@@ -1,5 +1,5 @@
-// 1. Report the smaller side: the bytes that the cache may take, against those
-//    of the longest sequence; or the device's memory, against the total.
+// 1. Report what is too small: the cache's capacity, with the bytes of the
+//    longest sequence; or the device's memory, with the total.
 // 2. Try changes in order of increasing cost: more of the memory, fewer tokens
 //    in a step, fewer sequences, shorter sequences.
 
@@ -30,11 +30,11 @@ public:
 
 private:
   bool hasCacheBytes() const { return !recipe.at("serve.cache").isAuto(); }
-  /// Of a longest sequence in the memory of `room`.
+  /// The cache bytes of a sequence of maximum length.
   int64_t sequenceBytes() const {
     return cache.least * (cache.pageBytes + cache.draftPageBytes);
   }
-  /// Of all pages, with those of a draft model.
+  /// The bytes of all pages, including those of a draft model.
   int64_t cacheBytes() const {
     return cache.bytes + cache.pages * cache.draftPageBytes;
   }
@@ -89,7 +89,7 @@ diag::Builder ServingFit::reportRoom(diag::Engine& engine) const {
           formatBytes(sequenceBytes()) + ", and " + left);
 }
 
-/// Each is tried alone.
+/// The candidates; each is tried alone.
 std::vector<Settings> ServingFit::candidates() const {
   std::vector<Settings> all;
   if (hasCacheBytes()) {

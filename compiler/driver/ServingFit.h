@@ -1,5 +1,5 @@
-// Whether a server's memory holds the longest sequence, and changes that make
-// it do so.
+// Checks whether a server's memory holds the longest sequence, and proposes
+// changes if it does not.
 
 #ifndef RECIPEC_DRIVER_SERVINGFIT_H
 #define RECIPEC_DRIVER_SERVINGFIT_H

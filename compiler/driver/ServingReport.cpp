@@ -17,13 +17,13 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// A length of sequences, and how many of them the cache holds.
+/// A sequence length, and how many such sequences the cache holds.
 struct Holds {
   int64_t tokens = 0;
   int64_t sequences = 0;
 };
 
-/// For the longest sequence, half of it, a quarter, and so on, down to a page.
+/// Lists the longest length, half of it, a quarter, and so on, down to a page.
 std::vector<Holds> heldSequences(const Compilation& compilation) {
   const passes::CacheSize& cache = compilation.cache;
   std::vector<Holds> rows;
@@ -38,7 +38,8 @@ std::vector<Holds> heldSequences(const Compilation& compilation) {
   return rows;
 }
 
-/// The states of state-space layers, in the stage of the cache's figures.
+/// The bytes of state-space states, in the stage to which the cache's figures
+/// apply.
 int64_t stateBytes(const Compilation& compilation) {
   const passes::CacheSize& cache = compilation.cache;
   return compilation.estimate.stages[size_t(cache.stage)].cache - cache.bytes;
@@ -111,7 +112,7 @@ std::string adaptersText(const recipe::Recipe& recipe) {
                        " or less");
 }
 
-/// The most bytes of adapters that a rank keeps.
+/// The maximum bytes of adapters that a rank keeps.
 int64_t adapterBytes(const Compilation& compilation) {
   int64_t most = 0;
   for (const ir::Module& stage : compilation.stages) {

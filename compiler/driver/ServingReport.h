@@ -1,4 +1,4 @@
-// What an estimate says of a recipe that serves.
+// The part of an estimate about serving.
 
 #ifndef RECIPEC_DRIVER_SERVINGREPORT_H
 #define RECIPEC_DRIVER_SERVINGREPORT_H

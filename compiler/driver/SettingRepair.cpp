@@ -1,12 +1,11 @@
 // Rewrites a wrong argument of `--set`; see SettingRepair.h.
 //
-// 1. Several settings in one argument are taken apart: `a.b=1,c.d=2`.
-// 2. The path is cut off at `=`, `:`, `==`, a space or a brace, and its other
-//    separators become points: `parallel/tp`, `parallel["tp"]`,
-//    `--parallel-tp`.
-// 3. The value is rewritten: JSON and YAML flow syntax, tuples, lists without
+// 1. Split several settings in one argument: `a.b=1,c.d=2`.
+// 2. Cut the path off at `=`, `:`, `==`, a space or a brace. Replace other
+//    separators by dots: `parallel/tp`, `parallel["tp"]`, `--parallel-tp`.
+// 3. Rewrite the value: JSON and YAML flow syntax, tuples, lists without
 //    brackets, paths without quotation marks.
-// 4. The result is kept if the parser takes it.
+// 4. Keep the result if it can be parsed.
 
 #include "compiler/driver/SettingRepair.h"
 
@@ -57,7 +56,7 @@ PathAndValue partsOf(const std::string& text) {
   return {match[1], trimmed(match[3])};
 }
 
-/// `parallel.tp` of `parallel/tp`, `parallel["tp"]` or `parallel-tp`.
+/// Rewrites `parallel/tp`, `parallel["tp"]` or `parallel-tp` to `parallel.tp`.
 std::string repairedPath(const std::string& path, const LibraryIndex& index) {
   std::string dotted, joined;
   for (char c : path) {
@@ -71,7 +70,7 @@ std::string repairedPath(const std::string& path, const LibraryIndex& index) {
   const std::string known = index.settingOf(dotted);
   if (known == dotted)
     return dotted;
-  // `base:parallel.tp`: the name of the recipe stands before the path.
+  // `base:parallel.tp`: drop the name of the recipe before the path.
   const std::string rest = joined.substr(joined.find('.') + 1);
   const bool hasName = index.settingOf(joined).empty() && rest != joined &&
                        rest.find('.') != rest.npos &&
@@ -81,7 +80,7 @@ std::string repairedPath(const std::string& path, const LibraryIndex& index) {
 
 // ---- values
 
-/// JSON as the language writes it.
+/// Writes JSON as a value of the language.
 std::string recipeTextOf(const Json& json) {
   if (json.is_null())
     return "none";
@@ -98,7 +97,7 @@ std::string recipeTextOf(const Json& json) {
   return text.empty() ? "{}" : "{ " + text + " }";
 }
 
-/// `{ tp = 2 }` of `{tp: 2}`, `{'tp': 2}` or `{"tp" = 2}`.
+/// Rewrites `{tp: 2}`, `{'tp': 2}` or `{"tp" = 2}` to `{ tp = 2 }`.
 std::string withAssignments(const std::string& value) {
   static const std::regex key(R"(([{,]\s*)["']?(\w+)["']?\s*[:=]\s*)");
   std::string text = std::regex_replace(value, key, "$1$2 = ");
@@ -151,8 +150,8 @@ std::vector<std::string> several(const std::string& argument) {
   return isWhole && settings.size() > 1 ? settings : std::vector<std::string>();
 }
 
-/// Gives a path without a section that of the first one: `pp` of
-/// `parallel.tp=2,pp=2` is `parallel.pp`.
+/// Adds the section of the first setting to paths without one: `pp` in
+/// `parallel.tp=2,pp=2` becomes `parallel.pp`.
 void addSections(std::vector<std::string>& settings,
                  const LibraryIndex& index) {
   const std::string section =
@@ -167,7 +166,7 @@ void addSections(std::vector<std::string>& settings,
 }
 
 /// The settings that a wrong argument most likely means, each for a `--set` of
-/// its own. They can be parsed. Empty when nothing is known.
+/// its own. All can be parsed. Empty if no meaning is found.
 std::vector<std::string> repairedSettings(const std::string& argument,
                                           FileLoader& loader) {
   const LibraryIndex index(loader);
@@ -190,7 +189,7 @@ std::vector<std::string> repairedSettings(const std::string& argument,
   if (std::string text = "sweep." + path + "=" + meant;
       isSweep && isParsed(text))
     return {text};
-  // `train=steps=100`: a sign in the place of the path's point.
+  // `train=steps=100`: `=` was written in place of the dot.
   if (const size_t sign = parts.value.find('='); sign != parts.value.npos) {
     const std::string whole = path + "." + parts.value.substr(0, sign);
     if (std::string text = whole + parts.value.substr(sign);
@@ -211,7 +210,7 @@ std::string listed(const std::vector<std::string>& settings) {
   return text;
 }
 
-/// What to write where the value is missing or is for the shell to expand.
+/// Helps with a value that is missing or that the shell should expand.
 std::string helpWithoutValue(const PathAndValue& parts) {
   if (parts.path.empty())
     return "a setting is written `--set PATH=VALUE`, as in `--set "

@@ -1,5 +1,5 @@
-// What was meant by an argument of `--set` that is not `PATH=VALUE` in the
-// syntax of the language.
+// Corrects an argument of `--set` that is not `PATH=VALUE` in the syntax of the
+// language.
 
 #ifndef RECIPEC_DRIVER_SETTINGREPAIR_H
 #define RECIPEC_DRIVER_SETTINGREPAIR_H
@@ -10,11 +10,11 @@
 
 namespace recipec::driver {
 
-/// The argument as a shell takes it: in single quotes where it needs them.
+/// The argument quoted for a shell: in single quotes if it needs them.
 std::string quotedForShell(const std::string& argument);
 
 /// Reports the errors `found` in a wrong argument, the source `source`, with a
-/// help that writes it as it is meant.
+/// help that shows the corrected argument.
 void reportWrongSetting(SourceMap& sources, SourceId source,
                         const diag::Engine& found, FileLoader& loader,
                         diag::Engine& engine);

@@ -13,7 +13,7 @@ void reserveStandardDescriptors() {
     if (fcntl(descriptor, F_GETFD) >= 0)
       continue;
     bool isInput = descriptor == STDIN_FILENO;
-    // open() takes the lowest free number, which is this one.
+    // open() returns the lowest free descriptor, which is this one.
     int taken = open("/dev/null", isInput ? O_WRONLY : O_RDONLY);
     if (taken >= 0 && taken != descriptor)
       close(taken);

@@ -13,8 +13,8 @@ class Remedies {
 public:
   explicit Remedies(const recipe::Recipe& recipe) : recipe(recipe) {}
 
-  /// Of communication that no kernel overlaps, by the axes of its group: `tp`
-  /// or `dp+cp`.
+  /// For communication that no kernel overlaps, given the axes of its group,
+  /// such as `tp` or `dp+cp`.
   std::string ofCommunication(const std::string& axes) const {
     const std::string axis = axes.substr(0, axes.find('+'));
     if (axis == "ep" || axis == "tp")
@@ -47,7 +47,7 @@ public:
   }
 
 private:
-  /// Of groups that communicate within the layers.
+  /// For groups that communicate within the layers.
   std::string ofLinks(const std::string& axis) const {
     const int64_t degree = recipe.integer("parallel." + axis);
     const int64_t linked = recipe.integer("cluster.hardware.link_ranks");

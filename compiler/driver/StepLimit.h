@@ -1,4 +1,4 @@
-// What limits the speed of a step.
+// Finds what limits the speed of a step.
 
 #ifndef RECIPEC_DRIVER_STEPLIMIT_H
 #define RECIPEC_DRIVER_STEPLIMIT_H
@@ -11,22 +11,21 @@
 
 namespace recipec::driver {
 
-/// What kernels do in a step, with the names in text and JSON.
+/// The kinds of work in a step, with their names in text and JSON.
 inline constexpr std::pair<cost::Work, std::pair<const char*, const char*>>
     workNames[] = {{cost::Work::matmuls, {"matmuls", "matmuls"}},
                    {cost::Work::attention, {"attention", "attention"}},
                    {cost::Work::scans, {"state-space scans", "scans"}},
                    {cost::Work::memory, {"memory-bound ops", "memory_bound"}}};
 
-/// The part of a predicted step that takes most of it, and a setting that would
-/// shorten this part.
+/// The largest part of a predicted step, and a setting that would shorten it.
 struct StepLimit {
   std::string part;   // "communication of `ep`"
   double share = 0;   // of the step
   std::string remedy; // "a smaller `tp`"; by rules of thumb, not compiled
 };
 
-/// Needs a predicted step on GPUs.
+/// Requires a predicted step on GPUs.
 StepLimit stepLimitOf(const cost::Estimate& estimate,
                       const recipe::Recipe& recipe);
 

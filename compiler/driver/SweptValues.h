@@ -7,9 +7,9 @@
 
 namespace recipec::driver {
 
-/// Where all points with one value of an axis have an error at it, and those
-/// with another value have none, the help is to leave the value out. It takes
-/// the place of changes that would repeat other values of the axis. The
+/// If all points with one value of an axis have an error at the value, and
+/// those with another value have none, the help is to remove the value. It
+/// replaces proposed changes that would repeat other values of the axis. The
 /// diagnostics must be arranged.
 void helpWithSweptValues(Session& session);
 

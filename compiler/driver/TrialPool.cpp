@@ -2,7 +2,7 @@
 //    and an outcome for each.
 // 2. Fork a worker for each core. A worker takes the next trial until there is
 //    none, and ends without returning.
-// 3. What a worker that ended abnormally has left is compiled here.
+// 3. Compile here the trials of workers that ended abnormally.
 
 #include "compiler/driver/TrialPool.h"
 
@@ -70,7 +70,7 @@ void copyReason(const diag::Engine& engine, search::Outcome& outcome) {
     }
 }
 
-/// The ops of a stage's Program and the steps of its schedules.
+/// The number of ops in a stage's Program, plus the steps of its schedules.
 size_t opsOfProgram(const ir::Module& stage) {
   size_t ops = 0;
   for (const ir::Function& function : stage.functions)

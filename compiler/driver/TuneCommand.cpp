@@ -1,9 +1,9 @@
 // `recipec tune FILE`: searches for the fastest layout that fits.
 //
-// 1. Compile the recipe as it is written. One that does not fit is no error.
+// 1. Compile the recipe as written. It is not an error if it does not fit.
 // 2. Search over layouts, on all cores.
-// 3. Print the best ones with the settings that change; where none fits, by how
-//    much the best misses.
+// 3. Print the best layouts with the settings that change. If none fits, print
+//    how much memory the best one lacks.
 
 #include "compiler/driver/Commands.h"
 
@@ -24,7 +24,7 @@
 namespace recipec::driver {
 namespace {
 
-/// One line on a terminal that each report replaces.
+/// A line on a terminal that each report overwrites.
 class ProgressLine {
 public:
   explicit ProgressLine(const Invocation& invocation)

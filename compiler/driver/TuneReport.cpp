@@ -25,11 +25,11 @@ using search::Trial;
 
 // ---- what changes
 
-/// A setting with its value before.
+/// A setting, with its previous value.
 struct SettingChange {
   std::string path;
   std::string before;
-  std::string origin; // of the value before
+  std::string origin; // of the previous value
   std::string after;
 };
 
@@ -58,11 +58,11 @@ std::string changesText(const TuneReport& report, const Trial& trial) {
 
 // ---- why it is faster
 
-/// Seconds of a step by what ranks do in it.
+/// The seconds of a step by the activity of the ranks.
 struct StepParts {
   double computing = 0;
-  double communication = 0; // in which a rank only communicates
-  double waiting = 0;       // for other stages
+  double communication = 0; // time in which a rank only communicates
+  double waiting = 0;       // time in which a rank waits for other stages
 };
 
 StepParts partsOf(const Outcome& outcome) {
@@ -105,7 +105,7 @@ std::string timeReasons(const Outcome& before, const Outcome& after) {
   return text;
 }
 
-/// The largest part of the step, and the memory where little is left.
+/// Names the largest part of the step, and the memory if little is left.
 std::string whatBinds(const Outcome& outcome) {
   const StepParts parts = partsOf(outcome);
   const NamedPart& most =

@@ -14,16 +14,17 @@
 
 namespace recipec::driver {
 
-/// A search and what it started from.
+/// The result of a search, and the recipe it started from.
 struct TuneReport {
   const recipe::Recipe& recipe; // as written
   const SourceMap& sources;     // of its values
-  search::Outcome written;      // its figures
+  search::Outcome written;      // figures of the written recipe
   search::Result found;
   size_t most = 3; // layouts that are listed
 
-  /// Those that are faster than the written one, or fit where it does not, the
-  /// fastest first. Of layouts with equal degrees only the fastest is listed.
+  /// The layouts to list, fastest first: those that are faster than the written
+  /// one, or those that fit if it does not. Of layouts with equal degrees, only
+  /// the fastest is listed.
   std::vector<search::Trial> listed() const;
 };
 

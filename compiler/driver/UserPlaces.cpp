@@ -3,9 +3,8 @@
 // 1. A value from the library moves to the innermost enclosing record that the
 //    user wrote.
 // 2. The text of a model moves to the setting `model`.
-// 3. Of two sizes that do not fit together, the recipe's own is the place, not
-// a
-//    parent's: it was changed last.
+// 3. If two sizes conflict, the place is the recipe's own size, not a parent's,
+//    because it was changed last.
 
 #include "compiler/driver/UserPlaces.h"
 

@@ -8,11 +8,11 @@
 
 namespace recipec::driver {
 
-/// Moves a diagnostic in the standard library to the user's setting that caused
-/// it. For a default that is the enclosing record, for a model's text the
-/// setting `model`, else the recipe. The place in the library becomes a note.
-/// Moves an error about sizes at a parent's value to one of the recipe itself
-/// that has a part in it.
+/// Moves a diagnostic from the standard library to the user's setting that
+/// caused it: for a default, the enclosing record; for a model's text, the
+/// setting `model`; otherwise the recipe. The place in the library becomes a
+/// note. An error about sizes at a parent's value moves to a size that the
+/// recipe itself sets, if one is involved.
 void moveToUser(diag::Engine& engine, const recipe::Recipe& recipe,
                 const SourceMap& sources);
 
