@@ -11,15 +11,15 @@
 
 namespace recipec::parse {
 
-/// The place of a broken name, and the nearest name that the language has.
+/// The range of a broken name, and the nearest name that the language allows.
 struct BrokenName {
   SourceRange range;
   std::string own;
 };
 
-/// The broken name that a token belongs to; nullopt where the tokens without
-/// spaces around it are a name already. With `keepsDots` a dot before a letter
-/// divides the names of a path.
+/// The broken name that a token belongs to. Returns nullopt if the adjacent
+/// tokens form a valid name. With `keepsDots`, a dot before a letter separates
+/// the names of a path.
 std::optional<BrokenName> brokenNameAt(const SourceMap& sources,
                                        const TokenList& list, size_t token,
                                        bool keepsDots);

@@ -18,12 +18,12 @@ struct DataError {
   std::string help;
 };
 
-/// Explains where JSON text goes wrong. `last` is the offset of the last byte
-/// that its parser has read, at or behind the text's end where a value is
-/// missing.
+/// Explains an error in JSON text. `last` is the offset of the last byte that
+/// the JSON parser has read; if a value is missing, it is the text's end or
+/// beyond.
 DataError explainJson(std::string_view text, size_t last);
 
-/// What libyaml says of an error, with offsets in the text.
+/// The error that libyaml reports, with offsets in the text.
 struct YamlProblem {
   std::string_view problem;
   size_t at = 0;
@@ -31,7 +31,7 @@ struct YamlProblem {
   size_t contextAt = 0;
 };
 
-/// Explains where YAML text goes wrong.
+/// Explains an error in YAML text.
 DataError explainYaml(std::string_view text, const YamlProblem& problem);
 
 } // namespace recipec::parse

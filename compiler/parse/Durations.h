@@ -10,9 +10,9 @@
 
 namespace recipec::parse {
 
-/// `90min` for `1h30min`, `1h 30m` or `1 hour 30 minutes`: the sum in the
-/// smallest of the units. Returns nullopt for a text of one unit, and for one
-/// that is no duration.
+/// Converts a duration of several units to the smallest of them: `90min` for
+/// `1h30min`, `1h 30m` or `1 hour 30 minutes`. Returns nullopt for a single
+/// unit, and for text that is not a duration.
 std::optional<std::string> inOneUnit(std::string_view text);
 
 } // namespace recipec::parse

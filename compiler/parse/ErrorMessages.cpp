@@ -1,9 +1,8 @@
 // Messages for syntax errors.
 //
 //   1. The rule in which the parser stopped determines the kind and the
-//   expected
-//      tokens. If many tokens could follow, those that would only continue an
-//      expression are omitted.
+//      expected tokens. If many tokens could follow, those that would only
+//      continue an expression are omitted.
 //   2. The tokens around the error may show what the user meant; then help is
 //      added.
 
@@ -399,7 +398,7 @@ private:
     return {};
   }
 
-  /// The names with dots that end before the error: `batch.global`.
+  /// The dotted path that ends before the error: `batch.global`.
   std::string pathBefore() const {
     size_t first = error.token - 1;
     while (first >= 2 && list.tokens[first - 1].type == TokenType::DOT)
@@ -471,7 +470,7 @@ private:
     return {};
   }
 
-  /// The help where nothing is known but where the parser stopped.
+  /// The form of the construct, as a help if nothing better is known.
   std::string formHelp() const {
     for (size_t rule : {error.rule, error.inside})
       if (std::string form = formOf(rule); !form.empty())

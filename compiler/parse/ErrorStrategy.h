@@ -24,8 +24,8 @@ struct SyntaxError {
 void reportSyntaxError(const SourceMap& sources, const TokenList& list,
                        SyntaxError error, diag::Engine& engine);
 
-/// How the construct of a rule is written, for a help; empty for rules without
-/// a form of their own. SyntaxForms.cpp.
+/// The syntax of a rule's construct, for a help; empty for rules without such a
+/// form. SyntaxForms.cpp.
 std::string formOf(size_t rule);
 
 /// Adds help and a fix-it if the tokens around the error are a form of another

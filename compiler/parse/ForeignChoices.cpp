@@ -1,10 +1,10 @@
-// Help for `match`, `switch` and `when`, which choose a value by its cases, and
-// for `if` with braces in place of a value.
+// Help for `match`, `switch` and `when`, which select a value by cases, and for
+// `if` with braces around its values.
 //
-//   1. The word stands where a value does, before a subject and braces.
-//   2. Each case is a pattern, an arrow or a colon, and a value; the last may
-//      be for all others.
-//   3. Together they are a conditional: `if s == "a" then 1 else 2`.
+//   1. The word appears in place of a value, followed by a subject and braces.
+//   2. Each case is a pattern, an arrow or a colon, and a value; the last case
+//      may be the default.
+//   3. The help writes the cases as a conditional: `if s == "a" then 1 else 2`.
 
 #include "compiler/parse/ForeignSyntax.h"
 #include "compiler/parse/SyntaxView.h"
@@ -41,8 +41,8 @@ private:
                Applicability::maybe);
   }
 
-  /// The brace of the cases: around the error, or behind the subject, where the
-  /// parser stops.
+  /// The opening brace of the cases: the one around the error, or the one after
+  /// the subject if the parser stopped there.
   std::optional<size_t> braceOfChoice() const {
     if (error.token >= list.tokens.size())
       return std::nullopt;
@@ -59,8 +59,8 @@ private:
     return std::nullopt;
   }
 
-  /// The word `match` in front of a token, at the beginning of a value; 0 where
-  /// there is none.
+  /// The `match` or similar word before a token, if a value begins with it; 0
+  /// if there is none.
   size_t wordBefore(size_t token) const {
     size_t at = token;
     auto beginsValue = [&](size_t before) {
@@ -99,8 +99,8 @@ private:
            " == b then y else z`";
   }
 
-  /// The cases between two braces as a conditional; empty where a case has
-  /// another form.
+  /// The cases between two braces as a conditional; empty if a case has another
+  /// form.
   std::string conditional(const std::string& subject, size_t brace,
                           size_t close) const {
     std::string own;
@@ -123,7 +123,7 @@ private:
     return own.empty() ? "" : own + "...";
   }
 
-  /// The last token of a case's value, which `else` may follow on its line.
+  /// The last token of a case's value. An `else` may follow on its line.
   size_t lastOfCase(size_t value) const {
     const size_t end = lastOfItem(value);
     size_t last = value;
@@ -146,7 +146,7 @@ private:
     return close;
   }
 
-  /// The condition of a case; empty for the one of all other values.
+  /// The condition of a case; empty for the default case.
   std::string testFor(const std::string& subject, size_t first,
                       size_t last) const {
     if (textOf(first) == "case" && first < last)

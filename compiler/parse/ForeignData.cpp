@@ -105,8 +105,8 @@ private:
     const std::string own = name + " { " + onOneLine(lines) + " }";
     return fix("write `" + own + "`", rangeOf(begin, end), own);
   }
-  /// The last token of the `name = value` lines below the header of a table;
-  /// the error's token where there are none.
+  /// The last token of the `name = value` lines below a table's header; the
+  /// token of the error if there are none.
   size_t endOfTable() const {
     size_t end = error.token;
     for (size_t at = error.token + 1;
@@ -129,14 +129,14 @@ private:
     return text;
   }
 
-  /// A YAML list; its first `-` looks like the sign of a value, so that the
-  /// parser stops at the second.
+  /// A YAML list. Its first `-` looks like the sign of a value, so the parser
+  /// stops at the second.
   bool dashedList() const {
     const bool isElement =
         next() == TokenType::STRING || isName(next()) || isNumber(next());
     if (!isAtItem() || found() != TokenType::MINUS || !isElement)
       return false;
-    // The first dash stands behind `=` or, in a wrong item, where it begins.
+    // The first dash is after `=`, or at the beginning of an erring item.
     size_t first = error.token;
     while (first > 0 && type(first - 1) != TokenType::OPEN &&
            type(first - 1) != TokenType::ASSIGN)

@@ -12,7 +12,8 @@
 namespace recipec::parse {
 namespace {
 
-/// A keyword that begins a declaration in other languages, and ours.
+/// A keyword that begins a declaration in another language, and our keyword for
+/// it.
 struct ForeignKeyword {
   std::string_view foreign, own;
 };
@@ -275,7 +276,7 @@ private:
     return false;
   }
 
-  /// `128` of `{ default = 128 }`; `value` where there is none.
+  /// The default in `{ default = 128 }`, or `value` if there is none.
   std::string defaultIn(size_t brace) const {
     const int depth = list.tokens[brace].depth;
     for (size_t at = brace + 1;
@@ -285,8 +286,8 @@ private:
     return "value";
   }
 
-  /// `model mine amends llama.llama {`: models are declared or given values,
-  /// and do not inherit.
+  /// `model mine amends llama.llama {`: models do not inherit; they are
+  /// declared, or a recipe sets their fields.
   bool amendedModel() const {
     const std::string word = textOf(error.token);
     const bool isWord = found() == TokenType::AMENDS || word == "extends" ||
@@ -385,11 +386,11 @@ private:
     reword("a name has letters, digits and `_`, and begins with no digit",
            broken->range);
     const std::string text = "write `" + broken->own + "`";
-    report.otherwise(text); // where no declaration has this name
+    report.otherwise(text); // printed if nothing here declares this name
     return fix(text, broken->range, broken->own, Applicability::maybe);
   }
-  /// Whether the error is at the name of a declaration, a variable or a
-  /// parameter, or behind it.
+  /// Whether the error is at, or directly after, the name of a declaration, a
+  /// variable or a parameter.
   bool declaresName() const {
     switch (error.rule == Grammar::RuleName ||
                     error.rule == Grammar::RuleParameters ||
@@ -422,8 +423,8 @@ private:
     return fix(why + "write `" + text + "`", range, text, Applicability::maybe);
   }
 
-  /// `tiny.layers = 4` or `tiny { layers = 4 }` at file level, where the file
-  /// has declared `tiny`: what is declared does not change later.
+  /// `tiny.layers = 4` or `tiny { layers = 4 }` at file level, if the file has
+  /// declared `tiny`: a declaration cannot be changed later.
   bool changedLater() const {
     const bool isPath = next() == TokenType::DOT && isName(next(2));
     const bool isBraces =
@@ -462,7 +463,7 @@ private:
     return help("write " + setting + " between the braces of `" + head + "`");
   }
 
-  /// The keyword of the file's `let`, recipe or mixin of this name.
+  /// The keyword of the `let`, recipe or mixin of this name in the file.
   std::optional<size_t> declarationOf(const std::string& name) const {
     for (size_t i = 0; i + 1 < list.tokens.size(); ++i) {
       const bool isDeclared = type(i) == TokenType::LET ||
@@ -474,7 +475,7 @@ private:
     return std::nullopt;
   }
 
-  /// `folder = "data"` at file level is certainly a `let` if the file reads the
+  /// `folder = "data"` at file level: certainly a `let` if the file uses the
   /// name.
   bool valueOfFile() const {
     // `name := value`
@@ -504,7 +505,7 @@ private:
                                            : Applicability::maybe);
   }
 
-  /// Whether the file reads a name, in an expression or in a string.
+  /// Whether the file uses a name, in an expression or in a string.
   bool isRead(const std::string& name) const {
     for (size_t i = 0; i < list.tokens.size(); ++i) {
       bool isText = type(i) == TokenType::STRING || type(i) == TokenType::TEXT;

@@ -1,10 +1,11 @@
-// Help for functions and blocks as other languages define them.
+// Help for functions and blocks in the syntax of other languages.
 //
 //   1. Find the word, `def` or `fn`, and the name and parameters behind it.
-//   2. Translate the parameters: drop `self`, replace types by ours, keep
-//      defaults.
-//   3. A body of one value becomes `= value`; another one keeps its braces.
-//   4. In a model the definition is that of a block, which has no types.
+//   2. Translate the parameters: drop `self`, replace foreign types by ours,
+//      keep defaults.
+//   3. A body with a single value becomes `= value`; others keep their braces.
+//   4. In a model the definition becomes a block, whose parameters have no
+//      types.
 
 #include "compiler/parse/ForeignSyntax.h"
 #include "compiler/parse/SyntaxView.h"
@@ -71,8 +72,7 @@ private:
     return help("write `" + head + " {`, and a `}` behind the last of them");
   }
 
-  /// The closing bracket of an opening one; nullopt where the parser's text
-  /// ends before.
+  /// The closing bracket for an opening one; nullopt if there is none.
   std::optional<size_t> closing(size_t open) const {
     const int depth = list.tokens[open].depth;
     for (size_t i = open + 1; i < list.tokens.size(); ++i)
@@ -127,8 +127,7 @@ private:
     return result;
   }
 
-  /// The first parameter that is called as a word of the language; empty where
-  /// there is none.
+  /// The first parameter whose name is a reserved word; empty if there is none.
   std::string reservedParameter(size_t open, size_t close) const {
     for (size_t i = open + 1; i < close; ++i)
       if (isReservedWord(type(i)) &&
@@ -314,8 +313,8 @@ private:
                own);
   }
 
-  /// Whether the item behind `last` is indented further than the definition: a
-  /// body of several lines.
+  /// Whether the item after `last` is indented further than the definition, so
+  /// that it belongs to a body of several lines.
   bool hasStatementBehind(size_t word, size_t last) const {
     if (type(last + 1) != TokenType::SEPARATOR ||
         last + 2 >= list.tokens.size())

@@ -1,4 +1,4 @@
-// Help for imports as other languages write them.
+// Help for imports in the syntax of other languages.
 
 #include "compiler/parse/ForeignSyntax.h"
 #include "compiler/parse/SyntaxView.h"
@@ -71,8 +71,8 @@ private:
         "");
   }
 
-  /// What an import calls the file whose path ends at a token: `base` of
-  /// `"../base.recipe"`.
+  /// The name that an import gives to the file whose path ends at a token:
+  /// `base` for `"../base.recipe"`.
   std::string aliasOf(size_t last) const {
     std::string path = textOf(last);
     if (type(last) != TokenType::STRING)
@@ -103,7 +103,7 @@ private:
     if (names.empty())
       return help("an import is written `import std.models.llama`");
     std::string import = "import " + path + " { " + names + " }";
-    // In a folder, the names are files to import.
+    // If the path is a folder, the imported names are files.
     if (isFolder(path))
       import = "import " + path + "." + names;
     return fix("write `" + import + "`", rangeOf(from, last), import);
@@ -145,7 +145,8 @@ private:
     return path.ends_with(".recipe") || path.ends_with(".yaml") ||
            path.ends_with(".yml") || path.ends_with(".json");
   }
-  /// `std/models/llama`, a path of the library or of files beside this one
+  /// A path without quotation marks, `std/models/llama`: either a library file
+  /// or a file next to this one.
   bool dotted(std::string path, SourceRange range) const {
     if (path.ends_with(".recipe"))
       path.resize(path.rfind('.'));
@@ -195,7 +196,8 @@ private:
     return fix("write `" + own + "`", rangeOf(first, last), own,
                Applicability::maybe);
   }
-  /// `std.models.llama` for `"std/models/llama"`, another path as it is.
+  /// The dotted form of a library path, `std.models.llama` for
+  /// `"std/models/llama"`; other paths are unchanged.
   static std::string ownPath(const std::string& quoted) {
     std::string path = quoted.substr(1, quoted.size() - 2);
     if (!path.starts_with("std/"))

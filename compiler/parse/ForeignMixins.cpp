@@ -1,7 +1,8 @@
-// Help for mixins among the items of braces.
+// Help for mixins inside braces.
 //
-// A mixin is applied in the head of its recipe. The items of braces are fields,
-// so a name there that the file declares as a mixin, or imports, is one.
+// A mixin is applied in the head of its recipe. Braces contain fields, so a
+// name there that the file declares as a mixin, or imports, is a misplaced
+// mixin.
 
 #include "compiler/parse/ForeignSyntax.h"
 #include "compiler/parse/SyntaxView.h"
@@ -54,8 +55,8 @@ private:
     return applyMixin(textOf(error.token, last), last);
   }
 
-  /// Whether the name that begins at a token is that of a mixin: one that the
-  /// file declares, or a name that it imports.
+  /// Whether the name that begins at a token may be a mixin: the file declares
+  /// it as one, or imports it.
   bool isMixin(size_t first) const {
     const std::string name = textOf(first);
     const bool isPath = type(first + 1) == TokenType::DOT;
@@ -75,7 +76,7 @@ private:
     return false;
   }
 
-  /// Moves a mixin from the braces to the head of their recipe.
+  /// Moves a mixin from the braces to the head of its recipe.
   bool applyMixin(const std::string& mixin, size_t last) const {
     const auto head = headOfBraces();
     const bool isRecipe = head && (type(*head) == TokenType::RECIPE ||

@@ -1,18 +1,19 @@
 // Items in the notation of YAML and JSON, rewritten to ours.
 //
 // Input: the tokens of the lexer. In the braces of recipes, mixins, records and
-// maps, a name and a `:` or a string and a `:` or `=` begin an item of another
-// notation. One pass with a stack of open brackets:
+// maps, a name before `:`, or a string before `:` or `=`, begins an item in
+// another notation. One pass with a stack of open brackets:
 //
-//   1. A string before `:` or `=` becomes a name, or `["key"]` if it is none.
+//   1. A string before `:` or `=` becomes a name, or `["key"]` if it is not a
+//      name.
 //   2. A `:` becomes `=`; before a brace it is dropped.
-//   3. Indented lines behind `name:` get braces, lines that begin with `-` get
+//   3. Indented lines after `name:` get braces; lines that begin with `-` get
 //      square brackets.
 //   4. Every change of a token is also an edit of the text. The first item is
-//      reported, with all edits of the file: they have one cause.
+//      reported as one error, with all edits of the file.
 //
-// The tokens that result are those of our notation, so the parser finds no
-// consequences. Braces of schemas and models, where `:` gives a type, and of
+// The result is in our notation, so the parser reports no errors that follow
+// from the first. Braces of schemas and models, where `:` gives a type, and of
 // functions and blocks stay as they are.
 
 #include "compiler/parse/Powers.h"
@@ -73,7 +74,7 @@ private:
   std::string_view textOf(size_t token) const {
     return sources.text({list.source, raw[token].begin, raw[token].end});
   }
-  /// The next token that is not a line break.
+  /// The next token other than a line break.
   size_t behindLines(size_t token) const {
     while (type(token) == TokenType::NEWLINE)
       ++token;
@@ -149,7 +150,7 @@ private:
     return first + 1 < brace && isChoiceWord(textOf(first));
   }
 
-  /// What the braces that open at `brace` hold, by the item around them.
+  /// The kind of body that the braces at `brace` hold, by the item around them.
   Body bodyOf(size_t brace) const {
     if (type(brace) != TokenType::OPEN)
       return Body::ignored;
@@ -248,7 +249,7 @@ private:
 
   // ---- keys
 
-  /// The token behind the key at `at`; nullopt if none of another notation
+  /// The token after the key at `at`; nullopt if no item in another notation
   /// begins there.
   std::optional<size_t> behindKey() const {
     size_t sign = at + 1;
@@ -324,8 +325,7 @@ private:
     if (!sign)
       return false;
     const size_t value = *sign + 1 + isFatArrow(*sign);
-    // An anchor of YAML and a comprehension of Python have a report of their
-    // own.
+    // An anchor of YAML and a comprehension of Python have their own reports.
     const std::string_view between =
         value < raw.size()
             ? sources.text({list.source, raw[*sign].end, raw[value].begin})
@@ -343,7 +343,7 @@ private:
         indentOf(below) > indent &&
         (isName(type(below)) || type(below) == TokenType::STRING) &&
         type(below + 1) == TokenType::COLON;
-    // An empty value, which the parser explains.
+    // The parser explains an empty value.
     if (isOnNextLine && !isList && !isBlock)
       return false;
     const bool isMap = stack.back().body == Body::map;
@@ -395,7 +395,7 @@ private:
     return true;
   }
 
-  /// The words of YAML and JSON for our values, `null`.
+  /// Translates words of YAML and JSON for our values, such as `null`.
   void word(size_t value) {
     static constexpr std::pair<std::string_view, std::string_view> words[] = {
         {"null", "none"}, {"Null", "none"},   {"None", "none"},
@@ -473,7 +473,8 @@ private:
 
   // ---- the report
 
-  /// The edits, with those of powers, `2**9`, which are errors of their own.
+  /// The edits of this pass and those for powers, `2**9`, which are reported as
+  /// errors of their own.
   std::vector<Edit> allEdits() const {
     std::vector<Edit> all = edits;
     for (Power& power : powersIn(sources, list.source, raw, 0, raw.size()))

@@ -33,8 +33,8 @@ private:
                rangeOf(error.token - 2, error.token - 1), text);
   }
 
-  /// `10**-3`, `2**n`, with all powers of the line: its other errors are not
-  /// reported.
+  /// `10**-3`, `2**n`. Reports all powers of the line together, because no
+  /// further error of the line is reported.
   bool power() const {
     if (found() != TokenType::STAR || previous() != TokenType::STAR ||
         !areAdjacent(error.token - 1))

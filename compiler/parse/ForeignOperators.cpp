@@ -108,7 +108,7 @@ private:
             " == " + textOf(error.token + 1, lastOfPath(error.token + 1)) + "`",
         list.range(error.token), "==");
   }
-  /// Whether a `let` has an `=` before the error: `let same = a = b`.
+  /// Whether a `let` already has an `=` before the error: `let same = a = b`.
   bool isSecondSign() const {
     const size_t first = firstOfItem();
     if (type(first) != TokenType::LET || !isOperand(error.token - 1))
@@ -386,7 +386,7 @@ private:
            type == TokenType::RBRACKET;
   }
 
-  /// `a // b`: one operand behind a value, and not the words of a comment.
+  /// Whether `//` divides two values, `a // b`, and does not begin a comment.
   bool wholeDivision() const {
     const size_t first = error.token - 1;
     const bool isOperand = isName(next()) || next() == TokenType::INTEGER;
@@ -394,7 +394,7 @@ private:
         !areAdjacent(first) || !isOperand || !isEndOfItem(error.token + 2))
       return false;
     const std::string note = "; a comment begins with `#`";
-    // Of `a * b // c` the left operand is the product.
+    // In `a * b // c` the left operand is the whole product.
     const bool isWhole =
         first >= 2 && (isComma(first - 2) || isEndOfItem(first - 1) ||
                        type(first - 2) == TokenType::ASSIGN);

@@ -290,8 +290,9 @@ private:
     return help("write `" + text + " { ... }` with the fields that differ");
   }
 
-  /// `llama.llama` of `model = llama.llama {` around the error; empty if the
-  /// innermost braces do not amend a value.
+  /// The amended value of the braces around the error: `llama.llama` in
+  /// `model = llama.llama {`. Empty if the innermost braces do not amend a
+  /// value.
   std::string recordAround() const {
     size_t brace = error.token;
     int depth = 0;
@@ -407,7 +408,7 @@ private:
     return false;
   }
 
-  /// A help with the text behind the word of a statement in place of `$`.
+  /// A help in which `$` is replaced by the text after the statement's word.
   std::string withRest(std::string_view help) const {
     std::string text(help);
     const size_t at = text.find('$');

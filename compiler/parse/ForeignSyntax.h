@@ -2,10 +2,10 @@
 // Private to this folder.
 //
 // Each function belongs to a family of rules. A rule looks for one form at the
-// unexpected token; the first that matches adds help, and a fix-it that is safe
-// where the meaning is certain. It may also reword the message, whose list of
-// expected tokens says little about a form of another language. Each returns
-// false if no rule matches.
+// unexpected token. The first rule that matches adds help, and a fix-it that is
+// safe if the meaning is certain. It may also reword the message, because a
+// list of expected tokens says little about another language. Each function
+// returns false if no rule matches.
 
 #ifndef RECIPEC_PARSE_FOREIGNSYNTAX_H
 #define RECIPEC_PARSE_FOREIGNSYNTAX_H
@@ -28,7 +28,7 @@ FOREIGN_FAMILY(ForeignFunctions)
 FOREIGN_FAMILY(ForeignMixins)
 /// Statements of blocks and items of braces.
 FOREIGN_FAMILY(ForeignStatements)
-/// The unpacking of lists, arguments and results.
+/// Unpacking of lists, arguments and results.
 FOREIGN_FAMILY(Unpacking)
 /// Types.
 FOREIGN_FAMILY(ForeignTypes)
@@ -43,15 +43,14 @@ FOREIGN_FAMILY(ForeignData)
 
 #undef FOREIGN_FAMILY
 
-/// Our name of a type of another language, `string` for `str`; empty for other
+/// Our name for a type of another language, `string` for `str`; empty for other
 /// names.
 std::string_view ownTypeOf(std::string_view name);
-/// Help for an operator that is a word in other languages, `7 mod 2`, with its
-/// operands as they are written; empty for other words.
+/// Help for a word that is an operator in another language, `7 mod 2`, with the
+/// operands as written; empty for other words.
 std::string wordOperatorHelp(const std::string& left, std::string_view word,
                              const std::string& right);
-/// The type that begins at a token, translated to our notation; empty where it
-/// is none.
+/// The type that begins at a token, in our notation; empty if there is none.
 std::string ownTypeAt(const SourceMap& sources, const TokenList& list,
                       size_t first);
 

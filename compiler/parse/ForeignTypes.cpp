@@ -1,8 +1,8 @@
 // Help for types as other languages write them: `Optional[int]`,
 // `Literal["a", "b"]`, `List<int>`, `int[]`, `int or none`.
 //
-// A small reader of types takes brackets of all sorts and translates the words
-// before them.
+// A small parser for types accepts all kinds of brackets, and translates the
+// words before them.
 
 #include "compiler/parse/ForeignSyntax.h"
 #include "compiler/parse/SyntaxView.h"
@@ -15,7 +15,7 @@
 namespace recipec::parse {
 namespace {
 
-/// Types of other languages, and ours.
+/// Types of other languages, and our names for them.
 constexpr std::pair<std::string_view, std::string_view> types[] = {
     {"i8", "int"},
     {"i16", "int"},
@@ -92,8 +92,8 @@ std::string joined(const std::vector<std::string>& parts,
   return text;
 }
 
-/// `[int]` for the elements of a tuple, `[int | string]` where they differ;
-/// empty without elements.
+/// The type of a list for the elements of a tuple: `[int]`, or `[int | string]`
+/// if they differ. Empty without elements.
 std::string listOf(std::vector<std::string> parts) {
   auto end = parts.end();
   for (auto at = parts.begin(); at != end; ++at)
@@ -102,7 +102,8 @@ std::string listOf(std::vector<std::string> parts) {
   return parts.empty() ? "" : "[" + joined(parts, " | ") + "]";
 }
 
-/// Our type for a word of other languages with arguments; empty for others.
+/// Our type for another language's generic type with arguments; empty for
+/// others.
 std::string applied(const std::string& word,
                     const std::vector<std::string>& parts) {
   if (parts.empty())
@@ -127,7 +128,7 @@ public:
   TypeReader(const SourceMap& sources, const TokenList& list, size_t first)
       : sources(sources), list(list), at(first) {}
 
-  /// The type in our notation; empty where it is none.
+  /// The type in our notation; empty if the tokens are not a type.
   std::string read() {
     std::vector<std::string> members{term()};
     while (!members.back().empty() &&
@@ -203,7 +204,7 @@ private:
     return own.empty() ? word : std::string(own);
   }
 
-  /// The types between two brackets, of which the first is at `at`.
+  /// The types between two brackets. The first one begins at `at`.
   std::vector<std::string> arguments(size_t closing) {
     std::vector<std::string> parts;
     do {
@@ -238,8 +239,8 @@ public:
   bool run() const { return otherNotation() || bound() || secondColon(); }
 
 private:
-  /// The first token of the type that the error is in or behind: the one behind
-  /// the `:` of a field, a parameter or a result. 0 where there is none.
+  /// The first token of the type at or before the error: the one after the `:`
+  /// of a field, a parameter or a result. 0 if there is none.
   size_t firstOfType() const {
     size_t colon = error.token;
     while (colon > 0 && isOfType(type(colon - 1)))

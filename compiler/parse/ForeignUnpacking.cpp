@@ -1,5 +1,5 @@
-// Help for the unpacking of other languages, `[*xs, 1]`, `f(*xs)` and
-// `q, k = f(x)`, and for several values where one is due.
+// Help for unpacking in the syntax of other languages, `[*xs, 1]`, `f(*xs)` and
+// `q, k = f(x)`, and for several values in place of one.
 
 #include "compiler/parse/ForeignSyntax.h"
 #include "compiler/parse/SyntaxView.h"

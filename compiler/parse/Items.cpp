@@ -158,8 +158,8 @@ ast::FunDecl Transformer::function(Grammar::FunctionContext* context) {
   return node;
 }
 
-/// Checks that a function with a body ends in its only `return`. An item that
-/// the parser has refused may have been meant as its value.
+/// Checks that a function with a body ends in its only `return`. If the parser
+/// has rejected an item, that item may have been meant as the value.
 void Transformer::checkReturn(const ast::FunDecl& node, SourceRange whole) {
   const std::vector<diag::Diagnostic>& known = engine.all();
   const bool isBroken = std::any_of(
@@ -290,7 +290,7 @@ struct Placement {
     message = std::move(why);
     help = std::move(instead);
   }
-  /// `for` and `if` are statements of blocks, and may surround entries of maps.
+  /// `for` and `if` are only allowed in blocks, and around entries of maps.
   void onlyAroundStatements(std::string_view word) {
     bool isAround = kind == BodyKind::block || kind == BodyKind::settings ||
                     kind == BodyKind::entries;
@@ -315,8 +315,8 @@ struct Placement {
     std::string text(sources.text(file[node.value].range));
     return text.find('\n') == text.npos ? text : "value";
   }
-  /// The type of a literal. Another value of a model is a size, computed from
-  /// dimensions; of a schema, `any` accepts it.
+  /// The type of a literal. In a model, any other value is a size, computed
+  /// from dimensions; in a schema, it gets the type `any`.
   std::string typeOf(const ast::Assignment& node) const {
     const std::string text = valueOf(node);
     if (text[0] == '"')
@@ -418,7 +418,7 @@ struct Placement {
              "declare functions in a model or a file");
     onlyInSettings("the function `" + node.name.text + "`");
   }
-  /// The path and the value of the one assignment in a body, on one line.
+  /// The only assignment in a body, if it is on one line: its path and value.
   std::pair<std::string, std::string> onlySetting(ast::BodyId body) const {
     const std::vector<ast::Item>& items = file[body].items;
     const auto* node = items.size() == 1
@@ -451,7 +451,7 @@ struct Placement {
       help = "a sweep makes a recipe of each value: write `sweep { " + path +
              " = " + list + " }`";
   }
-  /// The value of a body that is one `return`, on one line.
+  /// The value of a body that is a single `return`, if it is on one line.
   std::string onlyResult(ast::BodyId body) const {
     const std::vector<ast::Item>& items = file[body].items;
     const auto* node =
@@ -492,8 +492,8 @@ struct Placement {
 
 } // namespace
 
-/// Whether the parser has reported an error of the line, of which a misplaced
-/// item would be a consequence.
+/// Whether the parser has already reported an error on the line. A misplaced
+/// item there would only be a consequence.
 bool Transformer::hasErrorOnLine(uint32_t offset) const {
   auto lineOf = [&](uint32_t at) {
     return sources.lineColumn(tokens->source, at).line;

@@ -1,11 +1,11 @@
 // Explains errors of JSON text by the characters around them.
 //
-//   1. The word at the error: the string, the run of letters, digits and signs
-//      of numbers, or the one character there.
-//   2. The brackets that are open in front of it, and the last character of the
-//      value before it.
-//   3. The first rule that knows the form says what to write. A rule for each
-//      habit of Python, JavaScript and YAML.
+//   1. The word at the error: a string, a run of letters, digits and number
+//      signs, or a single character.
+//   2. The brackets that are open before it, and the last character of the
+//      preceding value.
+//   3. The first rule that recognises the form says what to write. There is a
+//      rule for each habit from Python, JavaScript and YAML.
 
 #include "compiler/parse/DataErrors.h"
 
@@ -85,8 +85,8 @@ private:
     return text.npos;
   }
 
-  /// Collects the brackets that are open in front of the word, and the last
-  /// character there that is not blank.
+  /// Collects the brackets that are open before the word, and finds the last
+  /// character before it that is not blank.
   void findOpen() {
     bool inString = false;
     for (size_t at = 0; at < begin; ++at) {
@@ -240,7 +240,7 @@ private:
                      isKey ? "write `:` between a key and its value"
                            : "write `,` between two values"};
   }
-  /// Whether the string before the word stands where a key does.
+  /// Whether the string before the word is in the position of a key.
   bool isKeyBefore() const {
     size_t opening = before;
     while (opening > 0 && text[opening - 1] != '"')

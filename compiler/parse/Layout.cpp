@@ -202,8 +202,8 @@ private:
     return inRecipeHeader && isClause;
   }
 
-  /// Whether a value is missing: `x =` or `x = a +` before a line that begins
-  /// an item.
+  /// Whether a value is missing, because `x =` or `x = a +` is followed by a
+  /// line that begins an item.
   bool isValueMissing() const {
     size_t next = at + 1;
     while (raw[next].type == TokenType::NEWLINE)
@@ -452,7 +452,7 @@ private:
     suspect = {};
   }
 
-  /// Whether a `)` or `]` stands alone where the indentation has the `}` of the
+  /// Whether a `)` or `]` is where the indentation expects the `}` of the
   /// innermost block.
   bool standsForBrace(const Token& token) const {
     const Open& top = stack.back();
@@ -489,8 +489,8 @@ private:
       report.help("remove it, or close `" + opening + "` first");
   }
 
-  /// Whether the line begins with `recipe NAME {`, `import NAME`, ... in its
-  /// first column, which only a declaration of the file does.
+  /// Whether the line begins in its first column with `recipe NAME {`,
+  /// `import NAME` or the like, so that it must be a declaration of the file.
   bool beginsDeclaration() const {
     const Token& token = raw[at];
     if (indentOf(token.begin) != 0 || at + 2 >= raw.size())
@@ -537,8 +537,8 @@ private:
     return indent == std::string_view::npos ? 0 : int(indent);
   }
 
-  /// The first line behind a block that is indented as little as the line that
-  /// opens it; none where no other token begins one.
+  /// The first line after a block that is indented no further than the line
+  /// that opens the block; nullopt if there is none.
   std::optional<int> lineBehind(uint32_t begin) const {
     int last = sources.lineColumn(list.source, begin).line;
     for (const Token& token : raw) {

@@ -137,8 +137,8 @@ private:
     return false;
   }
 
-  /// Skips the rest of the line after a broken string, which cannot be lexed,
-  /// or the lines up to the mark that closes it.
+  /// Skips a broken string, which cannot be lexed: the rest of the line, or the
+  /// lines up to its closing mark.
   void skipString(antlr4::ANTLRInputStream& input) const {
     const uint32_t end = list.tokens.back().end;
     auto goesOn = [&] {
@@ -244,9 +244,9 @@ private:
     markLine(token);
   }
 
-  /// Where a string ends that goes on over several lines, as those of prose do;
-  /// nullopt where it is closed on its line or never. The lines between hold
-  /// neither a `"` nor an item.
+  /// The end of a string that continues over several lines of prose. Returns
+  /// nullopt if the string ends on its line or never. The lines between may
+  /// contain neither a `"` nor an item.
   std::optional<uint32_t> endBelow(const Token& token) const {
     constexpr int mostLines = 30;
     const std::string_view all = sources.text(list.source);
@@ -274,7 +274,7 @@ private:
     return end == rest.npos || rest[end] == '#';
   }
 
-  /// Reports a string of several lines, with its lines as one string.
+  /// Reports a string over several lines, and proposes to join them.
   void reportLines(const Token& token) {
     constexpr size_t longest = 100;
     const std::string_view text = sources.text(rangeOf(token));
@@ -325,7 +325,7 @@ private:
     return std::string_view::npos;
   }
 
-  /// Whether the token before which the lexer gave up ends in `"` on its line.
+  /// Whether a `"` directly follows the text where the lexer gave up.
   bool isClosedBehind(const Token& token) const {
     std::string_view all = sources.text(list.source);
     return token.end < all.size() && all[token.end] == '"';
@@ -400,7 +400,7 @@ private:
     std::optional<LookAlike> meant = lookAlikeOf(character);
     const std::string message =
         "unexpected " + (meant ? meant->name : nameOf(character));
-    // Whoever writes one `;` writes it at the end of all lines.
+    // A user who writes one `;` writes it at the end of every line.
     if (Repeated* earlier = repeated(message)) {
       ++earlier->lines;
       if (earlier->lines == 1)

@@ -24,7 +24,7 @@ std::optional<LookAlike> lookAlikeOf(std::string_view character);
 /// The first code point of the text as `U+00A0`.
 std::string codePointName(std::string_view text);
 
-/// `a.b` of `${a.b}` at the front of a text; empty for any other text.
+/// The path in a `${a.b}` at the beginning of a text; empty for other texts.
 std::string referenceAt(std::string_view text);
 
 } // namespace recipec::parse

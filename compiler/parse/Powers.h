@@ -16,8 +16,8 @@ struct Power {
   std::string text;
 };
 
-/// The powers among the tokens from `first` to before `end`, in their order.
-/// One whose operand is another power is left out.
+/// The powers among the tokens from `first` up to `end`, in order. Leaves out
+/// powers whose operand is another power.
 std::vector<Power> powersIn(const SourceMap& sources, SourceId source,
                             const std::vector<Token>& tokens, size_t first,
                             size_t end);

@@ -115,7 +115,7 @@ bool StrayCharacters::beginsLoop(const Token& token) const {
   return text.starts_with("for");
 }
 
-/// The forms of other languages that have a `?` or `&`: `a ?? b`, `a?.b`,
+/// Helps with `?` or `&` as other languages use them: `a ?? b`, `a?.b`,
 /// `&anchor`.
 std::string StrayCharacters::operatorHelp(const Token& token) const {
   std::string_view rest = sources.text(list.source).substr(token.begin);
@@ -142,7 +142,7 @@ std::string StrayCharacters::ternaryHelp(const Token& token) const {
                                                     begin));
   };
   std::string_view before = all.substr(0, token.begin);
-  // The `=` of a setting, and not that of `a == b` or `a <= b`.
+  // Find the `=` of a setting, not the one in `a == b` or `a <= b`.
   size_t start = before.find_last_of("\n,({[");
   for (size_t at = start == before.npos ? 0 : start; at < before.size(); ++at)
     if (before[at] == '=' && at > 0 &&
@@ -162,7 +162,7 @@ std::string StrayCharacters::ternaryHelp(const Token& token) const {
          "`";
 }
 
-/// `pow(2, n)` for `2 ^ n`; empty where an operand is no name or number.
+/// `pow(2, n)` for `2 ^ n`; empty if an operand is not a name or number.
 std::string StrayCharacters::powerAround(const Token& token) const {
   std::string_view rest = restOfLine(token.end);
   rest.remove_prefix(std::min(rest.find_first_not_of(' '), rest.size()));

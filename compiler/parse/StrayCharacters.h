@@ -1,5 +1,5 @@
-// Ways out for characters that the language does not have: look-alikes, and the
-// signs of other languages. Private to this folder.
+// Help for characters that the language does not have: look-alikes, and
+// operators of other languages. Private to this folder.
 
 #ifndef RECIPEC_PARSE_STRAYCHARACTERS_H
 #define RECIPEC_PARSE_STRAYCHARACTERS_H
@@ -15,20 +15,19 @@ namespace recipec::parse {
 
 class StrayCharacters {
 public:
-  /// `list` has the tokens in front of a character when it is asked about.
+  /// `list` has the tokens before a character when its help is requested.
   StrayCharacters(const SourceMap& sources, const TokenList& list)
       : sources(sources), list(list) {}
 
   /// Whether other languages write strings with the character.
   static bool isQuote(std::string_view character);
 
-  /// What to write in place of a stray character, which may look like another
-  /// one; empty where that is not known.
+  /// What to write in place of a stray character; empty if that is not known.
   std::string help(const Token& token,
                    const std::optional<LookAlike>& meant) const;
 
   /// Adds edits for the rest of the line from a stray character on. Very long
-  /// lines, which nobody writes by hand, get none.
+  /// lines, which nobody writes by hand, get no edits.
   void correctLine(const Token& token, diag::Builder& report) const;
 
 private:

@@ -1,5 +1,5 @@
-// How each construct of the language is written, for the help at a syntax error
-// of which nothing else is known.
+// The syntax of each construct, for the help at a syntax error about which
+// nothing else is known.
 
 #include "compiler/parse/ErrorStrategy.h"
 

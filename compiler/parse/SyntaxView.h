@@ -2,8 +2,7 @@
 // other languages. Private to this folder.
 //
 // All accessors accept indices outside of the list, and return EOF or an empty
-// text for them: a rule may look in front of the first token and behind the
-// last one.
+// text for them, because rules look before the first token and after the last.
 
 #ifndef RECIPEC_PARSE_SYNTAXVIEW_H
 #define RECIPEC_PARSE_SYNTAXVIEW_H
@@ -96,9 +95,9 @@ protected:
   bool isAtItem() const {
     return error.rule == Grammar::RuleItem || error.rule == Grammar::RuleItems;
   }
-  /// The first token of the item that the innermost braces around the error
-  /// belong to, except those of `for` and `if`; nullopt outside of braces and
-  /// in those of a value.
+  /// The first token of the item to which the innermost braces around the error
+  /// belong. Skips the braces of `for` and `if`. Returns nullopt outside of
+  /// braces and in the braces of a value.
   std::optional<size_t> headOfBraces() const;
   size_t headType() const {
     auto head = headOfBraces();
@@ -108,7 +107,7 @@ protected:
     return headType() == TokenType::BLOCK || headType() == TokenType::FUN;
   }
 
-  /// Whether the innermost braces set fields, as those of recipes do.
+  /// Whether the innermost braces set fields, as a recipe's braces do.
   bool setsFields() const {
     return !isInFunction() && headType() != TokenType::SCHEMA &&
            headType() != TokenType::MODEL;
@@ -121,7 +120,7 @@ protected:
 
   // ---- reports
 
-  /// Replaces "expected ..., found ..." by the rule that is broken.
+  /// Replaces "expected ..., found ..." by the rule that the text breaks.
   void reword(std::string message) const {
     reword(std::move(message), list.range(error.token));
   }

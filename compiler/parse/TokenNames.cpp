@@ -71,7 +71,7 @@ bool beginsIndentedLine(const SourceMap& sources, const TokenList& list,
     return sources.lineColumn(list.source, list.tokens[index].begin);
   };
   LineColumn place = placeOf(token);
-  // The separator of a line break belongs to the line before.
+  // The separator for a line break belongs to the preceding line.
   const bool isFirst = token == 0 || placeOf(token - 1).line < place.line;
   return isFirst && place.column > 1;
 }
@@ -208,7 +208,7 @@ bool isChoiceWord(std::string_view word) {
          word == "case" || word == "select";
 }
 
-/// Whether a value of a line begins as `= match size {`.
+/// Whether the line sets a value that begins with `match size {`.
 static bool beginsChoice(std::string_view line) {
   for (std::string_view before : {"= ", "return "}) {
     const size_t at = line.find(before);
@@ -239,7 +239,7 @@ bool isBelowBrokenHead(const SourceMap& sources, SourceId source,
   const bool isChoice = head[last] == '{' && beginsChoice(head);
   if (!isChoice && head[last] != ':')
     return false;
-  // The error of a choice is in one of its cases.
+  // For a choice, the error is inside one of its cases.
   const int end = isChoice ? sources.lineColumn(source, offset).line : line + 1;
   return std::any_of(engine.all().begin(), engine.all().end(),
                      [&](const diag::Diagnostic& each) {

@@ -38,8 +38,8 @@ struct TokenList {
   SourceId source = SourceId::none;
   std::vector<Token> tokens;
   std::vector<Comment> comments;
-  /// Ranges with a reported error. Further errors there would be consequences
-  /// of it.
+  /// Ranges with a reported error. Further errors in them would only be
+  /// consequences.
   std::vector<SourceRange> doubtful;
   /// Closing brackets without an opening one, outside of all other brackets.
   /// They may cause an error of the parser, so they are reported only if the
@@ -101,8 +101,8 @@ std::string typeName(size_t type);
 /// Whether the token is the first on its line and the line is indented.
 bool beginsIndentedLine(const SourceMap& sources, const TokenList& list,
                         size_t token);
-/// Whether a line belongs to a body as Python writes it, below a line that ends
-/// in `:` and has a reported error, or to the cases of a `match`.
+/// Whether a line belongs to the cases of a `match`, or to a Python-style body:
+/// it is below a line that ends in `:` and has a reported error.
 bool isBelowBrokenHead(const SourceMap& sources, SourceId source,
                        uint32_t offset, const diag::Engine& engine);
 /// Whether the token is a keyword that cannot be a name.

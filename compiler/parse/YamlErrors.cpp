@@ -1,4 +1,5 @@
-// Explains errors of YAML text by what libyaml says and the lines around them.
+// Explains errors in YAML text, using libyaml's message and the lines around
+// them.
 
 #include "compiler/parse/DataErrors.h"
 
@@ -56,7 +57,7 @@ private:
     const size_t begin = lineBegin(offset);
     return text.substr(begin, text.find('\n', begin) - begin);
   }
-  /// The offset of the line above that has text; npos where there is none.
+  /// The offset of the nearest line above that has text; npos if there is none.
   size_t lineAbove(size_t offset) const {
     for (size_t begin = lineBegin(offset); begin > 0;) {
       begin = lineBegin(begin - 1);
