@@ -96,8 +96,9 @@ public:
   }
   std::string pathOf(const Object& object, std::string_view name) const;
   recipe::Origin writtenAt(SourceRange range) const;
-  /// Where the model under evaluation makes the parameter of this name by a
-  /// call of `parameter`; not valid when it does not. Defined in Makers.cpp.
+  /// The place where the model under evaluation creates the parameter of this
+  /// name by a call of `parameter`; not valid if it does not. Defined in
+  /// Makers.cpp.
   SourceRange parameterMade(std::string_view name) const;
 
   Value evaluate(ast::ExprId id, const Env& env);

@@ -123,8 +123,7 @@ private:
     return true;
   }
 
-  /// Reports two arguments in each other's places:
-  /// `linear(hidden -> ffn, x)`.
+  /// Reports two arguments in swapped order: `linear(hidden -> ffn, x)`.
   bool areSwapped(size_t first, size_t parameter) {
     if (parameter + 1 >= parameters.size() || !isPositional(first) ||
         !isPositional(first + 1))
@@ -153,8 +152,8 @@ private:
     return true;
   }
 
-  /// Reports an op without its operand, as a module of PyTorch is made before
-  /// it is called: `linear(hidden -> ffn, name = "up")`.
+  /// Reports an op without its operand: `linear(hidden -> ffn, name = "up")`.
+  /// In PyTorch a module is made first and called later.
   bool lacksOperand(size_t argument, size_t parameter) {
     if (!scope || parameter + 1 >= parameters.size() ||
         !isPositional(argument) || !takesTensor(typeOf(parameters[parameter])))
@@ -178,14 +177,14 @@ private:
     return true;
   }
 
-  /// The operand of a call that lacks it, for an example.
+  /// The operand to show in an example of the call.
   std::string operandText() const {
     return behind.empty()
                ? onlyTensor(env, parameters.front().declaration->name.text)
                : behind;
   }
 
-  /// The call with its operand before the other arguments; empty where it takes
+  /// The call with its operand before the other arguments; empty if it has
   /// several lines.
   std::string withOperand() const {
     std::string text = callee + "(" + operandText();
@@ -201,7 +200,7 @@ private:
     return isPositional(argument) && values[argument].is<DimRef>();
   }
 
-  /// Reports the name of an op's parameters without `name =` before it:
+  /// Reports the name of a call without `name =` before it:
   /// `rmsnorm(x, "norm")`.
   bool isUnnamedName(size_t argument, size_t parameter) {
     if (!scope || !isPositional(argument) || !isWrittenText(argument))
@@ -219,16 +218,16 @@ private:
     return true;
   }
 
-  /// Whether an argument is a string in the text, and not only by its value.
+  /// Whether an argument is written as a string literal.
   bool isWrittenText(size_t argument) const {
     return values[argument].is<std::string>() &&
            std::holds_alternative<ast::StringLiteral>(
                (*env.file)[node.arguments[argument].value].node);
   }
 
-  /// Reports dimensions where an op takes a tensor of them, as other tools do:
-  /// `embedding(tokens, vocab, hidden)`, `linear(hidden, ffn)`. Without this
-  /// report, each dimension would be reported by itself.
+  /// Reports dimensions in place of a tensor with these dimensions, as other
+  /// tools accept: `embedding(tokens, vocab, hidden)`, `linear(hidden, ffn)`.
+  /// Without this report, each dimension would be reported separately.
   bool isShape(size_t first, size_t parameter) {
     size_t end = first;
     while (isDim(end))
@@ -295,9 +294,9 @@ private:
     return text.find('\n') == text.npos ? text : std::string();
   }
 
-  /// Reports a dimension as an argument of an op that is a number by itself:
-  /// `rmsnorm(x, hidden)` has no width, but an `eps`. With the name of the
-  /// argument, and as the factor of `scale`, it is meant as a number.
+  /// Reports a dimension for an op's parameter that takes a number:
+  /// `rmsnorm(x, hidden)` takes an `eps`, but no width. A dimension given by
+  /// name, or as the factor of `scale`, is used as a number.
   bool isDimForNumber(size_t given, const std::string& name, const Type& type) {
     const bool isNumber =
         type.kind == Type::Kind::real ||
@@ -320,7 +319,7 @@ private:
     return true;
   }
 
-  /// Reports `f(a, b)` for `f(a -> b)`.
+  /// Reports `f(a, b)` as a misspelt `f(a -> b)`.
   bool lacksArrow(size_t first, size_t parameter) {
     reportSeveral(first, first + 2, parameter,
                   textOf(first, first + 1) + " -> " +
@@ -359,8 +358,9 @@ private:
         placeOf(node.arguments[first]), placeOf(node.arguments[end - 1]))));
   }
 
-  /// Reports `layer(x, i)` of a number, where `i` has no type. The first
-  /// parameter of a block is meant to be a tensor.
+  /// Reports a number for a parameter without a type, such as `i` in
+  /// `layer(x, i)`. The first parameter of a block without a type is meant to
+  /// be a tensor.
   bool lacksType(size_t given, size_t index) {
     const ast::Parameter& parameter = *parameters[index].declaration;
     if (!scope || index == 0 || parameter.type != ast::TypeId::none ||
@@ -434,7 +434,7 @@ private:
     const int errors = evaluator.messages.errors();
     target.value = expect(evaluator, values[given], type, place,
                           "`" + name + "` of `" + callee + "`");
-    // `layer(x, pattern[i])`: the wrong word stands in the list.
+    // `layer(x, pattern[i])`: the wrong string is written in the list.
     if (scope && values[given].is<std::string>() && !isWrittenText(given) &&
         evaluator.messages.errors() > errors)
       evaluator.messages.labelLast(values[given].origin.range,
@@ -547,7 +547,7 @@ private:
     if (takesTensor(type))
       return "add a tensor to the arguments, `" + parameter.name.text +
              " = ...`: what an op or a block returns";
-    // A dimension of this name is certainly meant.
+    // If the model has a dimension of this name, it is the one that is meant.
     if (type.kind == Type::Kind::dim) {
       const std::optional<Value> own =
           evaluator.lookup.find(parameter.name.text, env);
@@ -572,7 +572,7 @@ private:
   const Type* untyped;
   std::vector<Value> values; // of the call's arguments, in its order
   std::vector<BoundArgument> bound;
-  std::string behind; // the arguments of a second call, `linear(a -> b)(x)`
+  std::string behind; // arguments of a second call: `linear(a -> b)(x)`
   bool isGood = true;
   bool hasUnknown = false; // an argument that no parameter takes
 };

@@ -66,8 +66,8 @@ static ast::ExprId resultOf(const ast::FunDecl& declaration,
   return ast::ExprId::none;
 }
 
-/// Converts a result to the declared type. The user's function is wrong, and
-/// not its call.
+/// Converts a result to the declared type. Reports an error at the user's
+/// function and not at the call.
 Value Calls::typedResult(const ast::FunDecl& declaration, const Env& env,
                          const Value& result, SourceRange call,
                          const std::string& what) {
@@ -135,7 +135,7 @@ bool Calls::reportQualifiedOp(const ast::Expr& callee, const Env& env) {
   return true;
 }
 
-/// The blocks and functions that a name may be a misspelling of.
+/// The names of blocks and functions, for suggestions.
 static std::vector<std::string> callableNames(const Env& env) {
   std::vector<std::string> names;
   for (const Env* at = &env; at; at = at->outer) {

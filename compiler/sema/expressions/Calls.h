@@ -44,8 +44,9 @@ public:
   bind(const std::vector<ParameterRef>& parameters, const ast::Call& node,
        SourceRange range, const Env& env, const std::string& callee,
        ScopeArguments* scope, const Type* untyped);
-  /// The text of the second parentheses of `linear(hidden -> ffn)(x)`, for the
-  /// call in front of them, which takes it when it binds its arguments.
+  /// Removes and returns the arguments of a second call, as in
+  /// `linear(hidden -> ffn)(x)`. The first call uses them when it binds its own
+  /// arguments.
   std::string takeArgumentsBehind() {
     return std::exchange(argumentsBehind, {});
   }

@@ -141,7 +141,7 @@ public:
     return own | declared;
   }
 
-  /// What is written at a range, if it is short.
+  /// The text at a range if it is short; else `otherwise`.
   std::string textOf(SourceRange place, std::string_view otherwise) const {
     const std::string_view written = evaluator.sources.text(place);
     const bool isShort =
@@ -158,7 +158,7 @@ public:
     return type && isUnset ? nameOf(*type) : typeNameOf(value);
   }
 
-  /// Whether the operand is one of the two variables of a loop over a list.
+  /// Whether the operand is one of the two variables of a `for` over a list.
   bool isOfPair() const {
     return loop && loop->variables->size() == 2 && !source.is<Object*>();
   }
@@ -167,8 +167,8 @@ public:
   Evaluator& evaluator;
   const Value& value;
   SourceRange range;
-  const Type* type = nullptr;   // that a field or parameter is declared with
-  const Type* choice = nullptr; // of the elements that a loop goes over
+  const Type* type = nullptr;   // declared type of a field or parameter
+  const Type* choice = nullptr; // element type of the loop
   const Locals* loop = nullptr; // the iteration that binds the operand
   Value source;                 // of the loop
   SourceRange sourceRange;
@@ -286,8 +286,8 @@ private:
   bool isOpen = false; // may have a value of any type
 };
 
-/// Whether a value of the type is a text or number of a fixed choice, and never
-/// the given one.
+/// Whether the type allows only fixed literals for values of this kind, and the
+/// value is none of them.
 bool excludes(const Type& type, const Value& value) {
   const std::vector<const Type*> members =
       type.kind == Type::Kind::unionOf ? type.members
@@ -310,7 +310,7 @@ bool excludes(const Type& type, const Value& value) {
   return isChoice;
 }
 
-/// Reports `kind == "half"` where `kind` is one of other texts.
+/// Reports `kind == "half"` if `kind` takes only other literals.
 bool reportNoChoice(const ComparedSide& choice, const ComparedSide& literal) {
   const Type* const type = choice.type ? choice.type : choice.choice;
   if (!type || !literal.isLiteral || !excludes(*type, literal.value))

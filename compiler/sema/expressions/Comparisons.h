@@ -16,8 +16,7 @@ bool reportNeverEqual(Evaluator& evaluator, const ast::Binary& node,
                       const Value& left, const Value& right, SourceRange range,
                       const Env& env);
 
-/// Whether the declared type of the field or parameter that `id` names has
-/// `none`.
+/// Whether the declared type of the field or parameter `id` includes `none`.
 bool mayBeNone(Evaluator& evaluator, ast::ExprId id, const Value& value,
                const Env& env);
 

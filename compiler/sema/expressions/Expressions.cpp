@@ -119,7 +119,7 @@ struct Evaluator::NodeEvaluator {
                    : self.objects.amended(**object, layer, range),
             origin()};
   }
-  /// What to write for braces behind a value that is no record.
+  /// The help for braces after a value that is not a record.
   std::string instead(const Value& base, SourceRange place) const {
     const std::string written(self.sources.text(place));
     if (base.is<const Mixin*>())
@@ -228,7 +228,7 @@ Value Evaluator::evaluate(ast::ExprId id, const Env& env) {
   return value;
 }
 
-/// How a value that is no condition becomes one.
+/// The comparison that makes a condition of another value.
 static std::string comparisonFor(const Value& value, std::string_view written) {
   if (value.is<Tensor>())
     return std::string(noTensorCondition);

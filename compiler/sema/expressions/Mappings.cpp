@@ -1,8 +1,9 @@
-// Mappings of dimensions, `from -> to`, and messages about sides that are none.
+// Makes mappings of dimensions, `from -> to`, and reports invalid sides.
 //
-// A side is a dimension or a list of dimensions. What is written there instead
-// tells what was meant: a product of dimensions is a list of them, a field of
-// type `int` lacks the type `dim`, a size is a dimension not declared yet.
+// A side is a dimension or a list of dimensions. Other values suggest what was
+// meant: a product of dimensions is meant as a list, a field of type `int`
+// should be of type `dim`, and a number is a dimension that is not declared
+// yet.
 
 #include "compiler/sema/Evaluator.h"
 #include "compiler/sema/models/Trace.h"
@@ -14,8 +15,8 @@
 namespace recipec::sema {
 namespace {
 
-/// The name of the model's only dimension of a size; empty where there are
-/// several or none.
+/// The name of the model's dimension with this size; empty if there is none or
+/// more than one.
 std::string dimOfSize(int64_t size, const Env& env) {
   std::string found;
   for (const Env* at = &env; at; at = at->outer) {
@@ -34,7 +35,8 @@ std::string dimOfSize(int64_t size, const Env& env) {
   return found;
 }
 
-/// A side of a mapping, or an element of one, that is no dimension.
+/// Reports a side of a mapping, or a list element in it, that is not a
+/// dimension.
 class NoDimension {
 public:
   NoDimension(Evaluator& evaluator, ast::ExprId id, const Value& value,
@@ -42,7 +44,7 @@ public:
       : evaluator(evaluator), file(*env.file), id(id), value(value), env(env),
         isInList(isInList) {}
 
-  /// Returns the field that lacks the type `dim`, if it is one, as a dimension.
+  /// Returns the field as a dimension if it only lacks the type `dim`.
   std::optional<DimRef> report() {
     if (reportField())
       return field;
@@ -66,8 +68,8 @@ private:
     return std::string(evaluator.sources.text(range));
   }
 
-  /// `ffn : int` in the model, where `dim` is due: the declaration is wrong,
-  /// however often the field is used.
+  /// `ffn : int` in the model instead of `dim`: the declaration is reported,
+  /// once for all uses of the field.
   bool reportField() {
     auto* name = std::get_if<ast::NameRef>(&file[id].node);
     const Binding binding =
@@ -83,8 +85,8 @@ private:
     return true;
   }
 
-  /// `hidden = layer(x)` in a block of a model with the dimension `hidden`: the
-  /// variable hides it.
+  /// `hidden = layer(x)` in a block of a model with the dimension `hidden`:
+  /// reports the variable that hides the dimension.
   bool reportHidden() {
     auto* name = std::get_if<ast::NameRef>(&file[id].node);
     const Binding binding =
@@ -126,7 +128,7 @@ private:
     return true;
   }
 
-  /// Appends the factors of a product, and whether all of them are dimensions.
+  /// Appends the factors of a product. Returns whether all are dimensions.
   bool factors(ast::ExprId expr, std::string& dims) {
     auto* product = std::get_if<ast::Binary>(&file[expr].node);
     if (product && product->op == ast::BinaryOp::multiply)
@@ -167,7 +169,7 @@ private:
     }
     std::string text = textOf(file[id].range);
     std::string name = freeName();
-    // A variable of the block has the name and the size of the new field.
+    // For a variable of the block, the new field takes its name and its size.
     if (std::holds_alternative<ast::NameRef>(file[id].node)) {
       name = text;
       text = textOf(value.origin.range);
@@ -195,8 +197,7 @@ private:
   std::optional<DimRef> field;
 };
 
-/// The sizes in a mapping, `64 -> [4, 16]`, with the dimensions to write in
-/// their place.
+/// Numbers in a mapping, `64 -> [4, 16]`, and the dimensions to write instead.
 class SizesInMapping {
 public:
   SizesInMapping(Evaluator& evaluator, const Env& env)
@@ -212,7 +213,7 @@ public:
 
   bool areSeveral() const { return sizes.size() > 1; }
 
-  /// Reports all sizes of the mapping at `range` as one mistake.
+  /// Reports all numbers in the mapping at `range` as one error.
   void report(SourceRange range) {
     std::string text(evaluator.sources.text(range)), declared;
     for (size_t i = sizes.size(); i > 0; --i) {
@@ -292,7 +293,7 @@ bool Operators::appendDims(ast::ExprId id, const Value& value,
         NoDimension(evaluator, id, value, env, isInList).report();
     if (!field || !evaluator.tracer)
       return false;
-    // The trace goes on: other fields may lack the type too.
+    // Tracing continues, because other fields may lack the type too.
     evaluator.tracer->breakOff();
     dims.push_back(*field);
     return true;

@@ -1,7 +1,7 @@
 // See OperandHelp.h.
 //
-//   1. Each rule knows a pair of types and what is meant by the operator with
-//      them, and says it with the user's operands.
+//   1. Each rule knows the intent behind an operator with certain operand
+//      types, and writes the help with the user's operands.
 //   2. Without a rule the help says what the operator takes.
 
 #include "compiler/sema/expressions/OperandHelp.h"
@@ -17,7 +17,7 @@
 namespace recipec::sema {
 namespace {
 
-/// The help for a quantity and a plain number, which lacks its unit.
+/// Helps with a quantity and a plain number: the number lacks its unit.
 void helpWithNumber(diag::Builder& builder, const Value& left,
                     const Value& right) {
   const auto* quantity = left.get<recipe::Quantity>();
@@ -42,7 +42,8 @@ bool isPlainString(std::string_view text) {
          text.find_first_of("\"\n", 1) == text.size() - 1;
 }
 
-/// `"runs/" + size` is `"runs/{size}"`.
+/// Helps with joining a string and a value: `"runs/{size}"` for
+/// `"runs/" + size`.
 void helpWithJoin(diag::Builder& builder, std::string_view written) {
   const size_t plus = written.find(" + ");
   if (plus != written.npos && written.find('+', plus + 2) == written.npos) {
@@ -62,7 +63,7 @@ void helpWithJoin(diag::Builder& builder, std::string_view written) {
   builder.help("a value stands in a text between braces: `\"runs/{name}\"`");
 }
 
-/// `8 * h100` for eight ranks with that device.
+/// Helps with `8 * h100`, meant as eight ranks of that device.
 bool helpWithDevices(const Evaluator& evaluator, diag::Builder& builder,
                      const Value& left, const Value& right,
                      std::string_view written) {
@@ -85,7 +86,7 @@ bool helpWithDevices(const Evaluator& evaluator, diag::Builder& builder,
   return true;
 }
 
-/// What an operator or a function of lists takes.
+/// The operands that an operator or a list function accepts.
 std::string_view takenBy(std::string_view what) {
   static constexpr std::pair<std::string_view, std::string_view> forms[] = {
       {"+", "`+` takes two numbers, two quantities of one unit, two strings or "
@@ -132,8 +133,7 @@ public:
   }
 
 private:
-  /// The operands as they are written, where they stand around a single
-  /// operator on one line.
+  /// Finds the operands if they stand around a single operator on one line.
   void findSides() {
     const std::string sign = " " + std::string(what) + " ";
     const size_t at = written.find(sign);
@@ -322,7 +322,7 @@ private:
   const Value& right;
   SourceRange range;
   std::string_view written;
-  std::string first, second; // the operands; empty where they are not known
+  std::string first, second; // empty if not known
 };
 
 } // namespace

@@ -1,5 +1,4 @@
-// What to write instead of an operation whose operands an operator does not
-// take.
+// Helps with an operator whose operands have the wrong types.
 
 #ifndef RECIPEC_SEMA_EXPRESSIONS_OPERANDHELP_H
 #define RECIPEC_SEMA_EXPRESSIONS_OPERANDHELP_H
@@ -13,7 +12,7 @@ namespace recipec::sema {
 
 class Evaluator;
 
-/// Why no condition depends on a tensor, and what does its work.
+/// Why a condition cannot depend on a tensor, and what to use instead.
 inline constexpr std::string_view noTensorCondition =
     "the elements of a tensor are not known when the model is built, so no "
     "condition depends on them: multiply by a gate, as in `sigmoid(g) * x`";

@@ -317,7 +317,7 @@ Value Operators::negate(const Value& operand, SourceRange range) {
     return {-*whole, evaluator.writtenAt(range)};
   if (std::optional<double> real = realOf(operand))
     return {-*real, evaluator.writtenAt(range)};
-  // `prompts =`, and `- "Hello"` on the next line
+  // `prompts =` with `- "Hello"` on the next line is a YAML list.
   const std::string_view before =
       evaluator.sources.text(range.source).substr(0, range.begin);
   const size_t sign = before.find_last_not_of(" \t\r\n");

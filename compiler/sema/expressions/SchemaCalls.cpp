@@ -55,7 +55,7 @@ private:
            std::any_of(type.members.begin(), type.members.end(),
                        [&](const Type* each) { return isList(*each); });
   }
-  /// Whether the first field is a list of records.
+  /// Whether the first field takes a list of records.
   bool holdsRecords() const {
     const Type& first = typeOf(*fields.front());
     return first.kind == Type::Kind::list &&
@@ -65,7 +65,7 @@ private:
                           return each->kind == Type::Kind::schema;
                         }));
   }
-  /// The field of a number for each record; empty where there is none.
+  /// The field that takes one number per record; empty if there is none.
   std::string numbersField() const {
     for (const ast::FieldDecl* field : fields)
       if (isListOf(typeOf(*field), Type::Kind::real))
@@ -136,7 +136,7 @@ private:
                       textOf(positional[0]));
   }
 
-  /// What stands behind the last point of a string: `txt`.
+  /// The file extension in a string: `txt`.
   std::string suffixOf(ast::ExprId id) const {
     const std::string text = textOf(id);
     const size_t dot = text.rfind('.');
@@ -225,7 +225,7 @@ private:
               " }`");
     return true;
   }
-  /// The key of a map that a field or another tool's name for it has.
+  /// The key of a map that names the field, here or in another tool.
   std::string keyOf(Object& map, const ast::FieldDecl& field) const {
     if (map.find(field.name.text))
       return field.name.text;

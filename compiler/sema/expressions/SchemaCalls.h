@@ -9,9 +9,9 @@ namespace recipec::sema {
 
 class Evaluator;
 
-/// Reports arguments that are one mistake as a whole: more than the record has
-/// fields, files that are one list, weights beside their sources. Returns
-/// whether it has reported one; the record is not made then.
+/// Reports arguments that are a single mistake together: too many for the
+/// record's fields, files that should be one list, or weights beside their
+/// sources. Returns whether it reported one; the record is then not made.
 bool reportArguments(Evaluator& evaluator, const Schema& schema,
                      const ast::Call& call, const Env& env);
 

@@ -1,4 +1,4 @@
-// What the recorded calls tell of a tensor or parameter, for messages.
+// Finds the calls that made a tensor or parameter, for messages.
 
 #include "compiler/sema/models/TensorHelp.h"
 #include "compiler/sema/models/Trace.h"
@@ -25,7 +25,8 @@ std::string_view Tracer::makerOf(const Value& value) const {
 }
 
 std::string Tracer::lastDims(recipe::TensorId tensor) const {
-  // Through ops that keep them: norms, activations, sums.
+  // Go back through ops that keep the last dimensions: norms, activations,
+  // sums.
   for (size_t i = dataflow.calls.size(); i > 0; --i) {
     const recipe::Call& call = dataflow.calls[i - 1];
     if (call.result != tensor)
@@ -40,7 +41,8 @@ std::string Tracer::lastDims(recipe::TensorId tensor) const {
       }
     if (call.operands.empty())
       return {};
-    // What a residual stream is added to may be of the embedding.
+    // For a sum, follow the last operand: the first may be a residual stream
+    // that comes from the embedding.
     tensor = call.op == "add" ? call.operands.back() : call.operands.front();
   }
   return {};

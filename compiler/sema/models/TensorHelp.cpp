@@ -5,7 +5,7 @@
 namespace recipec::sema {
 namespace {
 
-/// The operand as a factor or the operand of a sign.
+/// The operand in parentheses if needed, as a factor or after a sign.
 std::string factorOf(const TensorOperand& operand) {
   const std::string& text = operand.written;
   const bool isSum =
@@ -13,7 +13,7 @@ std::string factorOf(const TensorOperand& operand) {
   return isSum ? "(" + text + ")" : text;
 }
 
-/// An operand of a sum times `n`: `n` for 1, else `g * n`.
+/// The operand multiplied by `n`: `n` for 1, otherwise `g * n`.
 std::string timesN(const TensorOperand& operand, bool isNegative) {
   if (operand.written == "1")
     return isNegative ? "-1 * n" : "n";
@@ -21,7 +21,7 @@ std::string timesN(const TensorOperand& operand, bool isNegative) {
   return isNegative ? "-1 * (" + product + ")" : product;
 }
 
-/// `(1 - g) * n` is `n + -1 * (g * n)`.
+/// Rewrites a product with a sum: `(1 - g) * n` is `n + -1 * (g * n)`.
 std::string wayOutOfSum(ast::BinaryOp op, const TensorOperand& left,
                         const TensorOperand& right) {
   const bool isDifference = op == ast::BinaryOp::subtract;

@@ -1,4 +1,4 @@
-// What to write for operations that tensors do not have.
+// Helps with operations that tensors do not have.
 
 #ifndef RECIPEC_SEMA_MODELS_TENSORHELP_H
 #define RECIPEC_SEMA_MODELS_TENSORHELP_H
@@ -11,18 +11,18 @@
 
 namespace recipec::sema {
 
-/// An operand, how it is written, and for a tensor the op that made it.
+/// An operand, its text, and for a tensor the op that made it.
 struct TensorOperand {
   const Value& value;
   std::string written;
   std::string_view maker;
 };
 
-/// How to compute with tensors what the operator does not.
+/// How to express the operation with ops on tensors.
 std::string wayOutOf(ast::BinaryOp op, const TensorOperand& left,
                      const TensorOperand& right);
 
-/// What to write for an index of the tensor that is written so. `dims` are its
+/// How to express an index of the tensor written as `written`. `dims` are its
 /// last dimensions, as Tracer::lastDims gives them.
 std::string wayOutOfIndex(const std::string& written, const std::string& dims);
 

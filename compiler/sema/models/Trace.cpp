@@ -37,7 +37,7 @@ void declareLocal(std::string_view name, Value value, const Env& env) {
     env.locals->names.emplace_back(name, std::move(value));
 }
 
-/// Whether a statement of the body binds a parameter with a type anew.
+/// Whether a statement of the body assigns a parameter that has a type.
 bool bindsParameter(const ast::Body& body, const ast::BlockDecl& block,
                     const ast::File& file) {
   auto isIn = [&](ast::BodyId inner) {
@@ -76,8 +76,8 @@ void Tracer::collectDims() {
   }
 }
 
-/// Why no op takes what a parameter is called: "`causal` and the documents of a
-/// row are the mask". Empty where no comment of an op says so.
+/// Why ops do not take an operand of this name: "`causal` and the documents of
+/// a row are the mask". Empty if no op's comment explains it.
 static std::string whyNoOperand(Evaluator& evaluator, std::string_view name) {
   if (const Module* ops = evaluator.modules.ops())
     for (const auto& [op, entry] : ops->entries)
@@ -87,7 +87,7 @@ static std::string whyNoOperand(Evaluator& evaluator, std::string_view name) {
   return {};
 }
 
-/// Reports a `forward` with other parameters than the tokens.
+/// Reports a `forward` whose parameters are not just the tokens.
 static void reportParameters(Evaluator& evaluator,
                              const ast::BlockDecl& forward) {
   const std::vector<ast::Parameter>& parameters = forward.parameters;
@@ -144,7 +144,7 @@ std::optional<recipe::Dataflow> Tracer::run() {
     auto builder = evaluator.messages.report(
         diag::Kind::MissingField, schema.range,
         "the model `" + std::string(schema.name) + "` has no block `forward`");
-    // A block of the tokens alone, under another name.
+    // A block with the tokens as its only parameter may be meant as `forward`.
     for (const ast::BlockDecl* each : schema.layer.blocks)
       if (each->parameters.size() == 1 &&
           each->parameters[0].name.text == "tokens") {
@@ -335,7 +335,8 @@ Value Tracer::callBlock(const Block& block, const ast::Call& node,
   for (size_t i = 0; i < arguments->size(); ++i)
     declareLocal(declaration.parameters[i].name.text, *(*arguments)[i].value,
                  body);
-  // A comparison takes the values of a parameter's type for all that it has.
+  // A comparison may assume that a parameter has any value of its type, unless
+  // the block assigns it.
   if (!bindsParameter((*block.env->file)[declaration.body], declaration,
                       *block.env->file))
     body.locals->parameters = &declaration.parameters;

@@ -33,7 +33,7 @@ public:
   /// Evaluates a call of a block or op inside a block.
   Value call(const Block& block, const ast::Call& node, SourceRange range,
              const Env& env);
-  /// How the operands of an operator are written, for messages.
+  /// The operands of an operator as written, for messages.
   struct WrittenSides {
     std::string left, right;
   };
@@ -41,19 +41,19 @@ public:
   Value arithmetic(ast::BinaryOp op, const Value& left, const Value& right,
                    SourceRange range, const WrittenSides& written);
 
-  /// Notes an error behind which the trace goes on, to find others.
+  /// Records an error after which tracing continues, to find further errors.
   void breakOff() { isBroken = true; }
 
   /// Reports the first `[]` of a tensor, and returns poison.
   Value reportIndex(const Tensor& tensor, SourceRange range,
                     const std::string& written);
 
-  /// What a tensor's last dimensions are, as a mapping writes them, where the
-  /// calls that made it tell: `ffn`, `[heads, head_dim]`. Else empty.
+  /// A tensor's last dimensions, as a mapping writes them: `ffn`,
+  /// `[heads, head_dim]`. Empty if the calls that made it do not show them.
   std::string lastDims(recipe::TensorId tensor) const;
 
-  /// The call of the op `parameter` that made the parameter of this name,
-  /// within any scope; not valid when there is none.
+  /// The call of the op `parameter` that made the parameter of this name, in
+  /// any scope; not valid if there is none.
   SourceRange parameterMade(std::string_view name) const;
 
 private:
@@ -63,8 +63,7 @@ private:
     std::string hf;
   };
 
-  /// A call of a block that is under execution, and how many loops are around
-  /// it.
+  /// A call of a block under execution, and the number of loops around it.
   struct CallPlace {
     SourceRange range;
     int loops = 0;

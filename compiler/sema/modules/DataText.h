@@ -16,8 +16,8 @@ namespace recipec::sema {
 /// write it; nullopt for any other text.
 std::optional<recipe::Quantity> quantityOf(std::string_view text);
 
-/// The number that a text of a data file writes as a recipe or a table does,
-/// `1_000`, `100,000` or `64Ki`, in digits alone; nullopt for other texts.
+/// The number in a data file's text, as digits only: for `1_000`, `100,000` or
+/// `64Ki`. Returns nullopt for other texts.
 std::optional<std::string> numberIn(std::string_view text);
 
 } // namespace recipec::sema

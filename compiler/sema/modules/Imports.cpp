@@ -18,7 +18,7 @@ namespace {
 
 constexpr const char* libraryPrefix = "std/";
 constexpr const char* extension = ".recipe";
-/// A help lists at most so many files.
+/// The maximum number of files that a help lists.
 constexpr size_t mostListed = 20;
 
 /// The paths where an import may be, best first. `a.b` is `a/b.recipe`, or the
@@ -98,7 +98,7 @@ void Modules::declareImport(Module& module, const ast::Declaration& declaration,
     ast::Name name = fileNameOf(import);
     declare(module, declaration, name, nullptr);
     if (!isIdentifier(name.text)) {
-      // Uses of the name that this proposes are consequences.
+      // Do not report uses of the name that this help proposes.
       module.missing.push_back(identifierFor(name.text));
       evaluator.messages
           .report(diag::Kind::ExpectedName, import.targetRange,

@@ -36,8 +36,8 @@ public:
 
   Module* ops() const { return opsModule; }
   Module* prelude() const { return preludeModule; }
-  /// The other name by which the prelude has what a library's file declares;
-  /// empty if there is none.
+  /// The name in the prelude for a declaration of a library file, if it is
+  /// another one; empty otherwise.
   std::string_view aliasInPrelude(const Module& module,
                                   std::string_view name) const;
   /// The module of a source; nullptr for a command-line argument.
@@ -45,11 +45,11 @@ public:
   /// Whether an imported file has errors. Its parser has reported them.
   bool hasBrokenImport() const { return isImportBroken; }
 
-  /// Whether the value of a name is under evaluation.
+  /// Whether the value of any name is under evaluation.
   bool isEvaluating() const { return !running.empty(); }
   /// Labels the last `most` names that are under evaluation.
   void labelChain(diag::Builder& builder, size_t most) const;
-  /// What an import that has been loaded refers to; null for others.
+  /// The target of an import that has been loaded; null otherwise.
   const Value* targetOf(const ast::Import& import) const;
 
 private:

@@ -1,4 +1,4 @@
-// Finds the values of an axis that is no list, or a list of the wrong values.
+// Helps with an axis that is not a list, or is a list of the wrong values.
 
 #include "compiler/sema/recipes/AxisHelp.h"
 
@@ -58,8 +58,8 @@ const Type* typeAt(Evaluator& evaluator, Object& settings,
   return nullptr;
 }
 
-/// The values of an axis in the notation of another program; empty when the
-/// text is not one.
+/// The values of an axis in another program's notation, as a list; empty if the
+/// text has no such notation.
 std::string valuesIn(std::string_view written) {
   // `"none, optimizer"`
   if (written.starts_with('"') && written.find(',') != written.npos) {
@@ -88,9 +88,9 @@ std::string valuesIn(std::string_view written) {
   return values.empty() ? std::string() : "[" + values + "]";
 }
 
-/// Adds what to write for an axis that is no list. Other programs describe one
-/// by its bounds, `{ min = 1e-5, max = 1e-3 }`, or as a record with the list,
-/// `{ values = [1e-5, 1e-3] }`.
+/// Adds what to write for an axis that is not a list. Other programs describe
+/// an axis by its bounds, `{ min = 1e-5, max = 1e-3 }`, or by a record with the
+/// list, `{ values = [1e-5, 1e-3] }`.
 void helpWithAxis(Evaluator& evaluator, diag::Builder& builder,
                   const Value& value, SourceRange range) {
   const std::string written(evaluator.sources.text(range));
@@ -147,8 +147,7 @@ bool reportListAsAxis(Evaluator& evaluator, Object& settings,
   return true;
 }
 
-/// Functions by which other programs describe an axis: those of its values, and
-/// those of its bounds.
+/// Functions of other programs for an axis: of its values, or of its bounds.
 constexpr std::string_view choices[] = {
     "choice",  "choices",     "categorical", "suggest_categorical",
     "options", "grid_search", "values",      "sample_from",
@@ -235,7 +234,7 @@ bool reportDistribution(Evaluator& evaluator,
     if (!function.isPoison() && !function.is<const Schema*>())
       return false; // one of the user's
   }
-  constexpr size_t bounds = 2; // more are numbers of values, or steps
+  constexpr size_t bounds = 2; // further numbers are a count or a step
   std::vector<std::string> texts;
   for (const ast::Argument& each : call->arguments)
     if (const std::string_view text = textOf(each.value);

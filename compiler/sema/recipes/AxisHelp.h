@@ -13,16 +13,16 @@ namespace recipec::sema {
 class Evaluator;
 struct Axis;
 
-/// Reports `optimizer.lr { values = [1e-4, 2e-4] }`, where other programs
-/// describe an axis by keys that its field does not have. `path` is that of the
-/// field, `item` the whole item. Returns false for braces that set fields.
+/// Reports an axis in braces, `optimizer.lr { values = [1e-4, 2e-4] }`, whose
+/// keys the field does not have. `path` is the field's path, `item` the whole
+/// item. Returns false for braces that set fields.
 bool reportAxisInBraces(Evaluator& evaluator, Object& settings,
                         const std::vector<ast::Name>& path,
                         const ast::Body& body, const ast::File& file,
                         SourceRange item);
 
-/// Reports `optimizer.lr = loguniform(1e-5, 1e-3)`, where other programs draw
-/// values. Returns false for other values.
+/// Reports a random distribution of another program,
+/// `optimizer.lr = loguniform(1e-5, 1e-3)`. Returns false for other values.
 bool reportDistribution(Evaluator& evaluator,
                         const std::vector<ast::Name>& path, ast::ExprId value,
                         const Env& env);
@@ -34,7 +34,7 @@ bool reportAxis(Evaluator& evaluator, Object& settings,
                 const std::vector<ast::Name>& path, const Value& axis,
                 SourceRange range);
 
-/// What to write for an axis with equal values: the seeds of as many runs, or
+/// What to write for an axis with equal values: seeds for as many runs, or only
 /// the values that differ.
 std::string helpWithEqual(const SourceMap& sources, const Axis& axis);
 

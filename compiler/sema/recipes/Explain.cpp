@@ -153,7 +153,7 @@ std::optional<bool> Explainer::isSet(const std::string& path) {
   return !slot->chain.empty();
 }
 
-/// What a path means that has no field `name` in `object`.
+/// Helps with a path in which `object` has no field `name`.
 void Explainer::helpWithPath(diag::Builder& builder, const Target& target,
                              const Object& object, const std::string& name,
                              SourceRange range,

@@ -38,8 +38,8 @@ std::vector<std::string> Recipes::recipesIn(const Module& module,
   return names;
 }
 
-/// Helps with `amends "base.recipe"`: the file is imported, and its recipe
-/// amended.
+/// Helps with `amends "base.recipe"`: the file has to be imported, and its
+/// recipe amended.
 static void helpWithFile(diag::Builder& builder, const std::string& path,
                          const std::vector<std::string>& names,
                          SourceRange place) {
@@ -52,7 +52,7 @@ static void helpWithFile(diag::Builder& builder, const std::string& path,
     builder.fixIt({place.source, 0, 0}, import + "\n").fixIt(place, name);
 }
 
-/// Helps with the declarations that may stand at a place, of one kind.
+/// Lists the declarations of one kind that may be used at a place.
 static void helpWithNames(diag::Builder& builder,
                           const std::vector<std::string>& names,
                           const std::string& kind, SourceRange place) {
@@ -69,7 +69,8 @@ static void helpWithNames(diag::Builder& builder,
                  "`import \"FILE.recipe\" { name }`");
 }
 
-/// Whether a name of a file is, or is imported as, a declaration of one sort.
+/// Whether a name of a file, declared or imported, is a declaration of one
+/// kind.
 template <class Declaration>
 static bool declares(const Evaluator& evaluator, const ModuleEntry& entry) {
   if (std::holds_alternative<Declaration>(entry.declaration->node))
@@ -100,8 +101,8 @@ std::vector<std::string> Recipes::recipesOf(const Module& module,
   return namesOf<ast::RecipeDecl>(evaluator, module, prefix);
 }
 
-/// Helps with a value behind `amends` that is no recipe: a model is set in the
-/// braces of one.
+/// Helps with a value after `amends` that is not a recipe. A model, for
+/// example, is set in the braces of a recipe.
 void Recipes::helpWithParents(diag::Builder& builder, const Module& module,
                               const ast::RecipeDecl& recipe,
                               const Value& parent, SourceRange place) {
@@ -179,7 +180,8 @@ Value Recipes::valueOf(Module& module, const ast::RecipeDecl& recipe) {
 
 // ---- mixins
 
-/// `with generation`, where the name is that of the file with the mixin.
+/// Reports `with generation`, where the name is that of the file with the
+/// mixin.
 void Recipes::reportFileAsMixin(const Module& file, SourceRange range) {
   const std::string name(evaluator.sources.text(range));
   auto builder =
@@ -197,8 +199,8 @@ void Recipes::reportFileAsMixin(const Module& file, SourceRange range) {
     builder.help("its mixins are " + diag::quotedList(mixins, mixins.size()));
 }
 
-/// The mixins that a list or an operation joins, `[a, b]` or `a + b`, as they
-/// are written; empty for other expressions.
+/// The mixins in a list or sum, `[a, b]` or `a + b`, as written; empty for
+/// other expressions.
 static std::string joinedMixins(const SourceMap& sources, const ast::File& file,
                                 ast::ExprId id) {
   if (auto* list = std::get_if<ast::ListExpr>(&file[id].node)) {
@@ -234,8 +236,8 @@ bool Recipes::reportJoinedMixins(const Module& module, ast::ExprId id) {
   return true;
 }
 
-/// The declaration that a name behind `with` refers to, where it is one of the
-/// same file.
+/// The declaration in the same file that a name after `with` refers to; null if
+/// there is none.
 static const ast::Declaration* declaredAs(Module& module, std::string_view name,
                                           const ast::RecipeDecl*& recipe) {
   const ModuleEntry* entry = module.find(name);
@@ -244,8 +246,8 @@ static const ast::Declaration* declaredAs(Module& module, std::string_view name,
   return recipe ? entry->declaration : nullptr;
 }
 
-/// `with small`, where `small` is a recipe. One without a parent amends it; for
-/// any other its settings have to be a mixin.
+/// Reports `with small`, where `small` is a recipe. A recipe without a parent
+/// can amend it; for others, its settings have to become a mixin.
 void Recipes::reportRecipeAsMixin(Module& module, const ast::RecipeDecl& recipe,
                                   SourceRange range) {
   const std::string name(evaluator.sources.text(range));
@@ -418,7 +420,7 @@ Object* Recipes::withChanges(const Object& settings, Module& module,
 Object* Recipes::settingsOf(const ast::RecipeDecl& recipe, Module& module,
                             const std::vector<Override>& overrides) {
   ModuleEntry* entry = module.find(recipe.name.text);
-  if (!entry) // a second declaration of the name, reported
+  if (!entry) // duplicate name, already reported
     return nullptr;
   Object* const* object =
       evaluator.modules.entryValue(module, *entry).get<Object*>();

@@ -208,7 +208,7 @@ std::vector<Selection> Selector::pointsOf(const ast::RecipeDecl& recipe,
   return points;
 }
 
-/// A point's name without the numbers behind `=`, and these.
+/// A point's name without the numbers after `=`, and these numbers.
 struct NumbersOfPoint {
   std::string rest;
   std::vector<double> numbers;
@@ -237,7 +237,7 @@ static NumbersOfPoint numbersOf(const std::string& name) {
   return found;
 }
 
-/// A name without its numbers: another number is no misspelling.
+/// A name without its numbers. A different number is not a misspelling.
 static std::string withoutNumbers(const std::string& name) {
   std::string rest = numbersOf(name).rest;
   std::erase_if(rest, [](unsigned char c) { return std::isdigit(c); });
@@ -248,7 +248,7 @@ std::optional<std::vector<Selection>>
 Selector::namedPoint(const ast::RecipeDecl& recipe,
                      std::vector<Selection> points) {
   std::string name = recipe.name.text + "@" + naming.point;
-  // A number may be written otherwise than in the recipe: 0.002 for 2e-3.
+  // A number may be written differently than in the recipe: 0.002 for 2e-3.
   auto isEqual = [&](const Selection& point) {
     return numbersOf(point.name) == numbersOf(name);
   };

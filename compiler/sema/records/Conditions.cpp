@@ -29,7 +29,7 @@ std::string requireMessage(Evaluator& evaluator, const ast::Require& require,
   return "`" + std::string(evaluator.sources.text(range)) + "` does not hold";
 }
 
-/// Cuts the remedy, `write ...` behind a semicolon, off a message.
+/// Splits the remedy, `write ...` after a semicolon, off a message.
 std::string cutRemedy(std::string& message) {
   constexpr std::string_view start = "; write ";
   const size_t at = message.rfind(start);
@@ -40,8 +40,8 @@ std::string cutRemedy(std::string& message) {
   return remedy;
 }
 
-/// A rule about fields of which a record has one form or another, none of which
-/// is given: `jsonl(path)` without the fields of its samples.
+/// Helps with a rule that a record needs one of several groups of fields, if
+/// none is given: `jsonl(path)` without the fields of its samples.
 bool helpWithForms(diag::Builder& builder, const Object& object,
                    std::string_view rule) {
   if (!object.schema || object.schema->fields.empty())
@@ -85,8 +85,9 @@ std::string missingOf(Remedies& remedies, const std::vector<Operand>& operands,
   return text;
 }
 
-/// Of the operands that a condition asks to be given, `valid != none`, those
-/// that nobody set: what to add, with the example of the field's comment.
+/// Helps with operands that the condition requires to be set, as in
+/// `valid != none`: proposes each unset one with the example in its field's
+/// comment.
 void helpWithGiven(diag::Builder& builder, const std::vector<Operand>& operands,
                    std::string_view rule) {
   for (const Operand& operand : operands) {
@@ -109,8 +110,8 @@ void helpWithGiven(diag::Builder& builder, const std::vector<Operand>& operands,
   }
 }
 
-/// Lists that are to be of one length: either may be changed, and which
-/// elements to leave out is the user's to say.
+/// Helps with two lists that must have the same length. Either can be changed;
+/// which elements to add or remove is up to the user.
 bool helpWithLengths(diag::Builder& builder,
                      const std::vector<Operand>& operands,
                      std::string_view rule) {
@@ -131,9 +132,9 @@ bool helpWithLengths(diag::Builder& builder,
   return true;
 }
 
-/// The operand at which the error is reported: the first candidate if it is a
-/// number or the message names it, else the first operand of the user that the
-/// message names.
+/// The operand at which the error is reported. This is the first candidate if
+/// it is a number or the message names it, else the first operand that the
+/// message names and the user set.
 const Operand* primaryOf(const std::vector<const Operand*>& candidates,
                          const std::vector<Operand>& operands,
                          const std::string& message) {
@@ -166,8 +167,8 @@ bool namesMissingAlone(const std::vector<Operand>& operands,
   return isAny;
 }
 
-/// Whether a rule is a call of a function of the library, whose name says
-/// nothing to a user.
+/// Whether a rule is a call of a library function. Its name would mean nothing
+/// to a user.
 bool isCallOfLibrary(Evaluator& evaluator, ast::ExprId condition,
                      const Env& env) {
   const auto* call = std::get_if<ast::Call>(&(*env.file)[condition].node);
@@ -176,7 +177,7 @@ bool isCallOfLibrary(Evaluator& evaluator, ast::ExprId condition,
   return evaluator.evaluate(call->callee, env).is<const Function*>();
 }
 
-/// A quantity that is 0 or less, of which any other would do: an example.
+/// An example for a quantity of 0 or less; empty for other operands.
 std::string exampleAboveZero(Evaluator& evaluator, const Operand& operand) {
   const auto* quantity = operand.value.get<recipe::Quantity>();
   const Type* type =
@@ -190,8 +191,8 @@ std::string exampleAboveZero(Evaluator& evaluator, const Operand& operand) {
   return {};
 }
 
-/// Whether a rule is one comparison, which reads as a demand: `steps < 1000`.
-/// Conditions joined by `or`, or about `none`, tell a user nothing to do.
+/// Whether a rule is a single comparison, `steps < 1000`, which reads like an
+/// instruction. Conditions with `or` or `none` do not.
 bool isComparison(std::string_view rule) {
   for (std::string_view part : {" or ", " and ", "not ", "if ", "none", "\n"})
     if (rule.find(part) != rule.npos)
@@ -208,7 +209,8 @@ void reportFailed(Evaluator& evaluator, Object& object, size_t layerIndex,
   std::string message = requireMessage(evaluator, require, env);
   const std::string remedy = cutRemedy(message);
   const Operand* primary = primaryOf(candidates, operands, message);
-  // What is missing has no place: the recipe's is nearer than another field's.
+  // If the message is only about unset fields, report at the record and not at
+  // another field.
   if (primary && !isNumeric(primary->value) && !primary->let &&
       namesMissingAlone(operands, message))
     primary = nullptr;
@@ -223,7 +225,7 @@ void reportFailed(Evaluator& evaluator, Object& object, size_t layerIndex,
   auto builder = evaluator.messages.report(
       diag::Kind::RequireFailed,
       primary ? primary->value.origin.range : object.range, message);
-  // What the excerpt shows anyway needs no words.
+  // Omit the label if the excerpt shows the value anyway.
   bool isShown =
       primary && evaluator.sources.text(primary->value.origin.range)
                          .find(describe(evaluator, primary->value)) !=

@@ -1,5 +1,5 @@
-// Remedies for several fields of which one may be set, `steps` and `epochs`:
-// which of them to leave out.
+// Remedies for fields that exclude each other, such as `steps` and `epochs`:
+// proposes which to remove.
 
 #include "compiler/sema/Evaluator.h"
 #include "compiler/sema/records/Remedies.h"
@@ -16,8 +16,8 @@ Value none() {
 
 } // namespace
 
-/// Of several fields of which one may be set, those that a parent sets where
-/// the recipe sets another: `none` in the recipe undoes the parent's.
+/// If a parent sets one of these fields and the recipe sets another, proposes
+/// to set the parent's to `none` in the recipe.
 std::optional<diag::Proposal>
 Remedies::undoInherited(const std::vector<const Operand*>& optional) {
   const Operand* own = nullptr;

@@ -14,7 +14,7 @@
 namespace recipec::sema {
 namespace {
 
-/// Whether a derived field has the value that the user wrote without that.
+/// Whether the derived field would have the user's value anyway.
 bool isAlready(Evaluator& evaluator, Object& object, const Slot& slot,
                const Value& wanted) {
   const ast::ExprId id = slot.field->declaration->defaultValue;
@@ -23,14 +23,15 @@ bool isAlready(Evaluator& evaluator, Object& object, const Slot& slot,
   return evaluator.operators.isEqual(derived, wanted);
 }
 
-/// A field and the whole number that gives a derived one its wanted value.
+/// The field to set, and the number that gives a derived field the wanted
+/// value.
 struct DerivedFrom {
   Slot* slot = nullptr;
   int64_t number = 0;
 };
 
-/// The numbers that may give `wanted`: its multiples by other operands, the
-/// largest first. Empty for too many.
+/// Candidate values for a source field: products of `wanted` with other
+/// operands, the largest first. Empty if there are too many.
 std::vector<int64_t> candidatesFor(const std::vector<Operand>& operands,
                                    int64_t wanted) {
   if (wanted < 1 || wanted > int64_t(1) << 32)
@@ -48,7 +49,7 @@ std::vector<int64_t> candidatesFor(const std::vector<Operand>& operands,
   return candidates;
 }
 
-/// Whether the derived field is `wanted` where `source` is `number`.
+/// Whether the derived field becomes `wanted` if `source` is set to `number`.
 bool gives(Evaluator& evaluator, const Object& object, const Slot& slot,
            const Slot& source, int64_t number, int64_t wanted) {
   Messages::Muted muted(evaluator.messages);
@@ -63,8 +64,8 @@ bool gives(Evaluator& evaluator, const Object& object, const Slot& slot,
                                      {wanted, {}});
 }
 
-/// The field of the same record that the derived one follows, with the number
-/// that makes it `wanted`.
+/// Finds the field of the same record from which `slot` is derived, and the
+/// number that makes `slot` equal to `wanted`.
 DerivedFrom sourceFor(Evaluator& evaluator, Object& object, const Slot& slot,
                       const std::vector<Operand>& operands, int64_t wanted) {
   const std::vector<int64_t> candidates = candidatesFor(operands, wanted);
@@ -82,7 +83,7 @@ DerivedFrom sourceFor(Evaluator& evaluator, Object& object, const Slot& slot,
   return {};
 }
 
-/// The list of an axis in the braces of a sweep that has an element at `range`.
+/// The list, among a sweep's axes, that has an element at `range`.
 const ast::ListExpr* listWith(const ast::File& file, ast::BodyId body,
                               SourceRange range) {
   for (const ast::Item& item : file[body].items) {
@@ -104,8 +105,7 @@ const ast::ListExpr* listWith(const ast::File& file, ast::BodyId body,
   return nullptr;
 }
 
-/// The whole numbers of the axis that gave a value; empty where they are not
-/// written out.
+/// The integers of the axis that gave a value; empty if they are not literals.
 std::vector<int64_t> valuesOfAxis(Evaluator& evaluator, const Member& given) {
   if (!evaluator.root)
     return {};
@@ -131,8 +131,8 @@ std::vector<int64_t> valuesOfAxis(Evaluator& evaluator, const Member& given) {
   return {};
 }
 
-/// The axis of the field that a derived one follows: `batch.global = [8, 16]`
-/// for `batch.accumulation = [1, 2]`.
+/// Helps with an axis of a derived field: proposes an axis of the field that it
+/// is derived from, `batch.global = [8, 16]` for `batch.accumulation = [1, 2]`.
 bool helpWithAxisOfSource(Evaluator& evaluator, diag::Builder& builder,
                           Object& object, const Slot& slot,
                           const std::vector<Operand>& operands,
@@ -154,9 +154,9 @@ bool helpWithAxisOfSource(Evaluator& evaluator, diag::Builder& builder,
   return true;
 }
 
-/// `ranks = 16` for `nodes = 2`: the field of the same record that the derived
-/// one follows, with the value that makes it what the user wrote. It is looked
-/// for among the multiples of the other operands.
+/// Helps with a derived field that the user set: proposes a value for the field
+/// that it is derived from, `ranks = 16` for `nodes = 2`. Tries multiples of
+/// the user's value by the other operands.
 bool helpWithSource(Evaluator& evaluator, diag::Builder& builder,
                     Object& object, const Slot& slot) {
   const Definition& given = slot.chain.back();
@@ -175,7 +175,7 @@ bool helpWithSource(Evaluator& evaluator, diag::Builder& builder,
         directOperands(evaluator, slot.field->declaration->defaultValue,
                        *evaluator.objects.schemaScope(object, slot.name));
   }
-  // What a record inside says is set there.
+  // A field derived from an inner record is set in that record.
   if (operands.size() == 1 && operands[0].object &&
       operands[0].object->container == &object && operands[0].slot &&
       evaluator.sources.text(given.member->range).find('\n') ==
@@ -210,11 +210,12 @@ bool helpWithSource(Evaluator& evaluator, diag::Builder& builder,
   builder.help("it follows `" + name + "`: write `" + text + "` instead");
   if (!given.member->given && given.member->path.size() == 1)
     builder.fixIt(given.member->range, text);
-  source->value = poison(); // which is not what the user meant
+  source->value = poison(); // its value is not what the user meant
   return true;
 }
 
-/// `name = "baseline-1"` in a recipe: its name is that of its declaration.
+/// `name = "baseline-1"` in a recipe: a recipe's name is that of its
+/// declaration.
 bool helpWithRecipeName(Evaluator& evaluator, diag::Builder& builder,
                         const Object& object, const Slot& slot) {
   if (object.schema != evaluator.recipes.loadedSchema() || slot.name != "name")
@@ -258,7 +259,7 @@ bool reportFixed(Evaluator& evaluator, Object& object, const Slot& slot) {
   if (slot.chain.empty() || isGiven)
     return false;
   const ast::FieldDecl& declaration = *slot.field->declaration;
-  // Of the values of an axis, the axis is at fault.
+  // If an axis gives the value, report the axis.
   const Member& last = *slot.chain.back().member;
   auto builder = evaluator.messages.report(
       diag::Kind::FixedField, last.given ? last.path.back().range : last.range,

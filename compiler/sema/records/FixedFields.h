@@ -9,8 +9,8 @@ namespace recipec::sema {
 
 class Evaluator;
 
-/// Whether `slot` is a derived field that a user set, which is reported with
-/// what to set instead.
+/// Reports a derived field that the user set, with what to set instead. Returns
+/// false if `slot` is not such a field.
 bool reportFixed(Evaluator& evaluator, Object& object, const Slot& slot);
 
 } // namespace recipec::sema

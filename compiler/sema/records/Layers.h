@@ -18,7 +18,7 @@ public:
   const Layer* ofBody(const Env& env, ast::BodyId body, bool isScope);
   const Layer* ofArguments(const Env& env, const Schema& schema,
                            const ast::Call& call, SourceRange range);
-  /// The layer of a definition's path behind its first name, `tp = 2` of
+  /// The layer for the rest of a definition's path: `tp = 2` in
   /// `parallel.tp = 2`.
   const Layer* ofTail(const Env& env, const Definition& definition);
   /// A layer that sets one field to a value.

@@ -12,7 +12,7 @@ namespace recipec::sema {
 class Evaluator;
 
 /// Helps a recipe that answers prompts and lacks the field at `path`, which
-/// only a training has a use for: the mixin of the library that sets it.
+/// only training uses: names the library's mixin that sets it.
 bool helpWithServingMixin(Evaluator& evaluator, diag::Builder& builder,
                           const std::string& path);
 

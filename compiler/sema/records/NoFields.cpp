@@ -1,11 +1,10 @@
-// Fields that are set of a value without fields; see NoFields.h.
+// Reports fields that are set in a value without fields; see NoFields.h.
 //
-// 1. Keys that name fields of the record around, as `granularity` of
-//    `recompute` is `recompute_granularity`, become settings of these.
-// 2. Where the field takes records, the record that has the keys is written
-//    out.
-// 3. Otherwise the help has the values of a choice, or what the field's comment
-//    says.
+// 1. If the field's name and a key together name a field of the same record,
+//    here or in another tool, write that field: `recompute_granularity` for
+//    `recompute { granularity }`.
+// 2. Otherwise, if the field takes records, write the record that has the keys.
+// 3. Otherwise list the choices of the field, or quote the field's comment.
 
 #include "compiler/sema/records/NoFields.h"
 
@@ -31,13 +30,13 @@ struct SetKey {
   ast::ExprId value = ast::ExprId::none;
 };
 
-/// The setting of a field around that a key means.
+/// A setting of a field in the same record that a key means.
 struct SettingOfKey {
   std::string field, text;
   bool isKind = false; // the key names the kind of a record
 };
 
-/// Keys by which other tools name the kind of a record.
+/// Whether other tools use this key to name the kind of a record.
 bool namesKind(std::string_view key) {
   constexpr std::string_view kinds[] = {
       "type",        "kind",  "name",      "_target_", "format",  "source",
@@ -89,8 +88,7 @@ private:
   std::vector<SetKey> keys;
 };
 
-/// A misspelt key is the field of a record that it is near to: `peek` of a
-/// schedule is `peak`.
+/// Corrects misspelt keys to the nearest field of a record: `peek` to `peak`.
 void NoFields::correct() {
   const std::vector<const Schema*> schemas = records();
   for (SetKey& key : keys) {
@@ -178,7 +176,7 @@ MeantValue NoFields::meant(const KnownField& field, const SetKey& key) const {
   return meantValue(evaluator, field, layer, member);
 }
 
-/// The assignment of a value to the slot, as it is written in its place.
+/// An assignment of `value` to the slot, as it is written in its place.
 std::string NoFields::set(const std::string& value) const {
   if (!isArgument())
     return std::string(slot.name) + " = " + value;
@@ -204,7 +202,8 @@ bool NoFields::helpWithFieldsAround(diag::Builder& builder) const {
         known.path.find('.') != known.path.npos)
       continue;
     const MeantValue value = meant(known, key);
-    // What is no constant, as `"{folder}/tokenizer.json"`, stays as written.
+    // A value that is not constant, such as `"{folder}/tokenizer.json"`, stays
+    // as written.
     const std::string text =
         value.kind == MeantValue::Kind::unknown && !textOf(key).empty()
             ? known.path + " = " + textOf(key)
@@ -217,7 +216,7 @@ bool NoFields::helpWithFieldsAround(diag::Builder& builder) const {
     auto same = std::find_if(
         settings.begin(), settings.end(),
         [&](const SettingOfKey& each) { return each.field == known.path; });
-    // Of the type and the path of a tokenizer, the path is meant.
+    // If both a type and a path of a tokenizer are given, use the path.
     if (same == settings.end())
       settings.push_back({known.path, text, namesKind(key.name)});
     else if (same->isKind && !namesKind(key.name))
@@ -234,7 +233,7 @@ bool NoFields::helpWithFieldsAround(diag::Builder& builder) const {
   return true;
 }
 
-/// The record that a key names, `type = "jsonl"`, or else the first one that
+/// The schema that a key names, `type = "jsonl"`; else the first schema that
 /// has all keys.
 const Schema* NoFields::namedRecord() const {
   const std::vector<const Schema*> schemas = records();
@@ -261,8 +260,9 @@ const Schema* NoFields::namedRecord() const {
   return nullptr;
 }
 
-/// The record with the keys, `cosine(peak = 1e-4, warmup = 10 steps)`.
-/// `isWhole` is false where it lacks what it asks for.
+/// The arguments of a record made from the keys:
+/// `peak = 1e-4, warmup = 10 steps`. Sets `isWhole` to false if required fields
+/// are missing.
 std::string NoFields::recordOf(const Schema& schema, bool& isWhole) const {
   std::vector<std::pair<std::string, std::string>> arguments; // by field
   for (const SetKey& key : keys) {
@@ -289,7 +289,7 @@ std::string NoFields::recordOf(const Schema& schema, bool& isWhole) const {
     if (declared.isFixed || isGiven ||
         declared.defaultValue != ast::ExprId::none)
       continue;
-    // `peak` of the schedule, where `lr` is a number.
+    // Take `peak` of a schedule from the number that `lr` is.
     if (base.isNumber() && arguments.size() == keys.size() &&
         convert(evaluator, base,
                 *evaluator.types.resolve(*schema.layer.env, declared.type)))
@@ -312,14 +312,14 @@ bool NoFields::helpWithRecords(diag::Builder& builder) const {
   bool isWhole = false;
   const std::string arguments = named ? recordOf(*named, isWhole) : "";
   std::vector<std::string> ways;
-  // The number alone: `lr = 1e-3` of `lr.peak = 1e-3`.
+  // For `lr.peak = 1e-3`, offer the plain number too: `lr = 1e-3`.
   if (named && keys.size() == 1 && !named->fields.empty() &&
       named->fields.front().declaration->name.text == keys[0].name &&
       base.isNumber())
     ways.push_back(set(textOf(keys[0])));
   if (named && isWhole)
     for (const std::string& form : formsOf(*named)) {
-      // A form that is given already is not added.
+      // Do not add a form that the arguments already have.
       const std::string field = form.substr(0, form.find(" ="));
       const bool isGiven =
           field.size() > 2 &&
@@ -340,7 +340,7 @@ bool NoFields::helpWithRecords(diag::Builder& builder) const {
   return true;
 }
 
-/// The values of a choice.
+/// Lists the literals of the field.
 bool NoFields::helpWithChoice(diag::Builder& builder) const {
   constexpr size_t mostListed = 12;
   std::vector<std::string> values;
@@ -383,7 +383,7 @@ void reportNoFields(Evaluator& evaluator, Object& object, const Slot& slot,
   NoFields(evaluator, object, slot, base).report(list);
 }
 
-/// Whether all keys between braces are fields of the library's `llama`.
+/// Whether all keys in the braces are fields of the library's `llama`.
 static bool areFieldsOfLlama(Evaluator& evaluator, const ast::File& file,
                              ast::BodyId body) {
   Module* module = evaluator.modules.load("std/models/llama.recipe");

@@ -52,8 +52,8 @@ bool helpWithBareSchema(Evaluator& evaluator, diag::Builder& builder,
   return true;
 }
 
-/// A value for a field that is missing: the default of the field that holds its
-/// record, where that is of the same type, `1e-4` for the peak of a schedule.
+/// An example for a missing field: the default of the field that holds its
+/// record, if it has the same type. For example, `1e-4` for a schedule's peak.
 std::string exampleForMissing(Evaluator& evaluator, const Object& object,
                               const Type& type) {
   Slot* slot = object.container ? object.container->find(object.key) : nullptr;
@@ -326,7 +326,7 @@ Value Objects::typedSlot(Object& object, Slot& slot, Value value,
   const Type* type = typeOf(object, slot);
   if (!type || value.isPoison())
     return value;
-  // `lr = "linear"` beside `warmup_ratio`: the report of that key has both.
+  // `lr = "linear"` beside `warmup_ratio`: the report of that key covers both.
   if (value.is<std::string>() && isSetByKeys(evaluator, object, slot.name) &&
       !fits(evaluator, value, *type))
     return poison();
@@ -400,7 +400,7 @@ Value Objects::defaultValue(Object& object, Slot& slot) {
   }
   const Type* type =
       evaluator.types.resolve(*object.schema->layer.env, declaration.type);
-  // Braces after the name of a field make the record that it holds.
+  // Braces after a field's name make the record that the field holds.
   if (type->kind == Type::Kind::schema && !slot.chain.empty()) {
     recipe::Origin origin{recipe::Origin::Kind::defaultValue,
                           slot.field->range};
@@ -411,8 +411,8 @@ Value Objects::defaultValue(Object& object, Slot& slot) {
   return poison();
 }
 
-/// Of a device that is described from nothing, one field is reported with the
-/// others that are missing.
+/// For a device described without amending another one, reports all missing
+/// fields at once.
 bool Objects::helpWithLibraryRecord(diag::Builder& builder, Object& object) {
   if (object.schema->isModel)
     return false;
@@ -465,7 +465,7 @@ void Objects::reportMissing(Object& object, Slot& slot) {
   if (type->kind == Type::Kind::schema)
     for (const std::string& name : evaluator.library.recordsOf(*type->schema))
       choices += (choices.empty() ? ", say `" : ", `") + name + "`";
-  // The braces of a model that a `let` names stand elsewhere.
+  // The braces of a model declared by a `let` are elsewhere in the file.
   const std::string_view written = evaluator.sources.text(object.range);
   const size_t brace = written.find('{');
   const bool isElsewhere = isSection && object.schema->isModel &&

@@ -18,7 +18,7 @@ namespace recipec::sema {
 namespace {
 
 constexpr std::string_view outerPrefix = "outer.";
-/// Defaults that are further behind a condition are no reason to be told.
+/// Defaults further from the condition than this are not shown.
 constexpr size_t deepestDefault = 2;
 
 /// Whether a note can describe the operand's value in a few words.
@@ -191,7 +191,8 @@ std::vector<const Operand*> suspects(const Evaluator& evaluator,
   for (const Operand& operand : operands) {
     if (!isUserSet(operand) || evaluator.isLibrary(operand.value.origin.range))
       continue;
-    // A choice made elsewhere (`task`) is the reason, not the mistake.
+    // A choice made elsewhere, such as `task`, is the reason for the failure
+    // and not the mistake.
     if (operand.object == preferred || isNumeric(operand.value))
       found.push_back(&operand);
   }

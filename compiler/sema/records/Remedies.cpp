@@ -26,11 +26,11 @@
 namespace recipec::sema {
 namespace {
 
-/// A smaller number is not taken for a fraction of another one.
+/// The smallest number that is tried as a fraction of another one.
 constexpr double leastFraction = 0.01;
 
-/// How far from the user's value a remedy is looked for, and how far from one
-/// that was found for another.
+/// How far from the user's value the search for a remedy goes. After a first
+/// remedy, it goes only this far beyond it.
 constexpr int64_t remedyReach = 512;
 constexpr int64_t otherReach = 64;
 /// The most operands whose other values are tried.
@@ -94,8 +94,8 @@ bool Remedies::holdsWith(const Operand& operand, const Value& value) {
     return holds(trial.require, *evaluator.objects.scopeOf(
                                     *at, *at->layers[trial.layerIndex]));
   }
-  // Earlier conditions of the schema have to hold as well, but for those that
-  // fail without the change, too.
+  // The other conditions of the schema up to this one must hold as well, unless
+  // they already fail without the change.
   for (const ast::Item& item : at->schema->body->items) {
     auto* condition = std::get_if<ast::Require>(&item.node);
     if (!condition)
@@ -131,7 +131,7 @@ bool Remedies::canBeTried(const Operand& operand) const {
       at = at->container;
     return at == evaluator.root;
   };
-  // What a run is for is not changed to make a rule hold.
+  // Do not propose another `task` to make a rule hold.
   const bool isTask = operand.slot && operand.slot->name == "task" &&
                       operand.object == evaluator.root;
   bool isDefault = operand.slot && operand.value.origin.kind ==
@@ -165,7 +165,7 @@ std::vector<Value> Remedies::nearestValues(const Operand& operand,
       found.push_back(value);
     }
   }
-  // A sign too many: the number without it is nearer to what was meant.
+  // A minus sign may be a mistake, so put the positive number first.
   if (current < 0 && holdsWith(operand, {-current, {}})) {
     std::erase(found, -current);
     found.insert(found.begin(), -current);
@@ -193,8 +193,8 @@ std::vector<Value> Remedies::nearestValues(const Operand& operand,
   return values;
 }
 
-/// The number that the comment of the operand's field has as an example, where
-/// the condition holds with it.
+/// The example in the comment of the operand's field, if it is a number for
+/// which the condition holds.
 std::vector<Value> Remedies::documentedValue(const Operand& operand) {
   const std::string example = exampleFor(*operand.object, *operand.slot);
   char* end = nullptr;
@@ -213,8 +213,8 @@ std::string_view Remedies::ruleText() const {
 }
 
 /// For a `float` operand, the nearest bound that makes the condition hold. The
-/// bounds are 0, 1 and the other `float` operands. A rule `rate > 0` says
-/// nothing of 1.
+/// bounds are 0, 1 and the other `float` operands. For a rule such as
+/// `rate > 0`, 1 is not a bound.
 std::vector<Value> Remedies::nearestBound(const Operand& operand,
                                           double current) {
   const std::string_view rule = ruleText();
@@ -236,7 +236,7 @@ std::vector<Value> Remedies::nearestBound(const Operand& operand,
   return {};
 }
 
-/// What the number was meant as: a fraction of another operand, or percent.
+/// Reads the number as a fraction of another operand, or as a percentage.
 std::vector<Value> Remedies::scaledValues(const Operand& operand,
                                           double current) {
   std::vector<double> scaled;
@@ -253,7 +253,7 @@ std::vector<Value> Remedies::scaledValues(const Operand& operand,
   if (isPercent)
     scaled.push_back(current / 100);
   for (double value : scaled) {
-    // As the user would write it: without what multiplication adds behind.
+    // Round as the user would write it, without floating-point noise.
     std::array<char, 32> text{};
     std::snprintf(text.data(), text.size(), "%.6g", value);
     value = std::strtod(text.data(), nullptr);
@@ -263,7 +263,8 @@ std::vector<Value> Remedies::scaledValues(const Operand& operand,
   return {};
 }
 
-/// A quantity with a bound: twice as much, and twice that, till it is enough.
+/// For a quantity with a lower bound: doubles the value until the condition
+/// holds.
 std::vector<Value> Remedies::doubledValues(const Operand& operand,
                                            recipe::Quantity current) {
   constexpr int mostDoublings = 20;
@@ -275,8 +276,7 @@ std::vector<Value> Remedies::doubledValues(const Operand& operand,
   return {};
 }
 
-/// A list of numbers some of which lie on the wrong side of 0: without their
-/// signs.
+/// For a list with negative numbers: the list without the minus signs.
 std::vector<Value> Remedies::withoutSigns(const Operand& operand) {
   const ListValue* const* list = operand.value.get<const ListValue*>();
   if (!list)
@@ -299,8 +299,8 @@ std::vector<Value> Remedies::withoutSigns(const Operand& operand) {
   return {{&std::as_const(positive), {}}};
 }
 
-/// For a number below 0: 0 for -1, which is "none" in other tools, else the
-/// number without its sign.
+/// For a negative number: 0 for -1, which means "none" in other tools,
+/// otherwise the number without its sign.
 std::vector<Value> Remedies::aboveZero(const Operand& operand, double current) {
   if (current >= 0)
     return {};
@@ -309,8 +309,8 @@ std::vector<Value> Remedies::aboveZero(const Operand& operand, double current) {
                                          : std::vector<Value>();
 }
 
-/// Lists of whole numbers that are as even as may be, the larger ones first: as
-/// long, and of such a sum, as other operands or the list itself.
+/// Lists of integers that are as equal as possible, the larger ones first. The
+/// lengths and sums are those of the list, and other operands.
 std::vector<Value> Remedies::evenLists(const Operand& operand) {
   const ListValue* const* list = operand.value.get<const ListValue*>();
   if (!list || (*list)->elements.empty())
@@ -345,7 +345,7 @@ std::vector<Value> Remedies::evenLists(const Operand& operand) {
   return {};
 }
 
-/// The other values of a choice.
+/// The other values that a choice, a switch or a union accepts.
 std::vector<Value> Remedies::otherValues(const Operand& operand) {
   const Type* type = evaluator.objects.typeOf(*operand.object, *operand.slot);
   std::vector<Value> values;
@@ -410,7 +410,7 @@ std::vector<Value> Remedies::defaultValue(const Operand& operand) {
   return isTold ? std::vector<Value>{value} : std::vector<Value>();
 }
 
-/// The first elements of a list that is too long.
+/// Shortens a list that is too long.
 std::vector<Value> Remedies::beginningOf(const Operand& operand) {
   const ListValue* const* list = operand.value.get<const ListValue*>();
   if (!list || (*list)->elements.size() > mostShortened)
@@ -453,7 +453,7 @@ std::vector<Value> Remedies::helpfulValues(const Operand& operand) {
     values = documentedValue(operand);
   if (values.empty())
     values = defaultValue(operand);
-  // A default with a unit is no suggestion for a number without one.
+  // For a number without a unit, prefer a bound to a default with a unit.
   const bool isOfOtherType =
       !hasOthers && !values.empty() && values[0].is<recipe::Quantity>();
   if (number && (values.empty() || isOfOtherType))
@@ -476,7 +476,8 @@ std::optional<diag::Proposal> Remedies::remedy(const Operand& operand) {
     return std::nullopt;
   std::string path = evaluator.pathOf(*operand.object, operand.slot->name);
   std::string name = operand.let ? path : operand.text;
-  // What 0 means is in the comment: `largest norm; 0 leaves it as it is`.
+  // If 0 is proposed, quote what the comment says of it:
+  // `largest norm; 0 leaves it as it is`.
   const double* first = values[0].get<double>();
   std::string meaning =
       first && *first == 0 && operand.object->schema
@@ -498,7 +499,8 @@ std::optional<diag::Proposal> Remedies::remedy(const Operand& operand) {
   return proposal;
 }
 
-/// Tries one string for a field that takes any; true for other fields.
+/// Tries an example string for a field that takes any string; returns true for
+/// other fields.
 bool Remedies::mayBeMissed(const Operand& operand) {
   const Type* type =
       operand.slot ? evaluator.objects.typeOf(*operand.object, *operand.slot)
@@ -524,7 +526,8 @@ Remedies::proposals(const std::vector<const Operand*>& candidates,
   const Object* preferred = primary ? primary->object : nullptr;
   bool isBlamed = false;
   for (size_t i = 0; i < std::min(tried.size(), mostTried); ++i) {
-    // A real number is not moved to suit another one, as `peak` for `min`.
+    // Do not propose to move another real number, such as `peak` for a wrong
+    // `min`.
     if (!proposals.empty() && tried[i]->value.is<double>())
       continue;
     auto proposal = remedy(*tried[i]);
@@ -537,7 +540,7 @@ Remedies::proposals(const std::vector<const Operand*>& candidates,
     }
     proposals.insert(isFirst ? proposals.begin() : proposals.end(),
                      std::move(*proposal));
-    // What the user meant leaves the rest as it is.
+    // If a scaled value shows the user's intent, propose only that.
     if (std::exchange(isScaled, false))
       return {std::move(isFirst ? proposals.front() : proposals.back())};
   }

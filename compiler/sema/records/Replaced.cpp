@@ -18,8 +18,8 @@ struct InnerSetting {
   SourceRange range;
 };
 
-/// The settings that a member makes in the section `key`: in its braces, or by
-/// its path.
+/// The settings that a member makes in the section `key`, in braces or by a
+/// path.
 std::vector<InnerSetting> settingsIn(const Layer& layer, const Member& member) {
   if (member.path.size() > 1)
     return {{member.path[1].text, member.range}};
@@ -42,8 +42,8 @@ std::vector<InnerSetting> settingsIn(const Layer& layer, const Member& member) {
   return settings;
 }
 
-/// The member that sets a slot to a record without a name, `{ ... }`; null
-/// where it is set otherwise.
+/// The member that sets a slot to a record without a name, `{ ... }`; null if
+/// there is none.
 const Member* bareRecordOf(const Slot& slot) {
   if (slot.chain.empty() || !slot.chain.front().isValue())
     return nullptr;
@@ -55,8 +55,8 @@ const Member* bareRecordOf(const Slot& slot) {
   return isRecord ? &own : nullptr;
 }
 
-/// The member that sets a slot to the braces of a schema, `llama { ... }`, and
-/// the braces.
+/// The member that sets a slot to a schema with braces, `llama { ... }`; also
+/// returns the braces.
 const Member* namedRecordOf(const Slot& slot, SourceRange& braces) {
   if (slot.chain.empty() || !slot.chain.front().isValue())
     return nullptr;
@@ -147,7 +147,7 @@ void warnOfReplaced(Evaluator& evaluator, const Object& object,
         lost.push_back(each);
       }
     }
-  // Layers behind this one amend it, and lose nothing.
+  // Later layers amend the new record, so their settings are not lost.
   std::erase_if(lost, [&](const InnerSetting& each) {
     return std::any_of(
         slot.chain.begin() + 1, slot.chain.end(), [&](const Definition& later) {

@@ -1,4 +1,5 @@
-// Sections that `=` replaces although their parent's were to be amended.
+// Sections that `=` replaces although the parent's section was meant to be
+// amended.
 
 #ifndef RECIPEC_SEMA_RECORDS_REPLACED_H
 #define RECIPEC_SEMA_RECORDS_REPLACED_H
@@ -10,14 +11,13 @@ namespace recipec::sema {
 
 class Evaluator;
 
-/// Helps with a missing field of `data = { ... }` where a parent's `data` has
-/// it and was to be amended.
+/// Helps with a missing field of `data = { ... }` that the parent's `data` has.
 bool helpWithReplaced(Evaluator& evaluator, diag::Builder& builder,
                       const Object& object);
 
-/// Warns of `batch = { global = 32 }` where a parent or a mixin has set other
-/// fields of `batch`: they have their defaults again. A record by its name,
-/// `adamw { ... }`, is meant to replace the whole.
+/// Warns of `batch = { global = 32 }` if a parent or mixin has set other fields
+/// of `batch`, because these return to their defaults. A named record,
+/// `adamw { ... }`, replaces the section intentionally.
 void warnOfReplaced(Evaluator& evaluator, const Object& object,
                     const Slot& slot);
 

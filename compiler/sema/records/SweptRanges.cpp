@@ -1,6 +1,5 @@
-// Remedies for a value that comes from the range of a sweep's axis,
-// `parallel.tp = 1..4`: the range itself stands in the recipe, so the help is
-// the list of its values that hold.
+// Remedies for a value from a range in a sweep, `parallel.tp = 1..4`: proposes
+// a list of the range's values for which the condition holds.
 
 #include "compiler/sema/Evaluator.h"
 #include "compiler/sema/records/Remedies.h"

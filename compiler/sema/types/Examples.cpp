@@ -187,9 +187,9 @@ std::string recordLike(Evaluator& evaluator, Object& given,
                 : std::string();
 }
 
-/// `` `kind` is `"llama3"` or `"linear"`
-/// ``: the first field of `schema` with several literals that the text `record`
-/// does not set; empty if there is none.
+/// `` `kind` is `"llama3"` or `"linear"` ``: the first field of `schema` with
+/// several literals that the text `record` does not set; empty if there is
+/// none.
 static std::string choiceOf(Evaluator& evaluator, const Schema& schema,
                             const std::string& record) {
   for (const Field& field : schema.fields) {

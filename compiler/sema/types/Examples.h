@@ -66,8 +66,8 @@ bool helpWithDocumented(Evaluator& evaluator, diag::Builder& builder,
 bool helpWithShare(Evaluator& evaluator, diag::Builder& builder,
                    const Value& value, SourceRange range);
 
-/// Adds a help for a size or a time written as a plain number at `range`:
-/// `8G` gets the missing `B`; `30` is shown with several units.
+/// Adds a help for a size or a time written as a plain number at `range`: `8G`
+/// gets the missing `B`; `30` is shown with several units.
 void helpWithUnit(Evaluator& evaluator, diag::Builder& builder,
                   const Type& quantity, SourceRange range);
 

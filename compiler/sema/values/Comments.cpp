@@ -40,8 +40,7 @@ std::string plain(std::string_view name) {
   return text;
 }
 
-/// What a comment says behind `start`, up to the end of the sentence, on one
-/// line.
+/// The rest of the sentence after `start` in a comment, on one line.
 std::string sentenceOf(const ast::Comments& comments, std::string_view start) {
   std::string text;
   for (const std::string& line : comments.leading) {
@@ -99,8 +98,8 @@ std::optional<std::string> listedAs(const ast::Comments& comments,
   return std::nullopt;
 }
 
-/// The words in parentheses behind a list of names, `` `a`, `b` (why) ``, for
-/// one that `isMeant` accepts. Each of several lists has a reason of its own.
+/// The words in parentheses after a list of names,
+/// `` `a`, `b` (why) ``, in the first list with a name that `isMeant` accepts.
 template <class Test>
 static std::string reasonIn(const std::string& list, const Test& isMeant) {
   for (size_t first = 0; first < list.size();) {
@@ -129,8 +128,8 @@ std::string whyAbsent(const ast::Comments& comments, std::string_view name) {
   return reasonIn(list, [&](std::string_view each) { return each == name; });
 }
 
-/// Whether two values are one, or texts that differ at most in capitals, `_`
-/// and `-`: `"ZeRO-3"` and `"zero3"`.
+/// Whether two values are equal, or are strings that differ at most in case,
+/// `_` and `-`: `"ZeRO-3"` and `"zero3"`.
 static bool isSameValue(std::string_view left, std::string_view right) {
   auto isText = [](std::string_view value) {
     return value.size() > 2 && value.front() == '"' && value.back() == '"';
@@ -146,8 +145,8 @@ std::string whyNoValue(const ast::Comments& comments,
       [&](std::string_view each) { return isSameValue(each, written); });
 }
 
-/// What "`theirs` is `ours`" says in the sentence behind `start`, of the first
-/// that `isMeant` accepts.
+/// In the sentence after `start`, the `ours` of the first "`theirs` is `ours`"
+/// whose `theirs` `isMeant` accepts.
 template <class Test>
 static std::optional<std::string> oursOf(const ast::Comments& comments,
                                          std::string_view start,

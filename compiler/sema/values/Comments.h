@@ -10,22 +10,23 @@
 //
 //   ## Also known as `zero_stage` or `zero` (3 is `"parameters"`).
 //
-// Before those lines a comment may say what values of other tools are here, and
-// which of their values and fields have no counterpart:
+// Before those lines, a comment may translate values of other tools, and list
+// values and fields that have no counterpart:
 //
 //   ## Values of other tools: `"zero3"` is `"parameters"`.
 //   ## No value for `"dualpipe"` (no schedule splits the backward pass).
 //   ## No field for `load_in_4bit`, `quantization` (there is no QLoRA).
 //
-// It may say what to do about values that have no counterpart:
+// It may also explain what to do about a value without a counterpart:
 //
 //   ## No value for `"int64"` (write the ids anew as `uint32`).
 //
-// A comment may say where several values are set, of a field that takes one:
+// The comment of a field that takes one value may say where to set several:
 //
 //   ## Several are listed as `eos_token_id` in `generation_config.json`.
 //
-// The comment of an op says the same of its arguments, which have no comments:
+// An op's arguments have no comments of their own, so the op's comment has
+// their names in other tools:
 //
 //   ## Arguments of other tools: `base` is `theta`, `rope_theta` is `theta`.
 //   ## No argument for `dim` (the operand has the width).
@@ -59,20 +60,22 @@ bool isSameName(std::string_view left, std::string_view right);
 std::optional<std::string> listedAs(const ast::Comments& comments,
                                     std::string_view name);
 
-/// Why there is no field for `name`; empty where the comment does not say so.
+/// The reason why there is no field for `name`; empty if the comment gives
+/// none.
 std::string whyAbsent(const ast::Comments& comments, std::string_view name);
 
-/// Why no value is what another tool calls `written`; empty where the comment
-/// does not say so. Texts may differ in capitals, `_` and `-`.
+/// The reason why the field has no counterpart for the value that another tool
+/// calls `written`; empty if the comment gives none. Strings may differ in
+/// case, `_` and `-`.
 std::string whyNoValue(const ast::Comments& comments, std::string_view written);
 
-/// What a comment says that a value of another tool, as it is written, is here.
-/// Texts may differ in capitals, `_` and `-`.
+/// The value that a comment gives for another tool's value, as written. Strings
+/// may differ in case, `_` and `-`.
 std::optional<std::string> valueListedAs(const ast::Comments& comments,
                                          std::string_view written);
 
-/// What the comment of a field that takes one value says of several: "are
-/// listed as ...". Empty where it says nothing.
+/// What the comment of a field with one value says about setting several: "are
+/// listed as ...". Empty if it says nothing.
 std::string whereSeveral(const ast::Comments& comments);
 
 /// The argument of an op that other tools call `name`, as its comment says.
@@ -88,14 +91,14 @@ struct AbsentNames {
 /// What a comment lists behind "No field for" and "No argument for".
 std::vector<AbsentNames> absentNamesIn(const ast::Comments& comments);
 
-/// Whether a line of a comment, without its marks, begins what follows the
-/// description: a list of names, values or arguments of other tools.
+/// Whether a line of a comment, without its marks, ends the description because
+/// it begins a list of names, values or arguments of other tools.
 bool beginsList(std::string_view line);
 
 /// The text of a comment before those lists, on one line.
 std::string descriptionOf(const ast::Comments& comments);
 
-/// The first value that a comment writes behind "say": `say "out/model"`.
+/// The first value after the word "say" in a comment: `say "out/model"`.
 std::string exampleIn(const ast::Comments& comments);
 
 /// The comments of a field's declaration; null where there is no such field.

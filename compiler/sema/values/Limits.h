@@ -38,8 +38,8 @@ public:
   bool takeSteps(int64_t count, SourceRange range);
   /// Counts the memory of a new value.
   bool takeBytes(size_t count, SourceRange range);
-  /// Whether half of the steps or bytes are used up. What is only tried for a
-  /// help stops then, so that the rest of the analysis has its share.
+  /// Whether half of the steps or bytes are used up. Trials that only serve a
+  /// help stop then, to leave the rest for the analysis itself.
   bool isHalfSpent() const {
     return isExhausted || steps > maxSteps / 2 || bytes > maxBytes / 2;
   }

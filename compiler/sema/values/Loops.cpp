@@ -1,14 +1,14 @@
 // The iterations of a `for`.
 //
-// Nothing is copied before its iteration, so a range of any length costs only
-// the work done in it.
+// An iteration is made only when it runs, so the length of a range costs
+// nothing by itself.
 
 #include "compiler/sema/values/Loops.h"
 
 namespace recipec::sema {
 namespace {
 
-/// The memory that an iteration leaves: its scope and its variables.
+/// The memory that an iteration keeps: its scope and its variables.
 size_t bytesOfTurn(size_t variables) {
   using Binding = decltype(Locals::names)::value_type;
   return sizeof(Env) + sizeof(Locals) + variables * sizeof(Binding);

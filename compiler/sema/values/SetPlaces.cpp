@@ -10,8 +10,8 @@
 namespace recipec::sema {
 namespace {
 
-/// The assignment to `parts` that a path, with a value or braces behind it,
-/// makes; not valid where there is none.
+/// The assignment to `parts` made by a path with a value or braces; not valid
+/// if it does not set `parts`.
 SourceRange assignmentIn(const ast::File& file, std::span<const ast::Name> path,
                          ast::BodyId body, SourceRange range,
                          std::span<const std::string> parts) {

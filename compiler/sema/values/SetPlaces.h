@@ -16,16 +16,17 @@ class Evaluator;
 /// The names of a path, `data.sequence`.
 std::vector<std::string> namesOfPath(std::string_view path);
 
-/// Where the layers of a record set a path, the last one that does; not valid
-/// where none does.
+/// The place where the layers of a record set a path. If several do, the last
+/// one; not valid if none does.
 SourceRange placeOf(const Object& object, std::string_view path);
 
-/// `` , which line 28 sets: `lr = 2e-5`; change it there, or leave this out ``
-/// where the record sets the path in the same file, `source`. Empty elsewhere.
+/// If the record sets the path in the same file, `source`, returns
+/// `` , which line 28 sets: `lr = 2e-5`; change it there, or leave this out ``.
+/// Empty otherwise.
 std::string leaveOut(const Evaluator& evaluator, const Object& object,
                      std::string_view path, SourceId source);
 
-/// What to delete so that an item goes with its comma, or with its line.
+/// The range to delete with an item: includes its comma or its whole line.
 SourceRange withSeparator(const SourceMap& sources, SourceRange item);
 
 } // namespace recipec::sema

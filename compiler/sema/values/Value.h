@@ -166,8 +166,8 @@ struct Locals {
   std::vector<std::pair<std::string_view, Value>> names;
   /// Of a call of a function: its parameters.
   const std::vector<ast::Parameter>* parameters = nullptr;
-  /// Of an iteration of a `for`: its variables, and what it goes over in the
-  /// scope around it.
+  /// For an iteration of a `for`: its variables, and the list, range or map
+  /// that it iterates over, in the enclosing scope.
   const std::vector<ast::Name>* variables = nullptr;
   ast::ExprId source = ast::ExprId::none;
 
@@ -244,8 +244,8 @@ struct Field {
 /// A `schema` or `model`.
 struct Schema {
   std::string_view name;
-  /// The name by which every file sees it, where it is another one: `tokens`
-  /// of the schema `token_file`. Otherwise empty.
+  /// The name by which every file sees the schema, if it differs: `tokens` for
+  /// the schema `token_file`. Otherwise empty.
   std::string_view alias;
   bool isModel = false;
   const ast::File* file = nullptr;
@@ -305,8 +305,8 @@ struct Object {
   std::string_view key;        // of that slot
   SourceRange range;           // where it was made
   bool isChecked = false;
-  /// A key that the schema lacks was reported. A field that seems missing was
-  /// probably meant by that key.
+  /// A key that the schema lacks was reported. A missing field was probably
+  /// meant by that key, so it is not reported.
   bool hasUnknownKey = false;
   std::vector<LetValue> letValues;
   std::vector<Definition> sweeps; // of a recipe, in the order of its layers
