@@ -33,13 +33,13 @@ using ir::OpKind;
 using ir::ParamId;
 using ir::ValueId;
 
-/// What a recipe says of adapters.
+/// The settings of adapters in a recipe that trains or serves them.
 struct Settings {
-  std::string prefix; // of its fields: `adapter.`
+  std::string prefix; // of the settings' names: `adapter.`
   int64_t rank = 0;
   double scale = 1;
   double dropout = 0;
-  int64_t servedAdapters = 0; // of a server, which has others for each token
+  int64_t servedAdapters = 0; // of a server, which chooses one per token
 };
 
 class Lora {
@@ -79,8 +79,8 @@ private:
       streams += op.kind == OpKind::Dropout;
   }
 
-  /// Whether the op computes tokens, for which dropout and a server's adapters
-  /// are chosen; reports an error otherwise.
+  /// Whether the op computes a result for each token, as dropout and the choice
+  /// of a server's adapter require; reports an error otherwise.
   bool takesTokens(const Op& linear) {
     const std::vector<ir::DimId>& x = module[linear.operands[0]].dims;
     const std::vector<ir::DimId>& tokens =
@@ -122,8 +122,8 @@ private:
   void adapt(Op linear) {
     ValueId x = linear.operands[0], weight = linear.operands[1],
             result = linear.results[0];
-    // `to` of the weight [to..., from...] are the result's dimensions beyond
-    // x's.
+    // In the weight [to..., from...], `to` are the dimensions that the result
+    // has and x lacks.
     size_t xs = module[x].dims.size(), ws = module[weight].dims.size(),
            ys = module[result].dims.size();
     size_t contracted = (xs + ws - ys) / 2;
@@ -135,7 +135,7 @@ private:
       x = addDropout(linear, x);
     ValueId a = paramA(linear, weight, contracted);
     ValueId b = paramB(linear, weight, contracted);
-    if (!isServer()) { // whose adapters are no part of the model
+    if (!isServer()) { // a server's adapters are not part of the model
       ir::Param& adapted = module[paramOf.at(weight)];
       adapted.loraA = ParamId(module.params.size() - 2);
       adapted.loraB = ParamId(module.params.size() - 1);
@@ -204,7 +204,7 @@ private:
 
   // ---- parameters
 
-  /// A [rank, from...]. The standard deviation is that of peft's uniform
+  /// Adds A [rank, from...]. Its standard deviation is that of peft's uniform
   /// initialisation (Kaiming, a = sqrt 5): 1 / sqrt(3 * inputs).
   ValueId paramA(const Op& linear, ValueId weight, size_t contracted) {
     std::vector<ir::DimId> dims(module[weight].dims.end() - long(contracted),
@@ -216,7 +216,7 @@ private:
                  {settings.rank, inputs});
   }
 
-  /// B [to..., rank], zeros.
+  /// Adds B [to..., rank], initialised with zeros.
   ValueId paramB(const Op& linear, ValueId weight, size_t contracted) {
     std::vector<ir::DimId> dims(module[weight].dims.begin(),
                                 module[weight].dims.end() - long(contracted));

@@ -15,9 +15,9 @@ namespace recipec::passes {
 /// unchanged. A target that matches no linear is an error that lists the
 /// available names.
 ///
-/// With `serve.adapters`, a server does the same for the adapter of each token:
-/// A and B have a matrix for each adapter, and the input `adapters` chooses. No
-/// checkpoint of the model has them.
+/// With `serve.adapters`, a server applies to each token the adapter that the
+/// input `adapters` names: A and B hold the matrices of all adapters. They are
+/// in no checkpoint of the model.
 void adapt(ir::Module& module, const recipe::Recipe& recipe,
            diag::Engine& engine);
 

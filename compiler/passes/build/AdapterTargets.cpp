@@ -32,13 +32,14 @@ AdapterTargets::AdapterTargets(const ir::Module& module,
     paramOf.emplace(module.params[i].value, ir::ParamId(i));
 }
 
-/// Whether an op is a linear with a weight of its own name.
+/// Whether an op is a linear with a weight that is named after it.
 bool AdapterTargets::isNamedLinear(const Op& op) const {
   return op.kind == OpKind::Linear &&
          module[op.operands[1]].name == op.name + ".weight";
 }
 
-/// Whether the op's weight is only some rows of a Hugging Face tensor.
+/// Whether the weight of the linear is only a part of the rows of a Hugging
+/// Face tensor.
 bool AdapterTargets::isPart(const Op& linear) const {
   return module[paramOf.at(linear.operands[1])].hfRows > 0;
 }
@@ -153,8 +154,8 @@ void AdapterTargets::reportUnknown(const recipe::Value& target,
                 "`");
 }
 
-/// The model's name of the linear that a Hugging Face weight belongs to: `q`
-/// for `q_proj`.
+/// The name in the model of the linear that a Hugging Face weight belongs to:
+/// `q` for `q_proj`.
 std::optional<std::string>
 AdapterTargets::namedByCheckpoint(std::string_view name) const {
   for (const Op& op : module.functions[0].ops) {

@@ -16,17 +16,18 @@
 
 namespace recipec::passes {
 
-/// Targets are names by their last part, of linear ops that made their own
-/// weight. A linear whose weight is only some rows of a Hugging Face tensor is
-/// none: the adapter there covers the whole tensor.
+/// Targets are linear ops that make their own weight, by the last parts of
+/// their names. A linear whose weight is only a part of the rows of a Hugging
+/// Face tensor cannot be a target, because an adapter there covers the whole
+/// tensor.
 class AdapterTargets {
 public:
-  /// `path` is that of the list: `adapter.targets`.
+  /// `path` is the setting with the list: `adapter.targets`.
   AdapterTargets(const ir::Module& module, const recipe::Recipe& recipe,
                  std::string path, diag::Engine& engine);
 
-  /// Reads the list. Reports targets that match no linear, with the names that
-  /// there are, and then returns false.
+  /// Reads the list. Reports targets that match no linear, with the available
+  /// names, and returns false if there are any.
   bool find();
   bool contains(const ir::Op& op) const;
 

@@ -136,7 +136,8 @@ void GraphBuilder::route(const recipe::Call& call, ValueId logits,
   addResult(op, op.name);
   addResult(op, names.make(call.name + ".gates"));
   op.results.resize(5, ValueId::none);
-  // The scores are replicated, even those of a weight that the call gives.
+  // The scores are replicated, even if the call gives a weight whose `experts`
+  // dimension is split: they have a dimension of their own.
   DimId scores = module[logits].dims[2];
   if (const ir::Dim experts = module[scores]; scores == routing.experts)
     scores = ir::addDim(module, scoresDim, experts.size, experts.range);
@@ -556,7 +557,7 @@ bool GraphBuilder::combine(const recipe::Call& call, ir::Op& op) {
 
 int64_t blockRows(int64_t samples, int64_t tokens, int64_t choices,
                   int64_t limit, int64_t members) {
-  // Computes in double, which does not overflow; sizes that are too large are
+  // Computes in double, which does not overflow. Sizes that are too large are
   // reported later.
   double ofTokens =
       double(samples) * double(tokens) * double(std::min(choices, members));

@@ -1,5 +1,6 @@
-// The operands of a call: whether each is what its place takes, and messages
-// about those that are not. Two that fit in each other's places are swapped.
+// Checks that each operand of a call is of the kind that the op takes in its
+// position, and reports those that are not. If swapping two operands makes both
+// fit, the message says so.
 
 #include "compiler/passes/build/DimMessages.h"
 #include "compiler/passes/build/GraphBuilder.h"

@@ -11,7 +11,7 @@
 namespace recipec::passes {
 namespace {
 
-/// The numbers of heads that a help proposes.
+/// The most numbers of heads that a help proposes.
 constexpr size_t mostWays = 3;
 
 std::string nameOf(const ir::Module& module, ir::DimId dim) {

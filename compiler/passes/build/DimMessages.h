@@ -1,4 +1,4 @@
-// Messages about the dimensions of operands that name more than the op itself.
+// Messages about dimensions that need more than the op that reports them.
 
 #ifndef RECIPEC_PASSES_BUILD_DIMMESSAGES_H
 #define RECIPEC_PASSES_BUILD_DIMMESSAGES_H
@@ -12,10 +12,11 @@
 
 namespace recipec::passes {
 
-/// The op that made the dimensions of a value, through norms, rotations and
-/// activations, which keep them; null for an input or a parameter.
+/// The op that determines the dimensions of a value. Goes back through norms,
+/// rotations and activations, which keep them; null for an input or a
+/// parameter.
 const ir::Op* makerBehind(const ir::Module& module, ir::ValueId value);
-/// The op of makerBehind, if it is a linear; else null.
+/// The same op if it is a linear, and null otherwise.
 const ir::Op* linearBehind(const ir::Module& module, ir::ValueId value);
 
 /// Reports key heads that do not divide the query heads of an attention, at the
@@ -23,24 +24,26 @@ const ir::Op* linearBehind(const ir::Module& module, ir::ValueId value);
 bool reportHeads(const ir::Module& module, const ir::Op& attention,
                  ir::DimId queries, ir::DimId keys, diag::Engine& engine);
 
-/// Helps with an operand of an attention that is not split into heads. `name`
-/// is that of the operand, `made` that of the layer which the help makes.
+/// Adds a help about an operand of an attention that is not split into heads.
+/// `name` is the name of the operand, and `made` the name of the layer that the
+/// help proposes for it.
 void helpWithHeads(const ir::Module& module, ir::ValueId operand,
                    const std::string& name, std::string_view made,
                    diag::Builder& builder);
 
-/// Reports a width of heads that `rope` cannot split into pairs, at the size.
+/// Reports an odd width of heads, which `rope` cannot split into pairs, at the
+/// size of the dimension.
 void reportOddWidth(const ir::Module& module, const ir::Op& rope,
                     ir::DimId width, diag::Engine& engine);
 
-/// Reports a parameter as operand `place` of an op, which takes a computed
-/// tensor there. The message has no name of the parameter, which differs in
-/// every layer. `other` is the operand beside it, or `none`.
+/// Reports that operand number `place` of an op is a parameter, where the op
+/// takes a computed tensor. The message omits the name of the parameter, which
+/// differs in every layer. `other` is the op's other operand, or `none`.
 void reportParameter(const ir::Module& module, const recipe::Call& call,
                      ir::OpKind kind, int place, ir::ValueId parameter,
                      ir::ValueId other, diag::Engine& engine);
 
-/// Reports two operands in each other's places.
+/// Reports two operands that are swapped.
 void reportSwapped(const recipe::Call& call, size_t one, size_t other,
                    diag::Engine& engine);
 

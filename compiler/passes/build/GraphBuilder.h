@@ -63,11 +63,12 @@ private:
   /// False when an operand is missing because of an earlier error, or when a
   /// parameter and data are swapped.
   bool operands(const recipe::Call& call, ir::Op& op);
-  /// Whether the operand fits: a parameter for a weight, the tokens for ids,
-  /// the result of a router for a routing, and a computed value everywhere
-  /// else.
+  /// Whether a value is of the kind that an op takes as operand number `place`:
+  /// a parameter for a weight, the tokens for ids, the result of a router for a
+  /// routing, and a computed value everywhere else.
   bool fits(OpKind kind, int place, ValueId value) const;
-  /// The operand that fits at `place` if the one there takes its place.
+  /// The index of the operand with which the one at `place` can be swapped so
+  /// that both fit.
   std::optional<size_t> swappedWith(const recipe::Call& call, OpKind kind,
                                     size_t place);
   /// Reports an operand that does not fit.
@@ -139,9 +140,10 @@ private:
   /// Packs as many of a dispatch's rows as the recipe has capacity for, and the
   /// rows of a second pass.
   void packRows(const recipe::Call& call, const ir::Op& dispatch);
-  /// Sets the first row of an op of the second pass.
+  /// Sets the index of the first row that an op of the second pass processes.
   void tellPass(const Routing& routing, DimId places, ir::Op& op) const;
-  /// Packs the rows of one pass; the sum `beyond` counts the rows after them.
+  /// Packs the rows of one pass, and counts the rows beyond it in the sum
+  /// `beyond`.
   ir::Op packPass(const ir::Op& dispatch, const Routing& routing, DimId places,
                   const char* beyond);
   void unpackRows(Routing& routing, ir::Op& combine);
@@ -150,8 +152,9 @@ private:
   /// Repeats the ops on the first pass's rows for the second pass.
   void repeatForSecondPass(Routing& routing);
   ValueId repeatResult(Routing& routing, ValueId result, std::string name);
-  /// Adds the second result of a combine: the rows that it reads, fewer than
-  /// the rows that ranks may exchange. The gradient of the gates reads them.
+  /// Adds the second result of a combine: the rows that it reads, which are
+  /// fewer than the rows that ranks may exchange. The gradient of the gates
+  /// reads this result.
   void takeRows(ir::Op& combine);
   int64_t ranks(std::string_view degree) const;
   /// Records that an op on rows of experts produces rows of experts.
@@ -184,7 +187,7 @@ private:
   ValueId lossSum();
   /// A state value that the ops of a step add to.
   ValueId sum(const std::string& name, std::vector<DimId> dims);
-  /// The sum of that role, shared by all ops of the model.
+  /// The sum that is bound as `role`, which all ops of the model share.
   ValueId boundSum(const std::string& role, std::vector<DimId> dims);
   ValueId lossOp(OpKind kind, const char* name, std::vector<ValueId> operands,
                  ValueId result = ValueId::none);

@@ -208,7 +208,8 @@ private:
            "` = " + std::to_string(module[dim].size);
   }
 
-  /// The user's name: the module adds a number when one name has two sizes.
+  /// The name in the user's model. The module adds a number when one name has
+  /// two sizes.
   std::string_view dimName(DimId dim) const {
     std::string_view name = module[dim].name;
     return name.substr(0, name.find('.'));
@@ -277,8 +278,8 @@ private:
     }
   }
 
-  /// Labels the first pair of dimensions that differ, where their sizes were
-  /// given.
+  /// Labels the first two dimensions that differ, in the place where their
+  /// sizes are given.
   void labelDifference(diag::Builder& builder, std::span<const DimId> expected,
                        std::span<const DimId> found) {
     for (size_t i = 0; i < std::min(expected.size(), found.size()); ++i) {
@@ -310,8 +311,8 @@ private:
     return true;
   }
 
-  /// A hint: the linear between the operands, when only their last dimensions
-  /// differ.
+  /// A hint that proposes a linear between the operands, when only their last
+  /// dimensions differ.
   std::string linearBetween(std::span<const DimId> from,
                             std::span<const DimId> to) const {
     if (from.size() != to.size() || from.empty() ||
@@ -381,7 +382,8 @@ private:
     return true;
   }
 
-  /// x [lead..., from...], w [adapters, to..., from...]; made for each other.
+  /// x [lead..., from...], w [adapters, to..., from...]. No check is needed:
+  /// the compiler made the weight for x.
   bool adapterLinear() {
     const Dims &x = dims(0), &w = dims(1);
     Dims result(x.begin(), x.end() - long(contracted));
@@ -397,8 +399,8 @@ private:
     return size;
   }
 
-  /// The last dimensions of x with `size` elements together, such as the heads
-  /// of a hidden state; the last `contracted` ones when there are none.
+  /// The last dimensions of x whose product is `size`, such as the heads of a
+  /// hidden state; the last `contracted` ones when there are none.
   std::span<const DimId> behindTokens(const Dims& x, int64_t size) const {
     for (size_t count = 2; count + 1 < x.size(); ++count)
       if (sizeOf(std::span(x).last(count)) == size)
@@ -504,7 +506,7 @@ private:
     return true;
   }
 
-  /// `made` is the name in the help of the layer that makes the operand.
+  /// `made` is the name of the layer that the help proposes for the operand.
   bool noHeads(size_t operand, std::string_view made) {
     const ir::Value& value = module[op.operands[operand]];
     std::string name(ops::infoOf(op.kind).operands[operand].name);

@@ -10,11 +10,11 @@
 
 namespace recipec::passes {
 
-/// The names of these inputs, which are reserved in a module.
+/// The roles of these inputs, which are reserved names in a module.
 std::vector<std::string_view> inputRoles();
 
-/// Returns the input with this role; makes and binds it on the first call:
-/// `tokens`, `labels`, `positions`, `segments`, `places`, `adapters` i32
+/// Returns the input with this role. The first call for a role adds and binds
+/// it: `tokens`, `labels`, `positions`, `segments`, `places`, `adapters` i32
 /// [batch, sequence], `weights` f32 [batch, sequence], `samples` i64 [batch],
 /// `loss_scale` f32 []. The module must have the dimensions `batch` and
 /// `sequence`.

@@ -15,7 +15,7 @@
 namespace recipec::passes {
 namespace {
 
-/// The ranks of a stage from stride `begin` to stride `end`.
+/// A degree as ranks of a stage: from stride `begin` to stride `end`.
 struct Span {
   std::string name;
   int64_t begin = 1;
@@ -52,7 +52,7 @@ private:
     return recipe.at("parallel." + name).origin.range;
   }
 
-  /// Adds degrees from the innermost to the outermost.
+  /// Adds the spans of degrees, from the innermost to the outermost.
   void lay(const std::vector<std::string>& names) {
     int64_t begin = 1;
     for (const std::string& name : names) {
@@ -65,7 +65,7 @@ private:
     spans.push_back({name, begin, end, {}});
   }
 
-  /// Adds the axes of an outer degree, outermost first.
+  /// Adds the axes that make up an outer degree, outermost first.
   void cut(const Span& span) {
     std::vector<int64_t> cuts = {span.begin, span.end};
     for (const Span& other : spans)
@@ -102,7 +102,7 @@ private:
 
   const recipe::Recipe& recipe;
   std::vector<Span> spans;
-  std::vector<int64_t> strides; // of the axes after the first
+  std::vector<int64_t> strides; // of all axes except `pp`
   RankMesh mesh;
 };
 

@@ -17,13 +17,13 @@ struct RankMesh {
   std::map<std::string, ir::Degree> degrees;
 };
 
-/// Axes from the outermost: `pp`, `dp`, `cp`, `tp`; the ranks of a stage are
-/// consecutive. A degree is one axis with its name, or several (`dp.0`, `dp.1`)
-/// when another degree covers a part of it:
+/// Returns the axes from the outermost: `pp`, `dp`, `cp`, `tp`. The ranks of a
+/// stage are consecutive. A degree is one axis with its name, or several
+/// (`dp.0`, `dp.1`) when another degree covers a part of it:
 /// - `ep` and `etp` distribute experts over the ranks of a stage from the
 ///   innermost on; `edp` covers the remaining ranks.
 /// - `cp_a2a` has the ranks of `cp` that exchange heads; `cp_ring` has the
-///   ranks that shift keys and values around.
+///   ranks that pass keys and values around a ring.
 /// - `instances` has the replicas of a sharded optimizer.
 RankMesh meshOf(const recipe::Recipe& recipe);
 

@@ -15,8 +15,8 @@ namespace {
 
 constexpr double unbounded = std::numeric_limits<double>::infinity();
 
-/// The argument must be at least `least`, or above it with `isAbove`, and below
-/// `most`.
+/// The bounds of an argument: at least `least`, or above it with `isAbove`, and
+/// below `most`.
 struct Bound {
   std::string_view op, argument;
   double least;

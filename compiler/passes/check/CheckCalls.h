@@ -8,10 +8,10 @@
 
 namespace recipec::passes {
 
-/// Runs before the Graph is built: checks that the arguments of ops lie where
-/// their formulas in stdlib/ops.recipe are defined, for any contents of a
-/// tensor. Bounds that depend on dimensions are checked once these are known. A
-/// value that several calls read is reported once.
+/// Runs before the Graph is built: checks that the formulas in
+/// stdlib/ops.recipe are defined for the arguments of the ops, whatever the
+/// tensors contain. Bounds that depend on dimensions are checked once these are
+/// known. A value that several calls read is reported once.
 void checkCalls(const recipe::Recipe& recipe, diag::Engine& engine);
 
 } // namespace recipec::passes

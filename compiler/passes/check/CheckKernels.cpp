@@ -16,8 +16,8 @@ namespace {
 namespace sizes = reciperun::sizes;
 using ir::OpKind;
 
-/// The most elements of an operand's last dimension. Message: `what` takes
-/// `sizes` `most` `units`.
+/// The most elements of the last dimension of operand number `operand`. The
+/// message is: `what` takes `sizes` `most` `units`.
 struct Limit {
   size_t operand;
   int64_t most;

@@ -1,12 +1,12 @@
-// The list of everything that the schema and the ops accept and no pass lowers.
+// Everything that the schema and the ops accept and no pass lowers.
 //
-// 1. Settings: each row of a table has a path, the check of its value and what
-//    to write instead.
+// 1. Settings: each row of a table has a path, the check of its value and the
+//    proposed value.
 // 2. The model: each unsupported request of an op's call is reported once, at
 //    the setting that asks for it.
 //
-// An entry is deleted when a pass learns to lower it. Attention with values
-// wider than its keys is reported once its dimensions are known
+// When a pass learns to lower an entry, the entry is deleted. Attention with
+// values wider than its keys is reported once its dimensions are known
 // (BuildSlices.cpp).
 
 #include "compiler/passes/check/CheckLowered.h"
@@ -66,7 +66,8 @@ public:
   }
 
 private:
-  /// Describes a record only by its schema, which is what is not supported.
+  /// A record is described only by the name of its schema, which is what is not
+  /// supported.
   std::string describe(const Value& value) const {
     if (const auto* record = std::get_if<recipe::Record>(&value.data))
       return "`" + record->schema + "`";
@@ -89,7 +90,8 @@ private:
       checkStates(call);
   }
 
-  /// A state passes through a sequence from its first token to its last.
+  /// State spaces need whole sequences: a state passes from the first token to
+  /// the last.
   void checkStates(const recipe::Call& call) {
     std::string op = "`" + call.op + "`";
     const Value& ranks = recipe.at("parallel.cp");
@@ -100,7 +102,7 @@ private:
                  {"set `cp` to ", {{"1", {"parallel.cp=1"}}}, ""});
   }
 
-  /// Reports at the setting that asks for it.
+  /// Reports an unsupported request once, at the setting that asks for it.
   void reportOnce(const recipe::Call& call, SourceRange range,
                   const std::string& what, std::string help,
                   diag::Proposal proposal = {}) {

@@ -27,7 +27,8 @@ bool isStream(const recipe::Value& source) {
   return record && (record->schema == "text" || record->schema == "token_file");
 }
 
-/// The loss covers all tokens of a stream, whatever the task.
+/// Warns about `sft` on streams of tokens: the loss covers all tokens of a
+/// stream, whatever the task.
 void doubtAnswers(const recipe::Recipe& recipe, diag::Engine& engine) {
   if (recipe.string("task") != "sft")
     return;
@@ -66,7 +67,7 @@ void doubtValidation(const recipe::Recipe& recipe, diag::Engine& engine) {
       .help("give `data.valid`, or leave `validate_every` out");
 }
 
-/// A length of a schedule, in steps of the run.
+/// The length of a part of a learning-rate schedule, in steps of the run.
 double stepsOf(const recipe::Value& length, double total) {
   if (const auto* quantity = std::get_if<recipe::Quantity>(&length.data))
     return quantity->amount;
@@ -125,7 +126,7 @@ void doubtSchedule(const recipe::Recipe& recipe, diag::Engine& engine) {
       .help("shorten one of them, say to a tenth of the run, `decay = 0.1`");
 }
 
-/// An interval that the run does not reach.
+/// Warns about an interval that is longer than the run.
 void doubtInterval(const recipe::Recipe& recipe, const std::string& section,
                    const std::string& name, std::string_view effect,
                    diag::Engine& engine) {
@@ -147,11 +148,12 @@ void doubtInterval(const recipe::Recipe& recipe, const std::string& section,
       .help("shorten it, say to `" + name + " = " + counted(tenth) + "`");
 }
 
-/// Where a rate of 1 or more begins: that of no optimizer here.
+/// Learning rates from this one on get a warning: they are too large for every
+/// optimizer here.
 constexpr double mostRate = 1;
 
-/// `1.5e-3` for 1500, the sign of whose exponent was forgotten; empty where the
-/// number has none.
+/// The number with a negative exponent, whose sign was perhaps forgotten: for
+/// 1500 it is `1.5e-3`. Empty for a number below 10.
 std::string withNegativeExponent(double rate) {
   const int exponent = int(std::floor(std::log10(rate)));
   if (exponent < 1)
@@ -183,7 +185,7 @@ void doubtRate(const recipe::Recipe& recipe, diag::Engine& engine) {
 struct Idle {
   const char* setting;
   const char* degree;
-  const char* effect; // of the setting
+  const char* effect; // what the setting does
 };
 
 constexpr Idle idleSettings[] = {
@@ -200,7 +202,8 @@ bool isGiven(const recipe::Value& value) {
          value.origin.kind == Kind::commandLine;
 }
 
-/// Settings of parallelism that the user gives where nothing is parallel.
+/// Warns about settings of parallelism that the user gives although their
+/// degree is 1.
 void doubtLayout(const recipe::Recipe& recipe, diag::Engine& engine) {
   for (const Idle& idle : idleSettings) {
     const std::string path = std::string("parallel.") + idle.setting;
@@ -225,7 +228,7 @@ void doubtLayout(const recipe::Recipe& recipe, diag::Engine& engine) {
   }
 }
 
-/// An adapter beside weights that no training has made.
+/// Warns about training an adapter beside random weights.
 void doubtAdapter(const recipe::Recipe& recipe, diag::Engine& engine) {
   const recipe::Value& adapter = recipe.at("adapter");
   const recipe::Record* train = recordIn(recipe.at("data.train"));
@@ -242,7 +245,7 @@ void doubtAdapter(const recipe::Recipe& recipe, diag::Engine& engine) {
             "\"models/Meta-Llama-3-8B\"`, or leave `adapter` out");
 }
 
-/// The placeholders of a text, `\{from}`, other than that of the role.
+/// The placeholders in a text, such as `\{from}`, except `\{role}`.
 std::vector<std::string> strangeHoles(const std::string& text) {
   std::vector<std::string> names;
   for (size_t at = text.find('{'); at != text.npos;
@@ -267,8 +270,9 @@ bool hasMessages(const recipe::Value& source) {
   return messages && !messages->isNone();
 }
 
-/// The form of messages that a placeholder of their text, `\{content}`, in one
-/// of the two texts of `data.chat` means; empty for other placeholders.
+/// The setting `chat` that a user probably meant by a placeholder for the text
+/// of a message, such as `\{content}`, in `before` or `after`; empty for other
+/// placeholders.
 std::string formAround(const std::string& hole, const std::string& before,
                        const std::string& after) {
   constexpr std::string_view names[] = {"content", "message", "text", "value",
@@ -285,7 +289,7 @@ std::string formAround(const std::string& hole, const std::string& before,
          ", after = " + shown(whole.substr(at + place.size())) + " }";
 }
 
-/// A form of chat messages that does not tell their roles.
+/// Warns about chat texts that do not state the role of a message.
 void doubtChat(const recipe::Recipe& recipe, diag::Engine& engine) {
   if (!hasMessages(recipe.at("data.train")))
     return;

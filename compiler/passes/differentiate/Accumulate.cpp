@@ -73,7 +73,8 @@ private:
     std::erase_if(*ops, [&](const Op&) { return dropped[next++]; });
   }
 
-  /// Step 2. Returns whether it changed something.
+  /// Step 2, for the add at index `place`. Returns whether it changed
+  /// something.
   bool moveMatmul(size_t place) {
     const Op add = (*ops)[place];
     const ValueId product = matmulOf(add);
@@ -96,7 +97,8 @@ private:
     return true;
   }
 
-  /// Step 3. Returns whether it changed something.
+  /// Step 3, for the add at index `place`. Returns whether it changed
+  /// something.
   bool addToSum(size_t place) {
     const Op& add = (*ops)[place];
     for (size_t i = 0; i < 2; ++i) {
@@ -114,7 +116,7 @@ private:
     return false;
   }
 
-  /// Lets the writers of `value` write `sum`, in place of the add.
+  /// Makes the writers of `value` write `sum`, the result of an add, instead.
   void replace(ValueId value, ValueId sum) {
     makers[size_t(sum)] = makers[size_t(value)];
     writers[size_t(sum)] = writers[size_t(value)];
@@ -122,7 +124,8 @@ private:
       std::ranges::replace((*ops)[maker].results, value, sum);
   }
 
-  /// The operand of an add that a linear computes and that can move to the add.
+  /// The operand of an add that a matmul computes and whose matmul can move to
+  /// the add; `none` if there is none.
   ValueId matmulOf(const Op& add) const {
     ValueId best = ValueId::none;
     int64_t most = -1;
@@ -155,8 +158,8 @@ private:
     product.operands.push_back(other);
   }
 
-  /// Whether a value may be read later: it has one writer, or is written before
-  /// this function.
+  /// Whether a value does not change in this function, so that it may be read
+  /// later: it has at most one writer, or none in this function.
   bool isConstant(ValueId value) const {
     return writers[size_t(value)] <= 1 || !isWritten[size_t(value)];
   }

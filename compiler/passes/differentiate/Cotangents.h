@@ -1,5 +1,5 @@
-// The interface that rules of differentiation use, so that each op family has
-// its own file. Differentiate.cpp has the algorithm.
+// The interface to the differentiation pass for the rules of the op families,
+// each of which has its own file. Differentiate.cpp has the algorithm.
 
 #ifndef RECIPEC_PASSES_DIFFERENTIATE_COTANGENTS_H
 #define RECIPEC_PASSES_DIFFERENTIATE_COTANGENTS_H
@@ -18,11 +18,13 @@ public:
   /// Whether the value depends on a trainable parameter.
   virtual bool isActive(ir::ValueId value) const = 0;
   virtual bool isTrained(ir::ValueId weight) const = 0;
-  /// A value of `forward` in a form that the backward pass may read.
+  /// A value of `forward` for the backward pass: itself, which is then saved,
+  /// or a recomputed copy.
   virtual ir::ValueId read(ir::ValueId value) = 0;
   /// The cotangent of a result; `none` when nothing depends on it.
   virtual ir::ValueId take(ir::ValueId value) = 0;
-  /// Reduces a cotangent that is a partial sum.
+  /// All-reduces a cotangent that is a partial sum; returns any other one as it
+  /// is.
   virtual ir::ValueId complete(ir::ValueId cotangent, const ir::Op& source) = 0;
   /// A new cotangent of `value`, a partial sum over `partial`.
   virtual ir::ValueId makeCotangent(ir::ValueId value,
@@ -34,7 +36,7 @@ public:
   /// cotangent of `value`; `none` when it needs a value of its own.
   virtual ir::ValueId sumOf(ir::ValueId value, ir::ValueId dy,
                             ir::AxisSet partial) const = 0;
-  /// Keeps a cotangent from being overwritten while two operands share it.
+  /// Keeps a cotangent that two operands share from being overwritten.
   virtual void retain(ir::ValueId cotangent) = 0;
   virtual void release(ir::ValueId cotangent) = 0;
   virtual ir::ValueId gradientOf(ir::ValueId weight) const = 0;
@@ -110,7 +112,7 @@ void differentiateRoute(Cotangents& rules, const ir::Op& op);
 /// An expert linear has the rules of a linear (DifferentiateDense.cpp).
 void differentiateExpertLinear(Cotangents& rules, const ir::Op& op,
                                ir::ValueId dy);
-/// An op that equals its transpose: a scale, a mask.
+/// The rule of an op that equals its transpose: a scale, a mask.
 void differentiateOwnTranspose(Cotangents& rules, const ir::Op& op,
                                ir::ValueId dy);
 

@@ -158,7 +158,7 @@ private:
 
   // ---- cotangents
 
-  /// The cotangent of a result. Each result's is taken once.
+  /// The cotangent of a result. It must be taken once for each result.
   ValueId take(ValueId value) override {
     ValueId cotangent = cotangents[size_t(value)];
     if (cotangent != ValueId::none)
@@ -252,9 +252,9 @@ private:
     }
   }
 
-  /// Goes from the loss directly to the logits, past the ops that split up the
-  /// softmax. The cotangent reuses the buffer of the logits, the largest
-  /// activation, when only the loss reads them.
+  /// Computes the cotangent of the logits directly from the loss, skipping the
+  /// ops into which the softmax is split. When only the loss reads the logits,
+  /// the largest activation, the cotangent reuses their buffer.
   void loss(const Op& nll) {
     const Op& sum = findSoftmaxSum(nll.operands[1]);
     ValueId logits = sum.operands[0];
@@ -271,7 +271,8 @@ private:
     push(logits, dlogits, nll);
   }
 
-  /// The softmax_sum of the statistics, which a collective may have reduced.
+  /// The softmax_sum that computes the statistics, which a collective may have
+  /// reduced afterwards.
   const Op& findSoftmaxSum(ValueId stats) const {
     const Op* maker = &forward.ops[size_t(makers[size_t(stats)])];
     while (maker->kind != OpKind::SoftmaxSum)
@@ -347,7 +348,8 @@ private:
     weighted.operands[place] = part;
     if (op.kind == OpKind::RmsNormBackward ||
         op.kind == OpKind::LayerNormBackward) {
-      // Keeps the operand's own cotangent unscaled.
+      // The first op computes the operand's own cotangent, which must stay
+      // unscaled.
       weighted.results[0] =
           makeLike(part, module[part].name + ".unused", shardingOf(part));
       weighted.attributes.erase("accumulate");

@@ -48,8 +48,8 @@ void differentiateMul(Cotangents& rules, const Op& op, ValueId dy) {
   }
 }
 
-/// Both operands share the cotangent. It is retained for the second while the
-/// first takes it.
+/// Both operands have the cotangent of the sum. It is retained for the second
+/// operand while the first takes it.
 void differentiateAdd(Cotangents& rules, const Op& op, ValueId dy) {
   ValueId left = op.operands[0], right = op.operands[1];
   if (!rules.isActive(left) || !rules.isActive(right))
@@ -87,7 +87,7 @@ void differentiateActivation(Cotangents& rules, const Op& op, ValueId dy) {
   }
 }
 
-/// Ops that equal their transpose: a scale, a mask.
+/// The rule of ops that equal their transpose: a scale, a mask.
 void differentiateOwnTranspose(Cotangents& rules, const Op& op, ValueId dy) {
   ValueId dx =
       rules.makeCotangent(op.operands[0], rules.shardingOf(dy).partial);

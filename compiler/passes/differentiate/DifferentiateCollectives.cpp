@@ -1,10 +1,9 @@
-// The transposes of collectives, and of slice, a collective without
-// communication.
+// The rules of collectives, which are their transposes, and of slice, a
+// collective without communication.
 //
-// A value that every rank of a group reads gets a part of its cotangent from
-// each of them, so the cotangent is often a partial sum over the group. A
-// partial sum over other axes passes through when that costs no more
-// communication.
+// Each rank of a group that reads a value computes a part of the value's
+// cotangent, so the cotangent is often a partial sum over the group. A partial
+// sum over other axes is passed on when that costs no more communication.
 
 #include "compiler/passes/differentiate/Cotangents.h"
 #include "runtime/ops/CollectiveOps.h"
@@ -38,8 +37,8 @@ void differentiateAllReduce(Cotangents& rules, const Op& op, ValueId dy) {
   rules.push(op.operands[0], rules.complete(dy, op), op);
 }
 
-/// Every rank read the whole value: their cotangents are summed and scattered.
-/// A complete cotangent is sliced instead.
+/// Every rank reads the whole value, so a partial sum of the cotangents is
+/// reduce-scattered. A complete cotangent is sliced instead.
 void differentiateAllGather(Cotangents& rules, const Op& op, ValueId dy) {
   ValueId x = op.operands[0];
   bool isSum = (rules.shardingOf(dy).partial & op.group) == op.group;
@@ -54,8 +53,8 @@ void differentiateAllGather(Cotangents& rules, const Op& op, ValueId dy) {
   rules.push(x, dx, op);
 }
 
-/// For reduce_scatter and slice, in which each rank computed a shard of the
-/// result.
+/// The rule of reduce_scatter and slice, in which each rank computes a shard of
+/// the result.
 void differentiateScatter(Cotangents& rules, const Op& op, ValueId dy) {
   ValueId x = op.operands[0];
   dy = rules.complete(dy, op);
@@ -66,7 +65,7 @@ void differentiateScatter(Cotangents& rules, const Op& op, ValueId dy) {
   rules.push(x, dx, op);
 }
 
-/// Sends the parts back.
+/// Sends the parts of the cotangent back by an all-to-all.
 void differentiateAllToAll(Cotangents& rules, const Op& op, ValueId dy) {
   ValueId x = op.operands[0];
   if (!(rules.shardingOf(dy).partial & op.group).empty())

@@ -92,7 +92,7 @@ void differentiateLinear(Cotangents& rules, const Op& op, ValueId dy) {
 }
 
 /// Both operands have the cotangent of the sum. The bias's gradient sums it
-/// over the tokens; partial sums give a partial sum.
+/// over the tokens; if the cotangent is a partial sum, so is the gradient.
 void differentiateAddBias(Cotangents& rules, const Op& op, ValueId dy) {
   ValueId x = op.operands[0], b = op.operands[1];
   if (rules.isTrained(b)) {

@@ -21,7 +21,7 @@ ValueId readOptional(Cotangents& rules, ValueId value) {
   return value == ValueId::none ? value : rules.read(value);
 }
 
-/// The common part of dispatch (`value` is x) and combine (`value` is y). The
+/// The common rule of dispatch (`value` is x) and combine (`value` is y). The
 /// gradient of the gates reads `factors`: the value, or the rows taken from it.
 void differentiateRows(Cotangents& rules, const Op& op, OpKind backward,
                        ValueId rows, ValueId factors, ValueId dy) {

@@ -1,14 +1,20 @@
-// A product that makes a whole gradient can write it as well as add to it.
+// The first matmul that adds to a gradient can write it instead, so that the
+// gradient need not be cleared before.
 //
-// 1. Find the members of what a `zero` clears: of a region's gradients, which
-//    `begin` clears; of a bucket's, the views behind the `zero`. They have to
-//    cover it, since ranks exchange it whole.
-// 2. Of each, find the ops that write it. Where all are of one function and the
-//    first is a matrix product, it is to write; where it does so in one
-//    micro-batch of several, a copy of it does, and it adds in the later ones.
-// 3. The `zero` gives way to those of the members that are left; of a bucket's
-//    nothing is left but that the buffer begins there.
-// What an adapter adds is so small that one `zero` for all costs less.
+// 1. Find the gradients that each `zero` clears together: the members of a
+//    region, which `begin` clears, or of a bucket, which are views of the
+//    cleared temporary. They must cover the cleared buffer without gaps, since
+//    collectives read all of it.
+// 2. For each gradient, find the ops that write it. If all of them are in one
+//    function and the first is a matmul, that matmul writes instead of adding.
+//    If the gradient accumulates over several micro-batches, the matmul is
+//    split into a copy that writes in the first run and the original, which
+//    adds in the later runs.
+// 3. Replace the `zero` by one for each remaining gradient. A bucket keeps its
+//    `zero` as an op that does nothing and starts the lifetime of the buffer.
+//
+// Gradients of adapters are always cleared: they are so small that a single
+// `zero` for all of them costs less.
 
 #include "compiler/passes/differentiate/InitializeGradients.h"
 #include "runtime/ops/MoveOps.h"
@@ -35,11 +41,11 @@ struct Place {
   auto operator<=>(const Place&) const = default;
 };
 
-/// A part of a buffer that one op clears.
+/// A gradient that is a part of a cleared buffer.
 struct Member {
   ValueId gradient = ValueId::none;
   int64_t start = 0; // in elements
-  /// The matmul that can write it; nullopt when it must be cleared.
+  /// The matmul that can write the gradient; nullopt when it must be cleared.
   std::optional<Place> writer;
 };
 
@@ -149,7 +155,7 @@ private:
 
   void rewrite(size_t function) {
     std::vector<Op> out;
-    std::set<ValueId> views; // to be cleared after their op
+    std::set<ValueId> views; // of buckets, cleared right after their view op
     for (size_t i = 0; i < program.functions[function].ops.size(); ++i) {
       const Place place{function, i};
       Op& op = program.functions[function].ops[i];
@@ -195,9 +201,12 @@ private:
   ir::Module& program;
   int64_t microBatches;
   std::map<ValueId, std::vector<Place>> writers;
-  std::set<ValueId> ofAdapters;                 // gradients
-  std::map<Place, std::vector<ValueId>> spared; // zeros; what is left of them
-  std::set<Place> always, turns; // products that write; those in the first turn
+  std::set<ValueId> ofAdapters; // gradients of adapters
+  /// By the removed `zero`: the gradients that must still be cleared.
+  std::map<Place, std::vector<ValueId>> spared;
+  /// Matmuls that write in each run, and those that write only in the first
+  /// run.
+  std::set<Place> always, turns;
 };
 
 } // namespace

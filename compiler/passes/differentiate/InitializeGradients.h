@@ -7,9 +7,10 @@
 
 namespace recipec::passes {
 
-/// A clear and dw += dy^T x become dw = dy^T x, which saves a write and a read
-/// of the gradient's memory. For a gradient that lasts a step, the first of
-/// `microBatches` writes and the others accumulate. Runs after the bucket pass.
+/// Turns a clear and dw += dy^T x into dw = dy^T x, which saves a write and a
+/// read of the gradient's memory. If a gradient accumulates over several
+/// `microBatches`, the first micro-batch writes and the others add. Runs after
+/// the bucket pass.
 void initializeGradients(ir::Module& program, int64_t microBatches);
 
 } // namespace recipec::passes

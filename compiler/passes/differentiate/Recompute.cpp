@@ -1,14 +1,15 @@
-// 1. Find the ops of `forward` that may be recomputed: those of a layer or of
+// 1. Choose the ops of `forward` that may be recomputed: those of a layer or of
 //    the selected parts, in the layers that the recipe names. In all layers,
-//    those of the second pass of experts, which saves memory only that way, and
-//    of state spaces what their published kernels compute again: it takes three
-//    fifths of a layer's memory and little time.
-// 2. Walk through `backward`. When an op reads a saved value that a selected op
+//    also choose the ops of the second pass of experts, which saves memory only
+//    when they are recomputed, and the ops of state spaces that their published
+//    kernels recompute: these take three fifths of a layer's memory and little
+//    time.
+// 2. Walk through `backward`. When an op reads a saved value that a chosen op
 //    computed, recompute that op just before the reader, preceded by the ops
 //    that it depends on in the order of `forward`, each once. Inputs from ops
 //    that are not recomputed are saved.
 // 3. Turn saved values that `backward` no longer reads into temporaries, and
-//    compute no states of scans that nothing reads.
+//    remove states of scans that no op reads.
 
 #include "compiler/passes/differentiate/Recompute.h"
 
@@ -62,9 +63,9 @@ public:
     return std::find(selected.begin(), selected.end(), true) == selected.end();
   }
 
-  /// Whether result number `result` of an op is computed again. The output of a
-  /// scan takes longer than its states, and is saved unless the recipe names
-  /// the scan.
+  /// Whether result number `result` of an op is recomputed. Recomputing the
+  /// output of a scan takes longer than recomputing its states, so the output
+  /// is saved unless the recipe names the scan.
   bool contains(size_t op, size_t result) const {
     return selected[op] && !(savesOutput[op] && result == 0);
   }
@@ -81,8 +82,9 @@ private:
     return op.layer >= 0 && isInLayer[size_t(op.layer)];
   }
 
-  /// Routing adds to the loss, which must happen only once, and a scale may
-  /// update an amax history. Whole fp8 weights are kept anyway.
+  /// Whether running the op again has no side effects and saves memory. Routing
+  /// adds to the loss, which must happen only once, and a quantize may update
+  /// an amax history. Full fp8 weights are kept anyway.
   bool mayRunAgain(const Op& op) const {
     if (op.kind == OpKind::Quantize && hasWholeWeights &&
         program[op.operands[0]].kind == ValueKind::parameter)
@@ -95,7 +97,7 @@ private:
   }
 
   const ir::Module& program;
-  bool hasWholeWeights;        // each rank keeps them
+  bool hasWholeWeights;        // each rank keeps the full weights
   std::vector<bool> isInLayer; // by layer of the model
   std::vector<bool> selected, savesOutput;
 };
@@ -127,8 +129,9 @@ public:
   }
 
 private:
-  /// The value as an op of `backward` reads it. Values that go from layer to
-  /// layer are kept, so that each layer can be recomputed independently.
+  /// The value that an op of `backward` reads in place of `value`: a recomputed
+  /// copy or `value` itself. Values that pass from layer to layer are saved, so
+  /// that each layer can be recomputed independently.
   ValueId read(ValueId value, const Op& reader) {
     auto maker = makers.find(value);
     if (maker == makers.end() || !isLocal(value))
@@ -172,7 +175,8 @@ private:
     out.push_back(std::move(op));
   }
 
-  /// Only the backward pass reads the states before a scan's chunks.
+  /// Removes the states that a scan saves before each chunk, if `backward` does
+  /// not read them.
   void dropUnreadStates() {
     for (Op& op : ir::findFunction(program, "forward")->ops)
       if (op.kind == OpKind::StateScan &&
@@ -183,7 +187,8 @@ private:
   ir::Module& program;
   ValueNames names;
   Selection selection;
-  /// The op of `forward` that computes a value, and the number of its result.
+  /// By value: the index of the op of `forward` that computes it, and of its
+  /// result.
   std::unordered_map<ValueId, std::pair<size_t, size_t>> makers;
   std::unordered_map<ValueId, ValueId> copies;
   std::vector<Op> out;

@@ -40,7 +40,7 @@ bool isActivation(const Op& op) {
   return ops::traitsOf(op.kind).isActivation;
 }
 
-/// Whether the walk back through a layer ends at this op.
+/// Whether the walk back from attention ends at this op.
 bool endsWay(const Op& op) {
   return op.kind == OpKind::Linear || op.kind == OpKind::Embedding ||
          isAttention(op) || ops::traitsOf(op.kind).isCollective;

@@ -22,9 +22,9 @@ std::vector<bool> opsOfModule(const ir::Module& module, std::string_view part);
 /// of experts, after those that pack them.
 std::vector<bool> opsOfSecondPass(const ir::Module& module);
 
-/// Marks the ops of a Program's `forward` that compute what the mixer of a
-/// state space need not save, like the kernels of Dao and Gu (2024):
-/// convolutions with their biases and activations, scans, and their gates.
+/// Marks the ops of a Program's `forward` whose results a state-space mixer
+/// need not save, as in the kernels of Dao and Gu (2024): convolutions with
+/// their biases and activations, scans, and their gates.
 std::vector<bool> opsOfStateSpaces(const ir::Module& module);
 
 /// Reports each part that the recipe names and the model lacks.

@@ -1,8 +1,9 @@
-// 1. Clear the sums of the routers when a step begins.
-// 2. When it ends, sum the load of each router's experts over the ranks with
-//    other samples and update its bias. All ranks with the bias do the same.
-// 3. Sum the rows over capacity over the ranks that counted them, and over the
-//    stages.
+// 1. `begin`: clear the sums of the routers.
+// 2. `update`: all-reduce the load of each router's experts over the ranks that
+//    hold other samples, and update the router's bias. Every rank with a copy
+//    of the bias computes the same update.
+// 3. `update`: all-reduce the counts of rows over capacity, over the ranks that
+//    counted them and over the stages.
 
 #include "compiler/passes/distributed/Balance.h"
 
@@ -62,7 +63,7 @@ private:
 
   // Names are passed by value: adding a value moves the program's names.
 
-  /// The sum over all ranks that have a part of it.
+  /// Appends the all-reduce of `part` over the ranks that hold a part of it.
   ValueId complete(std::string name, ValueId part) {
     ir::AxisSet group = program[part].sharding.partial;
     if (ir::groupName(program, group).empty())

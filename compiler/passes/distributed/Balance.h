@@ -8,10 +8,10 @@
 namespace recipec::passes {
 
 /// Adds ops to `begin` and `update` of a stage's Program, after the optimizer's
-/// ops: each bias that balances experts moves against their load over the
-/// global batch (Wang et al. 2024, algorithm 1). The rows that exceeded the
-/// capacity of an expert or of a rank are summed over all ranks for the
-/// bindings `dropped` and `overflow`.
+/// ops. They update each bias that balances experts from the load of the
+/// experts over the global batch (Wang et al. 2024, algorithm 1). They also sum
+/// over all ranks the rows that exceeded the capacity of an expert or of a
+/// rank, for the bindings `dropped` and `overflow`.
 void addBalancing(ir::Module& program);
 
 } // namespace recipec::passes

@@ -1,19 +1,20 @@
-// A region's run consists of consecutive ops, each of a layer that uses the
-// region or of no layer.
+// A region's run is a sequence of consecutive ops, each of which belongs to a
+// layer that uses the region or to no layer.
 //
 // 1. Before the first op of a run that reads a parameter of its region,
-//    all-gather the parameters into a temporary. The ops read views of it. No
-//    op after the run reads it, so its memory is free there: the next run, and
-//    the backward pass of the same layers, gather again. A region that is
-//    gathered in fp8 (GatherInFp8.h) is gathered from its fp8 shard. Views of
-//    it replace the results of the casts of its members, with a transpose where
-//    the transposed matrix is read.
-//    When each rank keeps the full region in fp8, it is gathered once a step,
-//    and its members and their transposes replace the results of the casts.
+//    all-gather the region into a temporary. The ops of the run read views of
+//    the temporary. Its memory is free after the run: the next run, and the
+//    backward pass of the same layers, gather the region again. A region that
+//    is gathered in fp8 (GatherInFp8.h) is gathered from its fp8 shard. Views
+//    of the gathered region replace the results of the casts of its members;
+//    where an op reads the transposed matrix, a transpose of the view is added.
+//    When each rank keeps the full region in fp8, the region is gathered once a
+//    step, and its members and their transposes replace the results of the
+//    casts.
 // 2. Before the first op of a run that adds to a gradient, clear a temporary
 //    for the gradients of the region. After the run they are complete:
-//    reduce-scatter them. Each rank adds its shard to that of the previous
-//    micro-batches.
+//    reduce-scatter them, and add the rank's shard to the shard that it has
+//    accumulated over the previous micro-batches.
 
 #include "compiler/passes/distributed/Bucket.h"
 
@@ -146,9 +147,9 @@ private:
           cast.attributes.at("lead");
   }
 
-  /// `own` is the member in the region that each rank keeps. The first cast is
-  /// that of the forward pass, which the backward pass reads, too; others are
-  /// of the evaluation.
+  /// `own` is the full fp8 matrix that each rank keeps; `none` at the first
+  /// cast, the forward pass's, whose results the backward pass also reads.
+  /// Later casts belong to the evaluation.
   void replaceKept(const Op& cast, ValueId& own) {
     const ValueId plain = cast.results[0], turned = cast.results[2];
     replaced[cast.results[1]] = scales.at(cast.operands[0]);
@@ -189,7 +190,7 @@ private:
     return views[value] = made;
   }
 
-  /// The buffer of a member's region for the rest of its run.
+  /// The temporary that holds the member's region until the end of the run.
   ValueId wholeOf(const Member& member, const Op& user) {
     const ir::Region& region = *member.region;
     for (const Whole& whole : wholes)
@@ -300,15 +301,15 @@ private:
   ValueNames names;
   std::unordered_map<ValueId, Member> members;
   std::vector<Fp8Member> narrow;                 // gathered in fp8
-  std::unordered_map<ValueId, ValueId> scales;   // of each, by parameter
-  std::unordered_map<ValueId, ValueId> replaced; // results of casts
-  /// The `narrowParams` of a region, by parameter.
+  std::unordered_map<ValueId, ValueId> scales;   // of `narrow`, by parameter
+  std::unordered_map<ValueId, ValueId> replaced; // by result of a cast
+  /// By parameter: its entry in the `narrowParams` of its region.
   std::unordered_map<ValueId, ValueId*> kept;
-  std::vector<Op> transposes;                          // of them, once a step
-  std::map<const ir::Region*, std::set<int>> layersOf; // that use a region
-  int layer = -1; // of the last op with a layer; -1 before the first
+  std::vector<Op> transposes;                          // of `kept`, for `begin`
+  std::map<const ir::Region*, std::set<int>> layersOf; // by region
+  int layer = -1; // current layer; -1 before the first
   std::vector<Whole> wholes;
-  std::unordered_map<ValueId, ValueId> views; // by member, in open runs
+  std::unordered_map<ValueId, ValueId> views; // by member, in the current runs
   std::vector<Op> out;
 };
 

@@ -1,4 +1,5 @@
-// Splits a collective into a start and a done op, with others in between.
+// Splits a collective into a start op and a done op, so that it overlaps the
+// ops in between.
 
 #ifndef RECIPEC_PASSES_DISTRIBUTED_COLLECTIVEHALVES_H
 #define RECIPEC_PASSES_DISTRIBUTED_COLLECTIVEHALVES_H
@@ -10,23 +11,24 @@
 
 namespace recipec::passes {
 
-/// Splits all_gathers and reduce_scatters in two. While the object lives, it
-/// names new values of the module.
+/// Splits all_gathers and reduce_scatters in two. As long as the object lives,
+/// only it may name new values of the module.
 class CollectiveHalves {
 public:
   explicit CollectiveHalves(ir::Module& program)
       : program(program), names(program) {}
 
-  /// Starts the collective. The value in flight has the layout of the
-  /// collective's larger value.
+  /// Returns the start op. Its result, the value in flight, has the layout of
+  /// the larger of the collective's operand and result.
   ir::Op start(const ir::Op& collective);
-  /// Completes the collective of start().
+  /// Returns the done op of a collective that start() has split.
   ir::Op done(const ir::Op& collective) const;
 
 private:
   ir::Module& program;
   ValueNames names;
-  std::unordered_map<ir::ValueId, ir::ValueId> underway; // by result
+  /// Values in flight, by the collective's result.
+  std::unordered_map<ir::ValueId, ir::ValueId> underway;
 };
 
 } // namespace recipec::passes

@@ -1,12 +1,16 @@
-// 1. Collect the traffic of each group of ranks, over the ops of all stages:
-//    apart for collectives in stream order, for those of them whose parts are
-//    contiguous, and for those that overlap kernels.
-// 2. Contiguous collectives may be kernels that read and write the other ranks'
-//    memory. Keep them apart where ranks map each other's memory anyway, for an
-//    exchange or for copies that overlap kernels, and on one host.
+// 1. Collect the traffic of each group of ranks over the ops of all stages, in
+//    up to three entries a group: collectives that overlap kernels, collectives
+//    in stream order whose parts are contiguous, and the other collectives in
+//    stream order.
+// 2. Contiguous collectives may run as kernels that read and write the other
+//    ranks' memory. Keep their entry if the group is on one host and its ranks
+//    map each other's memory anyway, for an exchange or for copies that overlap
+//    kernels. Otherwise merge it into the entry of the other collectives in
+//    stream order.
 // 3. Choose the transport: copy engines and such kernels within a host, NCCL
 //    elsewhere.
-// 4. Choose the widths, and count the bytes (ConnectionBytes.h).
+// 4. Choose the widths (multiprocessors for NCCL), and count the bytes
+//    (ConnectionBytes.h).
 //
 // Groups of the same axes are one group. A host has `ranks_per_node`
 // consecutive ranks.
@@ -64,15 +68,15 @@ bool movesRuns(const Module& module, const Op& op) {
   }
 }
 
-/// Whether an op passes through packing buffers.
+/// Whether an op uses the packing buffers (sizes::packingBytes).
 bool packs(const Module& module, const Op& op) {
   return op.kind == OpKind::AllToAll
              ? !movesRuns(module, op)
              : ops::AllGatherAttributes(op.attributes).dim > 0;
 }
 
-/// The size of an op on a rank: all that a shift sends, or the largest operand
-/// or result of another collective.
+/// The bytes of an op on a rank: the sum of the operands that a shift sends, or
+/// the largest operand or result of any other collective.
 int64_t trafficBytes(const Module& module, const Op& op) {
   int64_t sum = 0, largest = 0;
   for (const auto* list : {&op.operands, &op.results})
@@ -91,7 +95,7 @@ Traffic trafficOf(const ops::Traits& traits) {
                             : Traffic::collective;
 }
 
-/// Why a group has several connections.
+/// What a connection of a group is for; a group has at most one for each.
 enum class Purpose { inTurn, contiguous, overlapping };
 
 Purpose purposeOf(const Module& module, const Op& op) {
@@ -126,7 +130,7 @@ struct Use {
   }
 };
 
-/// Where the members of a group's instances lie.
+/// How the ranks of a group's instances are distributed over the hosts.
 struct Spread {
   int64_t ranks = 0;      // of an instance
   int64_t neighbours = 0; // the most members of an instance on one host
@@ -146,7 +150,7 @@ public:
   bool hasSeveralRanks() const { return !all.empty(); }
 
   ir::Connections run() {
-    uses[{all.raw(), {}}]; // which NCCL splits into the others
+    uses[{all.raw(), {}}]; // NCCL splits it into the others
     for (const Module& module : stages)
       collect(module);
     mergeWhere([&](const Key& key, const Use& use) {
@@ -198,7 +202,8 @@ private:
     result.packs |= packs(module, op);
   }
 
-  /// Moves contiguous collectives to those in stream order if NCCL serves them.
+  /// Merges contiguous collectives into those in stream order where NCCL serves
+  /// them.
   template <class Predicate> void mergeWhere(const Predicate& isServedByNccl) {
     std::map<Key, Use> merged;
     for (const auto& [key, use] : uses)
@@ -276,8 +281,8 @@ private:
             made + receiverBytes(width)};
   }
 
-  /// Whether some rank of a stage has its counterpart in another stage on its
-  /// host. The ranks of a stage are consecutive.
+  /// Whether some rank of stage `from` is on the same host as its counterpart
+  /// in stage `to`. The ranks of a stage are consecutive.
   bool areNear(int from, int to) const {
     const int64_t size = ir::sizeOf(mesh, all) / mesh.stages;
     for (int64_t i = 0; i < size; ++i)
@@ -286,7 +291,7 @@ private:
     return false;
   }
 
-  /// Every stage of a pipeline has messages.
+  /// All stages of a pipeline exchange messages, which counts as an exchange.
   void addCommonBytes() {
     bool exchanges = mesh.stages > 1, maps = false;
     for (const GroupConnection& group : result.groups) {
@@ -308,7 +313,7 @@ private:
   Spread spreadOf(const Key& key) const {
     const auto axes = AxisSet::fromBits(key.axes);
     const int64_t ranks = ir::sizeOf(mesh, all);
-    // By the first rank of an instance. Ranks ascend, and so do their hosts.
+    // Indexed by the first rank of an instance. Hosts ascend with the ranks.
     struct Instance {
       int64_t ranks = 0, onHost = 0, node = -1;
     };
@@ -347,7 +352,7 @@ private:
   }
 
   const std::vector<Module>& stages;
-  const Module& mesh; // which all stages share
+  const Module& mesh; // the mesh is the same in all stages
   AxisSet all;
   std::map<Key, Use> uses;
   ir::Connections result;

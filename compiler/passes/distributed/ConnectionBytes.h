@@ -1,11 +1,12 @@
 // The device memory that connections take outside the plan's arena.
 //
-// An NCCL communicator takes memory at its creation, at its first collective,
-// which connects neighbours, and for each rank that it exchanges parts with.
-// The memory grows with the multiprocessors ("blocks") that it may use. The
-// byte counts are those of NCCL 2.28.9 between two H200 over NVLink, to 4 MiB.
-// Neighbours on other hosts are assumed to take the same, other ranks there
-// nothing, since they are reached through host memory.
+// An NCCL communicator allocates memory at its creation, at its first
+// collective, which connects neighbours, and for each peer rank in an exchange
+// or shift. The memory grows with the number of multiprocessors ("blocks") that
+// it may use. The byte counts were measured with NCCL 2.28.9 between two H200
+// over NVLink, to 4 MiB. Neighbours on other hosts are assumed to take the
+// same. Other ranks on other hosts are assumed to take none, since they are
+// reached through host memory.
 
 #ifndef RECIPEC_PASSES_DISTRIBUTED_CONNECTIONBYTES_H
 #define RECIPEC_PASSES_DISTRIBUTED_CONNECTIONBYTES_H
@@ -19,30 +20,30 @@ namespace recipec::passes {
 
 inline constexpr int64_t mebibyte = int64_t(1) << 20;
 
-/// The number of blocks that NCCL uses in collectives at most.
+/// The most blocks that NCCL uses in collectives.
 inline constexpr int64_t mostInCollectives = 24;
 
-/// The blocks of a width, which is 0 without a limit.
+/// The number of blocks of a connection's width; width 0 means no limit.
 constexpr int64_t blocksOf(int width) {
   return width == reciperun::sizes::unboundedBlocks
              ? reciperun::sizes::mostBlocks
              : width;
 }
 
-/// Of a communicator at its creation.
+/// The memory of a communicator at its creation.
 constexpr int64_t madeBytes(int64_t blocks) {
   return (6 + 6 * blocks) * mebibyte;
 }
-/// Of the connection to the neighbours in a ring or tree.
+/// The memory of the connections to the neighbours in a ring or tree.
 constexpr int64_t neighboursBytes(int64_t blocks) {
   return 12 * std::min(blocks, mostInCollectives) * mebibyte;
 }
-/// Of the connection to one rank that parts are exchanged with.
+/// The memory of the connection to one peer rank of an exchange or shift.
 constexpr int64_t peerBytes(int64_t blocks) {
   return 12 * blocks * mebibyte;
 }
-/// Of the ends of a link, beside its communicator. The receiver holds the data
-/// in flight.
+/// The memory of the two ends of a link, without its communicator. The receiver
+/// buffers the data in flight.
 constexpr int64_t senderBytes(int64_t blocks) {
   return 2 * blocks * mebibyte;
 }
@@ -52,9 +53,10 @@ constexpr int64_t receiverBytes(int64_t blocks) {
 
 /// NCCL's code and its one-time allocations.
 inline constexpr int64_t libraryBytes = 379 * mebibyte;
-/// Taken at the first exchange or message.
+/// Allocated at the first exchange or message.
 inline constexpr int64_t firstExchangeBytes = 62 * mebibyte;
-/// Taken by stages, which load all kernels at the start (exec/Devices.cpp).
+/// Allocated by pipeline stages, which load all kernels at the start
+/// (exec/Devices.cpp).
 inline constexpr int64_t kernelsBytes = 371 * mebibyte;
 
 } // namespace recipec::passes

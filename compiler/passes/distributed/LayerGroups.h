@@ -14,8 +14,9 @@ class LayerGroups {
 public:
   static constexpr int none = -1;
 
-  /// One layer per group, or consecutive layers of a function as long as their
-  /// parameters have at most `most` bytes on a rank.
+  /// Each layer is a group of its own. With `most`, consecutive layers of a
+  /// function form a group as long as their parameters have at most `most`
+  /// bytes on a rank.
   LayerGroups(const ir::Module& program, std::optional<int64_t> most);
 
   /// The first layer of a parameter's group, by the parameter's value; `none`
@@ -26,9 +27,9 @@ private:
   void findLayers(const ir::Module& program);
   void join(const ir::Module& program, int64_t most);
 
-  std::vector<int> layers; // of the readers of each value
-  std::vector<int> chunks; // of each layer
-  std::vector<int> firsts; // of each layer: the first layer of its group
+  std::vector<int> layers; // by value: the only layer that reads it
+  std::vector<int> chunks; // by layer
+  std::vector<int> firsts; // by layer: the first layer of its group
 };
 
 } // namespace recipec::passes

@@ -78,14 +78,14 @@ private:
   ValueNames& names;
   const Op& ring;
   std::vector<Op>& out;
-  const std::string scope; // of the names of values
+  const std::string scope; // prefix of the names of values
   const int64_t ranks;
   std::vector<Shift> underway;
 };
 
 // ---- values
 
-/// A value like another, of this op alone.
+/// Adds a value with the type and layout of `like` for this op.
 ValueId Expansion::make(ValueId like, const std::string& suffix) {
   ir::Value value = program[like];
   value.name = names.make(scope + "." + suffix);
@@ -100,7 +100,7 @@ ValueId Expansion::sumLike(ValueId like, const std::string& suffix) {
   return sum;
 }
 
-/// The sum that is rounded to a result: the result itself when it has the
+/// The value that accumulates a result: the result itself when it has the
 /// accumulation type.
 ValueId Expansion::sumOf(ValueId result, const std::string& suffix) {
   const ir::DType type = program[result].type;
@@ -174,8 +174,9 @@ void Expansion::round(ValueId sum, ValueId result) {
     emit(OpKind::Cast, {sum}, {result});
 }
 
-/// A result as scratch memory until its sum is rounded to it; absent when it is
-/// the sum itself.
+/// The result as scratch memory for the block ops, which is free until the
+/// accumulated value is rounded to it; `none` when the result itself
+/// accumulates.
 ValueId roomIn(ValueId result, ValueId sum) {
   return result == sum ? ValueId::none : result;
 }

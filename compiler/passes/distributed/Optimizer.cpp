@@ -1,9 +1,9 @@
 // Groups parameters into flat regions and writes the optimizer step.
 //
-// 1. Group trainable parameters by weight decay, by the axes that split them
-//    and by the axes of their gradients' partial sums, so that one op can
-//    process a whole group (Region). When ranks keep only shards of gradients
-//    or parameters, the groups are buckets: one per layer group
+// 1. Group trainable parameters into regions (Region), so that one op can
+//    process a whole group: by weight decay, by the axes that split them, and
+//    by the axes of their gradients' partial sums. When ranks keep only shards
+//    of gradients or parameters, the groups are buckets: one per layer group
 //    (LayerGroups.h), and one per parameter outside of layers. Frozen
 //    parameters are then grouped as well. Matrices are also grouped by layer
 //    when their collectives overlap the last backward pass and the optimizer
@@ -14,10 +14,10 @@
 //    the alignment. Pad the region so that the ranks' shards are equal and
 //    aligned. A rank keeps optimizer state (master copy, moments) only for its
 //    shard: Rajbhandari et al. 2020, "ZeRO", stage 1; without the full gradient
-//    stage 2, without the full parameters stage 3. What is gathered in fp8 is
-//    kept full in fp8 alone. Gradients that are partial
-//    sums over more than the data axes (norms under sequence parallelism) are
-//    sharded over all of them.
+//    stage 2, without the full parameters stage 3. Of parameters that are
+//    gathered in fp8, the full copy exists only in fp8. Gradients that are
+//    partial sums over more than the data axes (norms under sequence
+//    parallelism) are sharded over all of them.
 // 3. `begin`: clear gradients, loss and norm.
 // 4. `update`: reduce the gradients in the reduction type, compute the norm of
 //    the whole gradient, step, all-gather the parameters.
@@ -52,8 +52,8 @@ using ir::ValueId;
 using ir::ValueKind;
 using reciperun::plan::bufferAlignment;
 
-/// The default size of buckets that are exchanged once a step. Smaller
-/// collectives between H200s do not reach the link's bandwidth; larger ones
+/// The default size of the buckets of collectives that run once a step. Between
+/// H200s, smaller collectives do not reach the link's bandwidth; larger ones
 /// take more memory while in flight.
 constexpr int64_t defaultBucketBytes = int64_t(128) << 20;
 
@@ -125,14 +125,14 @@ private:
   ir::AxisId pipeline;
   /// Axes over which the optimizer state is replicated, not sharded.
   AxisSet instanceAxes;
-  bool hasGradientParts = false; // no full gradients
+  bool hasGradientParts = false; // ranks keep only shards of gradients
   bool hasParamParts = false;
   std::optional<LayerGroups> layers;  // set when there are buckets
   std::set<ValueId> narrow;           // parameters gathered in fp8
   std::optional<int64_t> bucketBytes; // maximum bytes of a bucket
   std::map<std::string, std::vector<size_t>> regionsOfKind;
   std::vector<const ir::Region*> trained;
-  std::vector<ValueId> reduced;     // their gradients after all reductions
+  std::vector<ValueId> reduced; // gradients of `trained` after all reductions
   ValueId rankLoss = ValueId::none; // this rank's part of the loss
   ValueId rankNorm = ValueId::none;
   ValueId norm = ValueId::none;
@@ -175,8 +175,9 @@ void OptimizerPass::zero(ir::Function& function, ValueId value) const {
 
 // ---- regions
 
-/// Small parameters, and those without communication, share regions unless
-/// gradients are sharded.
+/// Whether the parameter's region is one of the layer buckets. If gradients are
+/// not sharded, small parameters and those without communication share other
+/// regions.
 bool OptimizerPass::isInBuckets(const ir::Param& param) const {
   return layers && (hasGradientParts ||
                     (param.decay && !param.adapter && !shardOf(param).empty()));
@@ -205,7 +206,8 @@ std::string OptimizerPass::regionName(const ir::Param& param) const {
                                             : ".layer" + std::to_string(layer));
 }
 
-/// The last region of the parameter's kind, or a new one when that is full.
+/// The last region of the parameter's kind, or a new one if the last one is
+/// full.
 ir::Region& OptimizerPass::regionOf(const ir::Param& param) {
   std::string name = regionName(param);
   std::vector<size_t>& all = regionsOfKind[name];
@@ -245,8 +247,9 @@ bool OptimizerPass::isGrouped(const ir::Param& param) const {
          (hasParamParts && !param.balances && !shardOf(param).empty());
 }
 
-/// The axes that shard the parameter's region: those over which its gradient is
-/// summed. A frozen parameter is replicated on the ranks that split the data.
+/// The axes that shard the parameter's region. For a trainable parameter these
+/// are the axes over which its gradient is summed, and for a frozen one the
+/// data axes that do not split it.
 AxisSet OptimizerPass::shardOf(const ir::Param& param) const {
   AxisSet alike =
       param.trainable
@@ -260,8 +263,9 @@ bool OptimizerPass::isNarrow(const ir::Param& param) const {
   return narrow.contains(param.value) && !shardOf(param).empty();
 }
 
-/// Elements in `bufferAlignment` bytes of the region's buffer with the smallest
-/// type: fp8, or else the compute type.
+/// The alignment of members in elements: `bufferAlignment` bytes of the
+/// region's smallest type, which is fp8 if it has an fp8 buffer and else the
+/// compute type.
 int64_t OptimizerPass::alignmentElements(const ir::Region& region) const {
   bool hasBytes = isNarrow(program[region.params.front()]);
   return bufferAlignment /
@@ -331,7 +335,7 @@ void OptimizerPass::addOptimizerState(ir::Region& region,
     ir::Sharding scattered = part;
     if (!region.shard.empty())
       scattered.partial = sums - region.shard;
-    // In place of the gradient, unless the types differ.
+    // The sum is written over the gradient, unless the types differ.
     bool isApart =
         region.gradient != ValueId::none && types.reduction != types.gradients;
     region.gradientPart = isApart ? add(".gradient_sum", ValueKind::temporary,

@@ -1,12 +1,12 @@
 // 1. List the parameter all-gathers of each function, grouped by the layer that
 //    first needs them.
-// 2. Start the first group with the function, and each next group after the
-//    first all-gather of the previous group is done. Each is done at its
-//    original position, so the parameters of two layers (or buckets) are in
-//    memory at a time.
-// 3. Start a gradient reduction at its original position. Finish it, and add it
-//    to the rank's shard, before those of the next layer start or at the end of
-//    the function.
+// 2. Start the first group at the beginning of the function, and each next
+//    group after the first all-gather of the previous group is done. Each
+//    all-gather is done at its original position, so the parameters of two
+//    layers (or buckets) are in memory at a time.
+// 3. Start a gradient reduction at its original position. Before the reductions
+//    of the next layer start, or at the end of the function, complete it and
+//    add its result to the rank's shard.
 
 #include "compiler/passes/distributed/Overlap.h"
 
@@ -129,8 +129,8 @@ private:
   CollectiveHalves halves;
   std::set<ValueId> params; // kept only as shards
   std::set<ValueId> gradients;
-  std::vector<std::vector<Op>> layers; // the gathers of a function
-  size_t nextLayer = 0;                // the next to start
+  std::vector<std::vector<Op>> layers; // all-gathers of a function
+  size_t nextLayer = 0;                // index of the next group to start
   std::vector<Op> pending;             // ops that finish the reductions
   std::vector<Op> out;
 };

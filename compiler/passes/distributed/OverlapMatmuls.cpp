@@ -1,15 +1,15 @@
 // For each function with collectives between the ops of its layers:
 //
 // 1. Weight-gradient matmuls wait in a queue. None waits longer than a layer,
-//    because it holds its operands, or past an op with which it has a data
-//    dependency.
-// 2. A collective starts as early as its operand allows, but no earlier than
-//    needed to hide its time, and not before another collective, because the
+//    because it keeps its operands alive, or past an op with which it has a
+//    data dependency.
+// 2. A collective starts only as early as needed to hide its time, not before
+//    its operand is ready and not before an earlier collective, because the
 //    link processes them one by one. If the ops in between take too little
 //    time, matmuls from the queue follow its start.
-// 3. It is done before the first op that reads its result. If too little time
-//    is hidden, it stays in one piece: reducing the exchanged parts in a split
-//    collective takes another pass over memory.
+// 3. A collective is done before the first op that reads its result. If too
+//    little of its time is hidden, it is not split: a split reduce-scatter
+//    takes another pass over memory to add up the exchanged parts.
 //
 // The hardware's roofline gives the time of ops.
 
@@ -36,8 +36,8 @@ using ir::Op;
 using ir::OpKind;
 using ir::ValueId;
 
-/// The buffer and range of elements of a value: members of a region and views
-/// are parts of another value.
+/// A value as a range of elements of a buffer. Members of a region and views
+/// are ranges of another value.
 struct Extent {
   ValueId whole = ValueId::none;
   int64_t begin = 0;
@@ -136,9 +136,9 @@ private:
 
   // ---- queued matmuls
 
-  /// A matmul that adds to a parameter's gradient. Excludes those of experts:
-  /// their operands have the capacity for all possible tokens and would occupy
-  /// memory.
+  /// Whether the op is a matmul that adds to a parameter's gradient. Excludes
+  /// the matmuls of experts: their operands have the capacity for all possible
+  /// tokens, so a queue of them would take much memory.
   bool isGradientMatmul(const Op& op) const {
     switch (op.kind) {
     case OpKind::LinearWgrad:
@@ -152,8 +152,8 @@ private:
     }
   }
 
-  /// Emits the matmuls that must precede an op. Emits those of earlier layers
-  /// as well, unless the op is a collective that they can overlap.
+  /// Emits the queued matmuls that must precede an op. Also emits the matmuls
+  /// of other layers, unless the op is a collective that they can overlap.
   void makeWay(const Op& op) {
     size_t count = 0;
     for (size_t i = 0; i < queue.size(); ++i)
@@ -173,7 +173,7 @@ private:
   // ---- collectives
 
   /// Whether a collective can be split in two: the ranks' parts are contiguous,
-  /// in buffers of their own.
+  /// and operand and result are different buffers.
   bool hasHalves(const Op& op) const {
     if ((op.kind != OpKind::AllGather && op.kind != OpKind::ReduceScatter) ||
         op.attributes.contains("when"))
@@ -240,21 +240,22 @@ private:
     out.push_back(halves.done(collective));
   }
 
-  /// Seconds that an op computes in each run of its function.
+  /// The seconds that an op computes in a run of its function; 0 for a
+  /// collective or an op that only some runs have.
   double workOf(const Op& op) const {
     const std::string& when = op.attributes.string("when");
     const bool isInAll = when.empty() || when == "later";
     return isInAll && !ops::traitsOf(op.kind).isCollective ? secondsOf(op) : 0;
   }
 
-  /// The least fraction of a collective's time to hide for a split.
+  /// A collective is split if at least this fraction of its time is hidden.
   static constexpr double leastHidden = 0.5;
 
   ir::Module& program;
   CollectiveHalves halves;
   std::function<double(const Op&)> secondsOf;
-  std::unordered_map<ValueId, Extent> extents; // of parts of other values
-  std::deque<Op> queue;                        // matmuls that wait
+  std::unordered_map<ValueId, Extent> extents; // by member or view
+  std::deque<Op> queue;                        // waiting matmuls
   std::vector<Begun> underway;
   std::vector<Op> out;
 };

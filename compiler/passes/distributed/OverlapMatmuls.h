@@ -9,9 +9,9 @@
 namespace recipec::passes {
 
 /// Splits collectives between the ops of layers in two when there is work to
-/// overlap: those of tensor parallelism, and the all-gather of keys and values
-/// over `cp`. Moves weight-gradient matmuls, which no other op waits for, in
-/// between. Results are bit-identical.
+/// overlap: the collectives of tensor parallelism, and the all-gather of keys
+/// and values over `cp`. Moves weight-gradient matmuls, which no other op waits
+/// for, between the start and the done op. Results are bit-identical.
 void overlapMatmuls(ir::Module& program, const recipe::Recipe& recipe);
 
 } // namespace recipec::passes

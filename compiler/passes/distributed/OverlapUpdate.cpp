@@ -1,20 +1,24 @@
-// 1. Gradients: take a region's reduce_scatter out of `update`. It starts in
-//    the function that adds to the gradients, behind the last op that does, and
-//    is done before that of the next region starts, or with the function: one
-//    is on its way at a time. Where the function runs several times, both
-//    halves have a part in its last run alone. A region whose gradients are
-//    summed in another type, over stages, or in several functions stays as it
-//    is.
-// 2. Parameters: find the op of the forward pass that reads a region first.
-//    Behind the first layer the region is gathered there, in its place, in the
-//    first run: the all_gather starts two layers ahead and is done before that
-//    op, and what `begin` makes of the region in 8 bits is made then. So it is
-//    where the loss is evaluated, perhaps before the next forward pass. A
-//    region that is gathered in 8 bits is gathered by `begin`, and so for the
-//    loss.
-// 3. The other regions' all_gathers each start in `update`, behind the op that
-//    makes the rank's part, and are done with it.
-// What is no matrix, or of an adapter, is exchanged as before.
+// 1. Gradients: move a region's reduce_scatter out of `update` into the
+//    function that adds to the region's gradients. It starts after the last op
+//    that adds to them, and is done before the reduce_scatter of the next
+//    region starts, or at the end of the function, so that one is in flight at
+//    a time. If there are several micro-batches, start and done op run only in
+//    the function's last run. A reduce_scatter stays in `update` if its
+//    gradients are cast to another type or summed over stages, or if several
+//    functions add to them.
+// 2. Parameters: find the first op of the forward pass that reads a region. If
+//    a whole layer precedes it, move the region's all_gather from `update` to
+//    the first run of the forward pass: it starts up to two layers ahead and is
+//    done before that op. The fp8 copies and transposes that `begin` computes
+//    from the region are then computed after the all_gather. The evaluation may
+//    run before the next forward pass, so its first run gathers the region as
+//    well. The all_gather of a region in fp8 moves from `begin` in the same
+//    way; the evaluation gathers such regions anyway (GatherInFp8.h).
+// 3. The other all_gathers of `update` stay there. Each starts after the op
+//    that updates the rank's shard, and is done at the end.
+//
+// Regions without weight decay, such as those of norms, and regions of adapters
+// are communicated as before.
 
 #include "compiler/passes/distributed/OverlapUpdate.h"
 
@@ -63,6 +67,7 @@ public:
   }
 
 private:
+  /// Whether the region holds matrices of the model: those have weight decay.
   /// Smaller collectives take no longer than their launch. Between hosts they
   /// would also need connections of their own when other ranks share them.
   bool isLarge(const ir::Region& region) const {
@@ -104,7 +109,8 @@ private:
     }
   }
 
-  /// nullopt when no function, or more than one, writes.
+  /// The last op that writes a gradient of the region; nullopt when no function
+  /// or more than one writes them.
   std::optional<Place> lastWriter(const ir::Region& region) const {
     std::optional<Place> last;
     for (ir::ParamId param : region.params) {
@@ -153,10 +159,11 @@ private:
 
   // ---- parameters
 
-  /// The ops of the forward pass before an op that reads a region.
+  /// The all-gather of a region and the ops that follow it, for the forward
+  /// pass or the evaluation.
   struct Early {
     Op gather;
-    std::vector<Op> made; // computed from the region
+    std::vector<Op> made; // compute values from the gathered region
   };
 
   void takeGather(const ir::Region& region) {
@@ -221,8 +228,9 @@ private:
     }
   }
 
-  /// The first reader in the functions of that kind; nullopt when more than one
-  /// of them reads the values.
+  /// The first op that reads one of the values, in the functions whose name
+  /// begins with `kind`; nullopt when none or more than one of these functions
+  /// reads them.
   std::optional<Place> firstReader(std::string_view kind,
                                    const std::set<ValueId>& values) const {
     std::optional<Place> first;
@@ -241,8 +249,8 @@ private:
     return first;
   }
 
-  /// Whether a whole layer is computed before the reader, to overlap the
-  /// all-gather.
+  /// Whether a whole layer is computed before the reader, so that the
+  /// all-gather can overlap it.
   bool isBehindLayer(Place reader) const {
     const std::vector<Op>& ops = program.functions[reader.function].ops;
     const auto first =
@@ -251,7 +259,8 @@ private:
            first->layer != ops[reader.op].layer;
   }
 
-  /// Moves the ops that read the values out of `begin`.
+  /// Removes the ops that read one of the values from `begin`, and returns
+  /// them.
   std::vector<Op> takeMakers(const std::set<ValueId>& values) {
     std::vector<Op> makers;
     std::erase_if(ir::findFunction(program, "begin")->ops, [&](Op& op) {
@@ -265,7 +274,8 @@ private:
 
   void gatherBefore(ir::Function& function,
                     const std::multimap<size_t, Early>& gathers) const {
-    std::vector<std::pair<size_t, std::vector<Op>>> layers; // by the first op
+    // All-gathers of a layer, with the index of their first reader.
+    std::vector<std::pair<size_t, std::vector<Op>>> layers;
     for (const auto& [reader, each] : gathers) {
       const auto layerOf = [&](size_t op) { return function.ops[op].layer; };
       if (layers.empty() || layerOf(layers.back().first) != layerOf(reader))
@@ -293,7 +303,7 @@ private:
     function.ops = std::move(out);
   }
 
-  /// Adds ops of the first run.
+  /// Appends ops that only the function's first run has.
   void appendFirst(const std::vector<Op>& ops, int layer,
                    std::vector<Op>& out) const {
     for (const Op& op : ops) {
@@ -302,7 +312,7 @@ private:
     }
   }
 
-  /// The halves of an in-place all-gather.
+  /// The start and done op of an in-place all-gather.
   static std::pair<Op, Op> inPlace(const Op& gather) {
     std::pair<Op, Op> halves{gather, gather};
     halves.first.kind = OpKind::AllGatherStart;
@@ -325,12 +335,12 @@ private:
   ir::Function& update;
   int64_t microBatches;
   CollectiveHalves halves;
-  /// The op that writes last and the one that reads first, by value and
-  /// function.
+  /// By value and function: the last op that writes the value, and the first op
+  /// that reads it.
   std::unordered_map<ValueId, std::map<size_t, size_t>> writers, readers;
-  /// By function and by the op after which they start.
+  /// Reduce-scatters by function and by the op after which they start.
   std::map<size_t, std::multimap<size_t, Op>> moved;
-  /// By function and by the op before which they are done.
+  /// All-gathers by function and by the op before which they are done.
   std::map<size_t, std::multimap<size_t, Early>> early;
 };
 

@@ -8,7 +8,7 @@
 //   - `blend`: a row of one of its sources.
 // Rows after the last one of a run contain only padding.
 //
-// The number of documents in a stretch of a stream is not known. Attention then
+// The number of documents in a stretch of a stream is not known, so attention
 // needs segments and places.
 //
 // Causal attention never attends to padding at the end of a row. The output for
@@ -17,8 +17,8 @@
 // attend to the padding, so rows must be full.
 //
 // Ranks of `cp` hold pieces of rows out of order. The sharding pass keeps the
-// mark when it knows which pieces attend to each other, and removes it when
-// segments and places are needed.
+// attributes when it knows which pieces attend to each other, and removes them
+// when segments and places are needed.
 
 #include "compiler/passes/fuse/Documents.h"
 #include "runtime/ops/AttentionOps.h"
@@ -52,7 +52,7 @@ Rows rowsOf(const recipe::Value& source, bool isPacked) {
   return isStream && !isPacked ? Rows::padded : Rows::mixed;
 }
 
-/// The worst of the blend's sources.
+/// The case of the blend's sources that allows the least to be skipped.
 Rows rowsOfBlend(const recipe::Record& blend, bool isPacked) {
   Rows worst = Rows::full;
   const recipe::Value* sources = blend.find("sources");
@@ -61,7 +61,7 @@ Rows rowsOfBlend(const recipe::Record& blend, bool isPacked) {
   return worst;
 }
 
-/// The worse of the training and validation data.
+/// The same of the training and the validation data.
 Rows rowsOf(const recipe::Recipe& recipe) {
   bool isPacked = recipe.boolean("data.pack");
   return std::max(rowsOf(recipe.at("data.train"), isPacked),

@@ -56,7 +56,7 @@ private:
       ++readers[size_t(value)];
   }
 
-  /// The index of a silu that is a factor of a mul and that only the mul reads;
+  /// The index of a silu that is a factor of a mul and that no other op reads;
   /// -1 when there is none.
   int fusedSilu(const Op& mul) const {
     for (ValueId factor : mul.operands) {

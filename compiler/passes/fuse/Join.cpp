@@ -1,15 +1,15 @@
-// Narrow matmuls are limited by memory bandwidth, mostly for the wide operand.
-// Matmuls that share it are computed together.
+// Narrow matmuls are limited by memory bandwidth, mostly for reading or writing
+// the wide operand. Matmuls that share this operand are joined to one op.
 //
 // In each function:
 // 1. A softmax_sum and the softmax_max of its maximum become a softmax_stats.
-// 2. For weight gradients, then forward matmuls, then input gradients: after a
-//    narrow one, look for others of the same layer that share x, or the sum
-//    that they add to. If the operands of another one are computed in between,
-//    the ops that compute them must be movable before the first.
+// 2. Take the weight gradients first, then the forward matmuls, then the input
+//    gradients. For each narrow one, look for later ones of the same layer that
+//    share x, or the sum that they add to. If ops in between compute operands
+//    of the later one, they must be movable before the first one.
 // 3. Up to three of them become one op in place of the first.
 //
-// An op can be moved when each of its operands and results is written once.
+// An op is movable when each of its operands and results is written once.
 
 #include "compiler/passes/fuse/Join.h"
 #include "runtime/ops/DenseOps.h"
@@ -27,9 +27,9 @@ using ir::Op;
 using ir::OpKind;
 using ir::ValueId;
 
-constexpr size_t most = 3; // matmuls of one op
-// A weight is narrow with at most `mostRows` rows that are at least `longer`
-// times as long.
+constexpr size_t most = 3; // matmuls in one op
+// A weight is narrow if it has n <= `mostRows` rows of at least `longer` * n
+// elements each.
 constexpr int64_t mostRows = 64, longer = 8;
 
 class Joining {
@@ -91,12 +91,13 @@ private:
     return op.kind == OpKind::LinearWgrad ? op.results[0] : op.operands[1];
   }
 
-  /// The value that the matmuls of one op share.
+  /// The value that joined matmuls share.
   static ValueId sharedBy(const Op& op) {
     return op.kind == OpKind::LinearDgrad ? op.results[0] : op.operands[0];
   }
 
-  /// x [lead..., k...], w [n..., k...], y [lead..., n...]; computes n.
+  /// Whether n is small, for x [lead..., k...], w [n..., k...] and y [lead...,
+  /// n...].
   bool isNarrow(const Op& op) const {
     const bool isDgrad = op.kind == OpKind::LinearDgrad;
     const ValueId x = isDgrad ? op.results[0] : op.operands[0];
@@ -150,7 +151,8 @@ private:
       (*ops)[first] = joined(group);
   }
 
-  /// The sum that input gradients share; no op may read it in between.
+  /// The sum that joined input gradients add to; no op may read it between
+  /// them. `none` for other matmuls.
   static ValueId sharedResult(const Op& op) {
     return op.kind == OpKind::LinearDgrad ? op.results[0] : ValueId::none;
   }

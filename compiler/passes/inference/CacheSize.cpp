@@ -1,9 +1,9 @@
 // 1. Find the pages of all layers: the results of `attention_paged`.
-// 2. The bytes that the planned program of a stage takes without them are
-//    exact, so the rest of the device's memory is theirs. The stage that has
-//    room for the fewest decides.
-// 3. Set the size of their dimension in each stage, and move each placement by
-//    what the pages before it grow.
+// 2. Memory is planned, so the bytes that a stage takes without pages are
+//    known. Its pages may take the rest of the device's memory. The stage with
+//    memory for the fewest pages determines their number.
+// 3. Set the size of the page dimension in each stage, and move each placement
+//    by the growth of the pages before it.
 
 #include "compiler/passes/inference/CacheSize.h"
 
@@ -26,8 +26,8 @@ int64_t alignedBytes(int64_t bytes) {
   return (bytes + bufferAlignment - 1) / bufferAlignment * bufferAlignment;
 }
 
-/// The pages of keys and of values, [pages, page, heads, width], of each layer,
-/// and their scales [pages, page, heads].
+/// The values that hold the pages of keys and of values of each layer, [pages,
+/// page, heads, width], and the values with their scales, [pages, page, heads].
 std::set<ValueId> pagesOf(const ir::Module& program) {
   std::set<ValueId> pages;
   for (const ir::Function& function : program.functions)
@@ -38,13 +38,13 @@ std::set<ValueId> pagesOf(const ir::Module& program) {
   return pages;
 }
 
-/// The bytes of a single page of one layer's keys or values.
+/// The bytes of one page in one of these values.
 int64_t singleBytes(const ir::Module& program, ValueId pages) {
   return ir::localBytes(program, pages) /
          ir::localShape(program, pages).front();
 }
 
-/// The bytes of this many pages in all layers, each layer's aligned.
+/// The bytes of `pages` pages in all layers, where each value is aligned.
 int64_t bytesOf(const ir::Module& program, const std::set<ValueId>& layers,
                 int64_t pages) {
   int64_t bytes = 0;
@@ -53,7 +53,7 @@ int64_t bytesOf(const ir::Module& program, const std::set<ValueId>& layers,
   return bytes;
 }
 
-/// The bytes of a single page in all layers, without alignment.
+/// The bytes of one page in all layers, without alignment.
 int64_t pageBytesOf(const ir::Module& program,
                     const std::set<ValueId>& layers) {
   int64_t bytes = 0;
@@ -62,8 +62,9 @@ int64_t pageBytesOf(const ir::Module& program,
   return bytes;
 }
 
-/// The most pages that fit in `room` bytes. `bytes` gives those of a number of
-/// pages, `pageBytes` of each and alignment.
+/// The most pages that fit in `room` bytes. `bytes` returns the aligned bytes
+/// of a number of pages, and `pageBytes` is the size of a page without
+/// alignment.
 template <class Bytes>
 int64_t pagesIn(const Bytes& bytes, int64_t pageBytes, int64_t room) {
   int64_t pages = std::max<int64_t>(0, room) / pageBytes;
@@ -85,8 +86,8 @@ void movePlacements(ir::Module& program, const std::set<ValueId>& layers) {
   program.arenaBytes += shift;
 }
 
-/// Counts the pages of the draft model, and takes the bytes of its other values
-/// from the room.
+/// Adds the size of the draft model's pages, and subtracts the bytes of its
+/// other values from the memory for pages.
 void addDraft(const ir::Module& draft, const recipe::Recipe& recipe,
               CacheSize& size) {
   const std::set<ValueId> layers = pagesOf(draft);
@@ -97,7 +98,7 @@ void addDraft(const ir::Module& draft, const recipe::Recipe& recipe,
   size.room -= cost::draftBytes(draft, recipe) - bytesOf(draft, layers, pages);
 }
 
-/// `draft` is on the stage's device; it may be null.
+/// `draft` runs on the stage's device; null if there is none.
 CacheSize measureStage(const ir::Module& program, const recipe::Recipe& recipe,
                        const ir::Module* draft) {
   CacheSize size;

@@ -11,36 +11,36 @@
 
 namespace recipec::passes {
 
-/// The pages of a cache and their bounds.
+/// The number of pages of a cache, and what limits it.
 struct CacheSize {
-  int stage = 0; // the pipeline stage whose memory holds the fewest pages
+  int stage = 0; // the pipeline stage with memory for the fewest pages
   int64_t pages = 0;
   int64_t pageTokens = 0;
-  int64_t pageBytes = 0;      // in the stage's layers; 0 without attention
-  int64_t draftPageBytes = 0; // of a draft model, beside those
+  int64_t pageBytes = 0;      // of a page in the stage; 0 without attention
+  int64_t draftPageBytes = 0; // of a page, in a draft model
   int64_t bytes = 0;          // of all pages, with alignment
   int64_t least = 0;          // pages of one longest sequence
   int64_t room = 0;           // bytes that pages may take; may be negative
   int64_t roomPages = 0;      // pages that fit in `room`
 
-  /// Whether the longest sequence fits in the memory that pages may take.
+  /// Whether the memory for pages holds the longest sequence.
   bool holdsSequence() const { return pageBytes == 0 || roomPages >= least; }
 };
 
-/// The cache of the served Programs of all stages, whose memory is planned. A
-/// sequence has its pages in each stage. They may take the bytes of
-/// `serve.cache`, or what the rest of a stage's Program leaves of
-/// `serve.memory_fraction` of the device's memory. The Program of a draft
-/// model, if there is one, is on the first stage's device, and has as many
-/// pages there.
+/// Measures the cache of the served Programs of all stages, whose memory is
+/// planned. A sequence has its pages in each stage. The pages may take the
+/// bytes of `serve.cache`, or the part of `serve.memory_fraction` of the
+/// device's memory that the rest of a stage's Program leaves free. The Program
+/// of a draft model, if there is one, runs on the first stage's device, and has
+/// as many pages there.
 CacheSize measureCache(const std::vector<ir::Module>& stages,
                        const recipe::Recipe& recipe,
                        const ir::Module* draft = nullptr);
 
-/// Gives the cache as many pages as fit in each stage: for `serve.cache` all,
-/// otherwise those of `serve.max_batch` longest sequences at most. In any case
-/// at least those of one longest sequence. A draft model has as many. Moves the
-/// values behind the pages.
+/// Sets the number of pages in all stages and in the draft model. With
+/// `serve.cache` these are all pages that fit, and otherwise at most the pages
+/// of `serve.max_batch` longest sequences. The cache always has the pages of
+/// one longest sequence. Moves the placements behind the pages.
 void fitCache(std::vector<ir::Module>& stages, const recipe::Recipe& recipe,
               ir::Module* draft = nullptr);
 

@@ -12,7 +12,7 @@ namespace recipec::passes {
 
 using ir::ValueId;
 
-/// Adds a value [batch, sequence, ...more], bound as its name.
+/// Adds a value [batch, sequence, ...more], which is bound by its name.
 static ValueId addOfTokens(ir::Module& graph, const char* name,
                            ir::ValueKind kind, ir::DType type,
                            std::vector<ir::DimId> more) {

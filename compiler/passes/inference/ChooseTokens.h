@@ -1,4 +1,4 @@
-// The pass that adds the choice of the next tokens to a model.
+// Adds the sampling of the next tokens to a model.
 
 #ifndef RECIPEC_PASSES_INFERENCE_CHOOSETOKENS_H
 #define RECIPEC_PASSES_INFERENCE_CHOOSETOKENS_H
@@ -7,9 +7,9 @@
 
 namespace recipec::passes {
 
-/// Appends `sample` of the Graph's logits to `forward`, bound as `chosen`. It
-/// reads an input that is bound as `draws`. Sharding then gathers the logits of
-/// a split vocabulary before it.
+/// Appends `sample` of the Graph's logits to `forward`, and binds its result as
+/// `chosen`. `sample` also reads an input that is bound as `draws`. Where the
+/// vocabulary is split, the sharding pass all-gathers the logits before it.
 void chooseTokens(ir::Module& graph);
 
 } // namespace recipec::passes

@@ -1,8 +1,8 @@
 // Clones `forward` as `evaluate`.
 //
-// 1. Walk through the ops of `forward`. Leave out dropout: its readers read its
-//    operand. Leave out the balancing losses, because validation measures
-//    prediction, and the counters of routers, which belong to a training step.
+// 1. Copy the ops of `forward`, except dropout, whose readers read its operand.
+//    Leave out the balancing losses, because validation measures prediction,
+//    and the counters of routers, which belong to a training step.
 // 2. Give each temporary or saved result a temporary of its own, named
 //    `eval.<name>`. Inputs, parameters and the loss stay the same values.
 

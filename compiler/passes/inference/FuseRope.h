@@ -1,4 +1,4 @@
-// The pass that rotates queries and keys in attention over pages.
+// Fuses the rotation of queries and keys into attention over pages.
 
 #ifndef RECIPEC_PASSES_INFERENCE_FUSEROPE_H
 #define RECIPEC_PASSES_INFERENCE_FUSEROPE_H

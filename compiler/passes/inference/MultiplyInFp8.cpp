@@ -23,7 +23,7 @@ using ir::OpKind;
 using ir::ValueId;
 using sizes::WeightScales;
 
-/// With fewer tokens a matmul takes the time of reading the weight.
+/// With fewer tokens, a matmul takes as long as reading its weight.
 constexpr int64_t leastTokens = 16;
 /// cuBLASLt reads matrices and their scales in vectors of 16 bytes.
 constexpr int64_t sizeMultiple = 16;
@@ -38,8 +38,8 @@ struct BlockNames {
   const char *input, *weight;
 };
 
-/// Those of a weight with the scales of `quantized_linear`; nullopt where
-/// `scaled_matmul` has none for them.
+/// The blocks for a weight with these scales in `quantized_linear`; nullopt if
+/// `scaled_matmul` does not support them.
 std::optional<BlockNames> blocksOf(WeightScales scales) {
   switch (scales) {
   case WeightScales::rows:
@@ -113,7 +113,8 @@ private:
     out.push_back(std::move(linear));
   }
 
-  /// The op's input in fp8, which the first op that reads it makes.
+  /// The input of `linear` in fp8. The first op that reads an input adds its
+  /// quantization.
   QuantizedInput quantized(const ir::Op& linear, const std::string& blocks,
                            std::vector<ir::Op>& out) {
     const ValueId x = linear.operands[0];
@@ -155,7 +156,7 @@ private:
 
   ir::Module& program;
   ValueNames names;
-  // Of a function, by x and `blocks`.
+  // The quantized inputs of the current function, by x and `blocks`.
   std::map<std::pair<ValueId, std::string>, QuantizedInput> inputs;
 };
 

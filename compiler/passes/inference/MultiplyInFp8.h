@@ -1,4 +1,4 @@
-// The pass that multiplies in fp8 in a server's wide steps.
+// Runs matmuls of wide serving steps in fp8.
 
 #ifndef RECIPEC_PASSES_INFERENCE_MULTIPLYINFP8_H
 #define RECIPEC_PASSES_INFERENCE_MULTIPLYINFP8_H
@@ -7,12 +7,12 @@
 
 namespace recipec::passes {
 
-/// Turns the `quantized_linear`s of many tokens whose weights are in fp8 with
-/// scales of rows or of squares into `scaled_matmul`s. The input is quantized
-/// once for all matmuls that read it: with a scale for each token beside scales
-/// of rows, and with one for each 128 elements of a token beside those of
-/// squares. Matmuls of few tokens stay, since their time is that of reading the
-/// weight.
+/// Turns each `quantized_linear` of many tokens into a `scaled_matmul`, if its
+/// weight is in fp8 with scales of rows or of squares. The input is quantized
+/// once for all matmuls that read it: with one scale per token if the weight
+/// has scales of rows, and with one per 128 elements of a token if it has
+/// scales of squares. Matmuls of few tokens are left alone, since they take as
+/// long as reading the weight.
 void multiplyInFp8(ir::Module& program);
 
 } // namespace recipec::passes

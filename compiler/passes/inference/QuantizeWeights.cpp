@@ -1,12 +1,12 @@
 // Quantizes weights of a Program that serves:
 //
 // 1. Find the readers of each parameter, over all functions.
-// 2. Choose the matrices that only `linear` reads. The logits' and the routers'
-//    matrices are recognised by the readers of their results, and others are
-//    excluded by the names of their modules.
-// 3. Give a chosen matrix the type of the format, and a parameter for its
-//    scales beside it, and one for the factors of its inputs in `int4_awq`. In
-//    int4 two elements of the last dimension share a byte.
+// 2. Choose the matrices that only `linear` reads. The matrices that compute
+//    logits and router scores are recognised by the readers of their results,
+//    and others are excluded by the names of their modules.
+// 3. Give a chosen matrix the type of the format. Add a parameter for its
+//    scales, and in `int4_awq` one for the factors of its inputs. In int4 two
+//    elements of the last dimension share a byte.
 // 4. Turn the ops that read it into `quantized_linear`.
 
 #include "compiler/passes/inference/QuantizeWeights.h"
@@ -38,7 +38,8 @@ using ir::ValueId;
 /// A smaller matrix has too few bytes to matter.
 constexpr int64_t leastElements = 1024;
 
-/// A value of `serve.weights`: a format, and whether inputs have factors.
+/// What a value of `serve.weights` stands for: a format, and whether the inputs
+/// of each matrix are multiplied by factors.
 struct StoredForm {
   sizes::WeightFormat format;
   bool scalesInputs = false;
@@ -208,7 +209,7 @@ private:
     quantizations.emplace(param.value, *param.quantization);
   }
 
-  /// A parameter beside a matrix, with factors of the rank's shard of it.
+  /// Adds a parameter of factors or scales for the rank's shard of a matrix.
   ValueId addFactors(const ir::Param& param, const char* suffix,
                      const std::vector<int64_t>& shape) {
     ir::Value factors;
@@ -257,9 +258,9 @@ private:
   diag::Engine& engine;
   ValueNames names;
   sizes::WeightFormat format;
-  bool scalesInputs;                 // each matrix has factors of its inputs
-  bool hasBlocks;                    // fp8 with a scale for a square
-  std::vector<ValueId> exactResults; // of linears that stay
+  bool scalesInputs;                 // the inputs of each matrix have factors
+  bool hasBlocks;                    // fp8 with one scale per square
+  std::vector<ValueId> exactResults; // results of linears to leave alone
   std::vector<bool> canQuantize;     // by value
   std::vector<int> rowDims;          // by value; -1: no linear reads it
   std::map<ValueId, ir::WeightQuantization> quantizations; // by weight

@@ -1,4 +1,4 @@
-// The pass that quantizes a server's weights.
+// Quantizes the weights of a server.
 
 #ifndef RECIPEC_PASSES_INFERENCE_QUANTIZEWEIGHTS_H
 #define RECIPEC_PASSES_INFERENCE_QUANTIZEWEIGHTS_H
@@ -9,12 +9,12 @@
 
 namespace recipec::passes {
 
-/// Stores matrices that only `linear` reads in the format of `serve.weights`
-/// and turns their ops into `quantized_linear`. Does nothing for `"bf16"`,
-/// which is the compute type. The router's matrix, which decides between
-/// experts, and that of the logits stay in the compute type; the latter is
-/// quantized with `serve.quantize_logits`. Embeddings, norms, biases, experts
-/// and adapters stay, too, and what `serve.exclude_modules` names. In
+/// Stores the matrices that only `linear` reads in the format of
+/// `serve.weights`, and turns those ops into `quantized_linear`. Does nothing
+/// for `"bf16"`, which is the compute type. The router's matrix, which chooses
+/// experts, stays in the compute type, and so does the matrix of the logits
+/// unless `serve.quantize_logits` is set. Embeddings, norms, biases, experts,
+/// adapters and the modules of `serve.exclude_modules` also stay. In
 /// `"int4_awq"` each matrix has factors of its inputs. Reports names that the
 /// model does not have.
 void quantizeWeights(ir::Module& program, const recipe::Recipe& recipe,

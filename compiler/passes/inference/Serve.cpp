@@ -1,19 +1,19 @@
 // Makes `step_N` from `forward` for each width of N tokens.
 //
-// 1. Copy the ops. Each width has its own copy of all values except
-//    parameters, with N tokens for `sequence`.
+// 1. Copy the ops. Each width has its own copy of all values except parameters,
+//    with N tokens for `sequence`.
 // 2. Turn `attention` into `attention_paged`, which writes keys and values to
-//    the layer's pages. Turn `causal_conv` and `state_scan` into their steps,
-//    which keep their last inputs and states of each sequence.
-// 3. Leave out `dropout`: its result is its operand.
-// 4. `route` recognises padding by its positions, because there are no
+//    the layer's pages. Turn `causal_conv` and `state_scan` into their step
+//    ops, which keep the last inputs and the state of each sequence.
+// 3. Leave out `dropout`: its readers read its operand.
+// 4. `route` recognises padding by the positions, because a step has no
 //    segments.
-// 5. Take the rows whose logits are wanted before the ops that compute each
-//    token alone (TokenWiseTail.h): the last norm and the matmul to the
+// 5. Gather the rows whose logits are wanted before the ops that compute each
+//    token independently (TokenWiseTail.h): the last norm and the matmul to the
 //    vocabulary.
 //
-// The choice of a token for each row, at the end of `forward`, is a part of the
-// step.
+// The sampling of a token for each row, at the end of `forward`, is a part of
+// the step.
 
 #include "compiler/passes/inference/Serve.h"
 
@@ -72,7 +72,7 @@ private:
   ValueNames names;
   ir::Function forward;
   DimId sequence = DimId::none;
-  DimId slots = DimId::none; // of sequences
+  DimId slots = DimId::none; // one per sequence
   ValueId forwardTokens = ValueId::none;
   ValueId forwardPositions = ValueId::none;
   ValueId forwardAdapters = ValueId::none;
@@ -81,7 +81,7 @@ private:
   ValueId forwardChosen = ValueId::none;
   TokenWiseTail tail;
   ValueId pages = ValueId::none;
-  /// What lives between steps, by op and suffix.
+  /// The values that live between steps, by op and suffix.
   std::unordered_map<std::string, ValueId> keptByName;
 
   // The current step.
@@ -96,7 +96,8 @@ private:
 
 // ---- what lives between steps
 
-/// Ranks split the dimensions that it shares with `like` as they split those.
+/// Returns the value that an op keeps between steps. Dimensions that it shares
+/// with `like` are split over the ranks in the same way.
 ValueId ServePass::kept(const ir::Op& op, const char* suffix, ir::DType type,
                         std::vector<DimId> dims, ValueId like) {
   auto [found, isNew] = keptByName.try_emplace(op.name + suffix);
@@ -117,7 +118,7 @@ ValueId ServePass::kept(const ir::Op& op, const char* suffix, ir::DType type,
   return found->second = ir::addValue(program, std::move(value));
 }
 
-/// Pages of rows [1, tokens, heads, width].
+/// The pages for rows [1, tokens, heads, width].
 ValueId ServePass::pagesLike(const ir::Op& op, const char* suffix,
                              ValueId rowsOf) {
   const std::vector<DimId> like = program[rowsOf].dims;
@@ -128,27 +129,30 @@ ValueId ServePass::pagesLike(const ir::Op& op, const char* suffix,
               {count, page, like[2], like[3]}, rowsOf);
 }
 
-/// The scales of the rows of pages in 8 bits.
+/// The scales of the rows of pages that are stored in 8 bits.
 ValueId ServePass::scalesOfPages(const ir::Op& op, const char* suffix,
                                  ValueId pages) {
   const std::vector<DimId> like = program[pages].dims;
   return kept(op, suffix, ir::DType::f32, {like[0], like[1], like[2]}, pages);
 }
 
-/// Of x [1, tokens, groups, channels] and w [groups, channels, taps].
+/// The last inputs of a convolution of x [1, tokens, groups, channels] with w
+/// [groups, channels, taps].
 ValueId ServePass::lastInputs(const ir::Op& conv) {
   const ir::Value& x = program[conv.operands[0]];
   const std::vector<DimId> like = x.dims;
   const ir::DType type = x.type;
   const DimId taps = program[conv.operands[1]].dims[2];
-  // No dimension is 0: one tap keeps an input that nothing reads.
+  // A dimension cannot be 0: a convolution of one tap keeps an input that
+  // nothing reads.
   const DimId count = ir::addDim(program, "conv_inputs",
                                  std::max<int64_t>(1, program[taps].size - 1));
   return kept(conv, ".inputs", type, {slots, like[2], like[3], count},
               conv.operands[0]);
 }
 
-/// Of x [1, tokens, groups, channels] and b [1, tokens, groups, state].
+/// The last states of a scan of x [1, tokens, groups, channels] with b [1,
+/// tokens, groups, state].
 ValueId ServePass::lastStates(const ir::Op& scan) {
   const ir::Value& x = program[scan.operands[0]];
   const DimId state = program[scan.operands[2]].dims[3];
@@ -196,10 +200,11 @@ ValueId ServePass::copyOf(ValueId value) {
   return found->second;
 }
 
-/// Replaces operands and results of an op that mixes the tokens of a sequence.
+/// Turns an op that mixes the tokens of a sequence into its step op: kind,
+/// operands and results.
 void ServePass::mix(const ir::Op& op, ir::Op& made) {
   const ValueId result = copyOf(op.results[0]);
-  // The operands behind the data are `segments` and places.
+  // The remaining operands, `segments` and `places`, are replaced.
   auto data = [&](size_t count) {
     made.operands.clear();
     for (size_t i = 0; i < count; ++i)
@@ -257,7 +262,8 @@ void ServePass::copy(const ir::Op& op, ir::Function& step) {
     step.ops.push_back(copied(op));
 }
 
-/// The tail, which begins in `layer`, reads the wanted rows of its input.
+/// Gathers the wanted rows of the tail's input; the tail, which begins in
+/// `layer`, reads these.
 void ServePass::takeRows(ir::Function& step, int layer) {
   const ValueId whole = copyOf(tail.input);
   ir::Value taken = program[whole];
@@ -275,7 +281,7 @@ void ServePass::takeRows(ir::Function& step, int layer) {
   step.ops.push_back(std::move(op));
 }
 
-/// Binds what the host reads of the current step.
+/// Binds the results of the current step that the host reads.
 void ServePass::bindResults() {
   program.bindings[stepBinding("logits", tokens)] = copyOf(forwardLogits);
   program.bindings[stepBinding("chosen", tokens)] = copyOf(forwardChosen);
@@ -283,8 +289,8 @@ void ServePass::bindResults() {
 
 // ---- steps
 
-/// An input [1, count, ...] of the current step, of the type and further
-/// dimensions of `like`.
+/// Adds an input [1, count, ...] of the current step, with the type and the
+/// further dimensions of `like`.
 ValueId ServePass::input(const char* role, DimId count, ValueId like) {
   ir::Value value = program[like];
   value.name = names.make(stepBinding(role, tokens));
@@ -335,8 +341,8 @@ bool ServePass::isCausal() {
   return true;
 }
 
-/// Whether keys and values are all that is kept of a token, so that later
-/// tokens can take its place.
+/// Whether a wrong draft token can be undone: the model keeps only keys and
+/// values of a token, which later tokens overwrite.
 bool ServePass::canTakeBack() {
   if (limits.draftTokens == 0)
     return true;
@@ -366,7 +372,7 @@ void ServePass::takeForward() {
   forwardAdapters = bound("adapters");
   forwardDraws = bound("draws");
   forwardChosen = bound("chosen");
-  // The whole rows that the choice reads, where the vocabulary is split.
+  // Sampling reads whole rows of logits, even if the vocabulary is split.
   forwardLogits = forward.ops.back().operands[0];
   assert(forward.ops.back().kind == OpKind::Sample);
   program.bindings.clear();

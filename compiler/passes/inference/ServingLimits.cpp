@@ -12,8 +12,8 @@
 namespace recipec::passes {
 namespace {
 
-/// Experts compute each token on one of the ranks that have it, by a slice of
-/// the step's tokens for each rank (Sharder::dispatch).
+/// Whether the model has experts. With experts, the ranks of `tp` each process
+/// a slice of the step's tokens (Sharder::dispatch).
 bool hasExperts(const recipe::Recipe& recipe) {
   return std::ranges::any_of(recipe.model.calls, [](const recipe::Call& call) {
     return call.op == "dispatch";
@@ -28,8 +28,8 @@ std::optional<ir::DType> cacheTypeOf(const std::string& format) {
   return reciperun::sizes::storedType(*known);
 }
 
-/// Widths double up to 512 tokens: narrower matmuls take the time of reading
-/// their weights. Wider ones take time for each token of padding, so there are
+/// Widths double up to 512 tokens: up to there a matmul takes as long as
+/// reading its weights. Above, each token of padding takes time, so there are
 /// four widths to each doubling.
 int64_t widthAfter(int64_t width) {
   constexpr int64_t widestDoubled = 512;

@@ -1,5 +1,6 @@
-// Walks back from the last value, as long as an op computes each token alone,
-// reads one value beside parameters, and is the only reader of that value.
+// Walks back from the last value as long as the op computes each token
+// independently, reads a single value besides parameters, and is its only
+// reader.
 
 #include "compiler/passes/inference/TokenWiseTail.h"
 
@@ -16,7 +17,7 @@ namespace {
 
 using ir::ValueId;
 
-/// A collective along another dimension than that of the tokens.
+/// Whether a collective moves data along other dimensions than the tokens'.
 bool leavesTokens(const ir::Op& op) {
   switch (op.kind) {
   case ir::OpKind::AllReduce:
@@ -89,11 +90,11 @@ private:
     return found == makers.end() ? nullptr : found->second;
   }
 
-  /// The one operand that is no parameter; `none` when the op does not belong
-  /// to a tail.
+  /// The only operand that is not a parameter; `none` when the op does not
+  /// belong to a tail.
   ValueId onlyOperand(const ir::Op& op) const {
     ValueId only = ValueId::none;
-    // The host gives the draws of the rows alone.
+    // The host supplies `draws` for the wanted rows only, so it does not count.
     const size_t count = op.kind == ir::OpKind::Sample ? 1 : op.operands.size();
     for (ValueId operand : std::span(op.operands).first(count)) {
       if (operand == ValueId::none ||

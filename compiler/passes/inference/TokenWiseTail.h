@@ -1,4 +1,4 @@
-// The ops between a model's last mix of tokens and its logits.
+// The ops between a model's last op that mixes tokens and its logits.
 
 #ifndef RECIPEC_PASSES_INFERENCE_TOKENWISETAIL_H
 #define RECIPEC_PASSES_INFERENCE_TOKENWISETAIL_H
@@ -9,8 +9,8 @@
 
 namespace recipec::passes {
 
-/// A chain of ops that compute each token of `last` from the same token of
-/// `input` alone.
+/// A chain of ops that compute each token of `last` only from the same token of
+/// `input`.
 struct TokenWiseTail {
   /// The value that the first op of the chain reads; `last` itself when the
   /// chain is empty.
@@ -18,7 +18,7 @@ struct TokenWiseTail {
   std::set<ir::ValueId> results; // of the ops in the chain
 };
 
-/// The longest such chain. `last` and `input` are [1, tokens, ...]. Each
+/// Finds the longest such chain. `last` and `input` are [1, tokens, ...]. Each
 /// value in between has one reader.
 TokenWiseTail findTokenWiseTail(const ir::Module& program,
                                 const ir::Function& forward, ir::ValueId last);

@@ -1,16 +1,20 @@
 // 1. A frame lives from the first to the last step of the schedule that
-//    receives or uses a value which its chunk keeps of the micro-batch.
-// 2. Frames are allocated and released by best fit in the order of the steps:
-//    the chunks of a stage have their most micro-batches in flight at different
-//    times.
-// 3. Frames of different sizes leave gaps that no other frame fits into. Where
-//    they take less when all have the size of the largest, they do.
-// 4. A device records a function once for each offset, and offsets that are
-//    chosen like this rarely repeat. With more than `mostOffsets` micro-batches
-//    a chunk's frame therefore moves periodically, twice the number of stages
-//    or a multiple of it, at the price of some more bytes (of one frame, on the
-//    first stage): frames of the same remainder have the same offset, the
-//    lowest one apart from all frames that are alive beside one of them.
+//    receives or uses one of its values: those that a chunk keeps of a
+//    micro-batch.
+// 2. Allocate and release the frames by best fit in the order of the steps.
+//    This saves memory because the chunks of a stage have their most
+//    micro-batches in flight at different times.
+// 3. Frames of different sizes leave gaps that no other frame fits into. If the
+//    area is smaller when all frames have the size of the largest one, use
+//    that.
+// 4. A device records a function once for each offset, and offsets that best
+//    fit chooses rarely repeat. If a chunk has more than `mostOffsets` offsets,
+//    the offsets are therefore made periodic: micro-batches with the same
+//    remainder modulo the period have the same offset. The period is the
+//    smallest of twice the number of stages, its double and so on whose frames
+//    of the same remainder are never alive together. Each offset is the lowest
+//    one at which a frame does not overlap any frame that is alive at the same
+//    time. This takes somewhat more memory (one frame on the first stage).
 
 #include "compiler/passes/memory/Frames.h"
 
@@ -33,12 +37,12 @@ struct ChunkFrame {
   int microBatch = 0;
 };
 
-/// The frames that a step is the first or the last one to use.
+/// The frames whose first use, or whose last use, is this step.
 struct Step {
   std::vector<ChunkFrame> starting, ending;
 };
 
-/// The steps of the schedule `train`, as far as they use frames of a kind.
+/// The uses of frames of one kind by the steps of the schedule `train`.
 class FrameUses {
 public:
   FrameUses(const ir::Module& program, FrameKind kind)
@@ -69,7 +73,7 @@ public:
   }
 
 private:
-  /// The steps that use a frame first and last.
+  /// The first and the last step that use a frame.
   struct FrameLife {
     size_t first = 0, last = 0;
   };
@@ -102,8 +106,10 @@ private:
 
   const ir::Module& program;
   FrameKind kind;
-  std::map<std::string, std::set<int>> chunksOf; // that a function uses
-  std::vector<std::vector<std::optional<FrameLife>>> lives; // as offsets
+  /// By function: the chunks whose frames it uses.
+  std::map<std::string, std::set<int>> chunksOf;
+  /// By chunk and micro-batch.
+  std::vector<std::vector<std::optional<FrameLife>>> lives;
 };
 
 FrameArea place(const std::vector<Step>& steps,
@@ -126,8 +132,8 @@ FrameArea place(const std::vector<Step>& steps,
   return area;
 }
 
-/// The frames of a schedule, where those of a chunk whose micro-batches have
-/// the same remainder modulo `period` count as one.
+/// The frames of a schedule with periodic offsets: the frames of a chunk whose
+/// micro-batches have the same remainder modulo `period` count as one.
 class PeriodicFrames {
 public:
   PeriodicFrames(const std::vector<Step>& steps, size_t chunks, int period)
@@ -169,7 +175,7 @@ public:
   }
 
 private:
-  /// The bytes that a frame takes.
+  /// The bytes of the area that a frame occupies.
   struct Block {
     size_t frame;
     int64_t begin, end;
@@ -192,12 +198,13 @@ private:
 
   size_t period, count;
   bool hasCollision = false;
-  std::vector<size_t> inOrder; // as they start first
+  std::vector<size_t> inOrder; // by the step of their first use
   std::vector<bool> isAlive, isPlaced;
-  std::vector<bool> areNeighbours; // of each pair: both are alive at a time
+  /// For each pair of frames: whether both are alive at the same time.
+  std::vector<bool> areNeighbours;
 };
 
-/// Shortens a list to what it repeats; {0} for a chunk that keeps nothing.
+/// Shortens a list to its period; {0} for a chunk that keeps nothing.
 void shorten(std::vector<int64_t>& offsets) {
   if (offsets.empty())
     offsets = {0};

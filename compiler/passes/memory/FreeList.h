@@ -29,8 +29,8 @@ private:
   int64_t top = 0;
 };
 
-/// The lowest offset, from `begin` on, at which `bytes` are apart from all
-/// blocks: pairs of begin and end, in order.
+/// The lowest offset, from `begin` on, at which `bytes` bytes overlap none of
+/// the blocks, which are sorted pairs of begin and end.
 int64_t firstGap(const std::vector<std::pair<int64_t, int64_t>>& blocks,
                  int64_t begin, int64_t bytes);
 

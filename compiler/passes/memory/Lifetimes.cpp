@@ -64,9 +64,9 @@ void LifeBuilder::findEnds() {
       lastUse[value] = int(timeline.ops.size()) - 1;
 }
 
-/// Whether a matmul that adds operand `sum` of this life also multiplies values
-/// of the same life. It reads its factors for each part of the result, so it
-/// cannot reuse their buffer.
+/// Whether a matmul that adds operand `sum` also multiplies values in the
+/// buffer `life`. A matmul reads its factors for each part of the result, so
+/// its result cannot reuse their buffer.
 bool LifeBuilder::multiplies(const ir::Op& op, size_t life, size_t sum) const {
   if (op.kind != ir::OpKind::LinearAdd &&
       op.kind != ir::OpKind::ScaledMatmulAdd)
@@ -97,7 +97,8 @@ Life* LifeBuilder::reused(const ir::Op& op, int position) {
   return op.kind == ir::OpKind::View || (dies && fits) ? &life : nullptr;
 }
 
-/// The byte offset of the op's first result in the life that it reuses.
+/// The byte offset of the op's first result in the buffer that it reuses: 0, or
+/// where a view begins.
 int64_t LifeBuilder::offsetOf(const ir::Op& op) const {
   if (op.kind != ir::OpKind::View)
     return 0;
@@ -123,16 +124,18 @@ void LifeBuilder::define(const ir::Op& op, int position) {
   }
 }
 
-/// Whether a function computes all layers, in some of the runs or in all:
-/// `backward_first` and `backward` do, and `backward.1` does not.
+/// Whether a function runs all layers, in some or in all of its runs:
+/// `backward_first` and `backward` do, and `backward.1`, a single chunk, does
+/// not.
 bool isWholePass(const std::string& function, std::string_view direction) {
   return function.starts_with(direction) &&
          function.find('.') == std::string::npos;
 }
 
-/// Functions of which the second goes backward right after the first has gone
-/// forward on the same micro-batch, so that what is saved in between dies
-/// before the next one begins. None where some micro-batch does not.
+/// Pairs of a forward and a backward function that the schedules always run one
+/// right after the other on the same micro-batch, so that saved values die
+/// before the next pair runs. Empty if some backward pass does not follow its
+/// forward pass.
 std::set<std::pair<std::string, std::string>>
 jointPasses(const ir::Module& program) {
   std::set<std::pair<std::string, std::string>> pairs;

@@ -15,8 +15,8 @@
 
 namespace recipec::passes {
 
-/// Whether a value keeps its bytes between functions: values that live from
-/// step to step, values with slots, and what chunks keep.
+/// Whether a value keeps its memory between functions: values that live from
+/// step to step, values with slots, and values in frames.
 bool isPersistent(const ir::Module& program, ir::ValueId value);
 
 /// Values that share one buffer: a result written over its operand, or a view.
@@ -34,7 +34,7 @@ struct Life {
 
 struct Timeline {
   std::vector<const ir::Op*> ops;
-  std::vector<Life> lives; // by begin, then in the order of the op's results
+  std::vector<Life> lives; // by begin, then by the number of the op's result
 };
 
 std::vector<Timeline> timelines(const ir::Module& program);

@@ -31,7 +31,7 @@ using ir::ValueKind;
 /// layer form a run before the first layer and one after the last; in between
 /// they belong to the layer before them.
 std::vector<int> runsOf(const Function& function) {
-  size_t end = function.ops.size(); // of the layers
+  size_t end = function.ops.size(); // one past the last op with a layer
   while (end > 0 && function.ops[end - 1].layer < 0)
     --end;
   std::vector<int> runs;
@@ -137,7 +137,7 @@ private:
   void writeForward(Function& function) {
     std::vector<int> runs = runsOf(function);
     std::vector<Op> ops = std::exchange(function.ops, {});
-    size_t begun = 0, ended = 0; // of `moved`, in the order of writing
+    size_t begun = 0, ended = 0; // of `moved`, in the order of the writes
     for (size_t i = 0; i < ops.size(); ++i) {
       for (; ended < begun && runs[moved[ended].written] + 1 < runs[i]; ++ended)
         end(function, moved[ended].value, moved[ended].host);

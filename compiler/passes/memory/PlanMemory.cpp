@@ -1,17 +1,16 @@
 // Lays out the arena.
 //
 // 1. Parameters: each region is a flat buffer with its members at their
-//    offsets, or only the rank's shard of it. Other parameters follow. Then
-//    gradients, then optimizer state.
-//    Then what serving keeps of sequences: pages and states.
+//    offsets, or only the rank's shard of it. Other parameters follow, then
+//    gradients, then optimizer state. Then the serving cache: pages and states.
 // 2. Activations: inputs and scalars, which live through the step; values with
-//    slots, one copy per micro-batch in flight; what chunks keep (Frames.h);
-//    then the timelines (Lifetimes.h). Each timeline is planned independently
-//    in the same space by best fit: an op's results take a free block, and
-//    after the op the values that are not used again release theirs.
-// 3. One workspace, which all ops share, at the lowest address apart from what
-//    is alive at an op that uses it. Its content is undefined between ops, so
-//    it shares bytes with values of other times.
+//    slots, one copy per micro-batch in flight; frames (Frames.h); then the
+//    timelines (Lifetimes.h). Each timeline is planned independently in the
+//    same space by best fit: an op's results take a free block, and after the
+//    op the values that are not used again release theirs.
+// 3. One workspace, which all ops share. Its content is undefined between ops,
+//    so it may overlap activations that are not alive at an op that uses it. It
+//    gets the lowest address at which it overlaps no others.
 //
 // Host values are placed in the same way, in an arena of their own. Every
 // placement starts at a multiple of bufferAlignment and owns the bytes up to
@@ -79,8 +78,8 @@ private:
   std::vector<bool> isPlaced;
   std::vector<int64_t> offsets = std::vector<int64_t>(isPlaced.size());
   int64_t workspaceElements = 0;
-  /// Where the timelines begin, and what they have while an op uses the
-  /// workspace: pairs of begin and end.
+  /// Where the timelines begin, and the blocks that are alive while an op uses
+  /// the workspace: pairs of begin and end.
   int64_t timelinesBegin = 0;
   std::vector<std::pair<int64_t, int64_t>> besideWorkspace;
 };
@@ -147,7 +146,7 @@ void MemoryPlanner::placeMembers(const ir::Region& region, ValueId whole,
 void MemoryPlanner::placeNarrow(const ir::Region& region) {
   append(region.narrow, "parameters");
   const int64_t offset = offsets[size_t(region.narrow)];
-  place(region.narrowPart, offset, "parameters"); // that of rank 0
+  place(region.narrowPart, offset, "parameters"); // the offset of rank 0
   for (size_t i = 0; i < region.params.size(); ++i)
     place(region.narrowParams[i], offset + region.starts[i], "parameters");
 }
@@ -159,7 +158,7 @@ void MemoryPlanner::placeRest(ir::ValueKind kind, const char* category) {
       append(ValueId(i), category);
 }
 
-/// What serving keeps of sequences between steps.
+/// Places the serving cache: what later tokens of a sequence need.
 void MemoryPlanner::placeKept() {
   for (const ir::Function& function : program.functions)
     for (const ir::Op& op : function.ops)
@@ -201,8 +200,8 @@ std::vector<bool> MemoryPlanner::namedValues() const {
 
 // ---- what chunks keep
 
-/// Places the values of each chunk one after another, at the same address for
-/// all chunks, and moves them by the frames of the micro-batches.
+/// Places the values of each chunk one after another, from the same address for
+/// all chunks. The offset of a micro-batch's frame is added to their addresses.
 void MemoryPlanner::placeChunks(FrameKind kind) {
   const bool onHost = kind == FrameKind::onHost;
   int64_t& end = onHost ? program.hostBytes : program.arenaBytes;
@@ -280,9 +279,9 @@ void MemoryPlanner::sizeWorkspace() {
       }
 }
 
-/// Adds the lives of the device during an op that uses the workspace.
+/// Adds the lives on the device that overlap an op that uses the workspace.
 void MemoryPlanner::avoidLives(const Timeline& timeline) {
-  std::vector<int> users; // positions
+  std::vector<int> users; // positions of ops that use the workspace
   for (size_t i = 0; i < timeline.ops.size(); ++i)
     if (timeline.ops[i]->attributes.contains("workspace"))
       users.push_back(int(i));

@@ -1,15 +1,16 @@
-// A value that is only quantized to fp8 need not be stored: the op that
-// computes it quantizes it too. When the scale needs a pass over all elements,
-// they are computed twice. This reads the op's operands once more, and saves
+// If a value is only quantized to fp8, it need not be stored: the op that
+// computes it also quantizes it. When the scale needs a pass over all elements,
+// the op computes them twice. This reads the op's operands once more, and saves
 // the write and the read of its results.
 //
 // 1. Count the readers of each value, in all functions.
 // 2. Find each swiglu and swiglu_backward whose results are all temporaries
 //    with one reader, a quantize of the same function and layer. The quantizes
 //    of one op must have equal attributes and types.
-// 3. Replace the first op by one with all results of the quantizes, and delete
-//    these. Results that no op reads are left out.
-// 4. The same for an rmsnorm of a serving step, which has a scale for each row.
+// 3. Replace the op by one with all results of the quantizes, and delete the
+//    quantizes. Results that no op reads are left out.
+// 4. Do the same for an rmsnorm of a serving step, whose quantize has one scale
+//    per row.
 
 #include "compiler/passes/precision/FuseCasts.h"
 #include "compiler/passes/ValueReaders.h"
@@ -77,7 +78,7 @@ private:
            readers[size_t(value)] == 1 && cast.layer == maker.layer;
   }
 
-  /// Whether one op can do both casts.
+  /// Whether a single op can do both casts.
   bool areAlike(const Op& cast, const Op& other) const {
     return cast.attributes == other.attributes && typeOf(cast) == typeOf(other);
   }
@@ -100,7 +101,8 @@ private:
     }
   }
 
-  /// Whether a cast is all that reads an rmsnorm, and has its rows.
+  /// Whether the cast is the only reader of an rmsnorm and has a scale for each
+  /// of its rows.
   bool isOfRows(const Op& norm, const Op& cast) const {
     const ValueId weight = norm.operands[1];
     const ops::QuantizeAttributes attributes(cast.attributes);

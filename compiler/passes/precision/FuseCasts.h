@@ -7,10 +7,10 @@
 
 namespace recipec::passes {
 
-/// A swiglu whose result only a quantize reads, and a swiglu_backward whose two
-/// results only two like quantizes read, become swiglu_quantize and
-/// swiglu_backward_quantize. An rmsnorm whose result only a quantize with a
-/// scale for each row reads becomes an rmsnorm_quantize. Runs after all passes
+/// Turns a swiglu whose result only a quantize reads into a swiglu_quantize,
+/// and a swiglu_backward whose two results only two equal quantizes read into a
+/// swiglu_backward_quantize. Turns an rmsnorm whose result only a quantize with
+/// a scale for each row reads into an rmsnorm_quantize. Runs after all passes
 /// that handle the single ops.
 void fuseCasts(ir::Module& program);
 

@@ -1,10 +1,11 @@
-// A parameter has one scale, and a rank has only a shard of it. A function that
-// casts shards does the following for each group of ranks that share regions:
+// A parameter has one scale, and a rank has only a shard of the parameter. A
+// function that casts shards does the following for each group of ranks that
+// share regions:
 //
-// 1. find the amax of the own shard of each parameter,
+// 1. compute the amax of the rank's shard of each parameter,
 // 2. all-reduce all of these maxima at once,
 // 3. cast the shards, now that the scales are known,
-// 4. all-gather the regions that each rank keeps in fp8.
+// 4. all-gather the regions of which each rank keeps the full copy in fp8.
 //
 // `begin` casts the parameters that the last step changed, and `prepare` the
 // frozen ones. Evaluation may follow an update or run without a step, so it
@@ -27,7 +28,8 @@ using ir::Op;
 using ir::OpKind;
 using ir::ValueId;
 
-/// Whether shards can be cast instead of the whole operand.
+/// Whether an op casts a whole parameter for which its shards can be cast
+/// instead.
 bool isCastOfParts(const ir::Module& program, const Op& op) {
   if (op.kind != OpKind::Quantize || op.attributes.contains("blocks") ||
       op.operands[1] != ValueId::none)

@@ -1,6 +1,7 @@
 // Sharded parameters that are all-gathered in fp8: each rank casts its own
-// shard once a step, and matmuls read the gathered values. Ranks keep those, or
-// gather them for each use when only shards of the parameters are kept.
+// shard once a step, and matmuls read the gathered fp8 values. Ranks keep the
+// gathered values, or gather them for each use when they keep only shards of
+// parameters.
 
 #ifndef RECIPEC_PASSES_PRECISION_GATHERINFP8_H
 #define RECIPEC_PASSES_PRECISION_GATHERINFP8_H
@@ -24,8 +25,9 @@ struct Fp8Member {
   ir::ValueId scale;
 };
 
-/// Casts the shards, computes the scales and gathers what ranks keep in each
-/// step, or once a run for frozen parameters, and before each evaluation.
+/// Adds the ops that cast the shards and all-gather the values that ranks keep:
+/// in each step, or once a run for frozen parameters, and before each
+/// evaluation.
 void castShards(ir::Module& program, const std::vector<Fp8Member>& members);
 
 } // namespace recipec::passes

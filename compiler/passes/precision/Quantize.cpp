@@ -51,17 +51,18 @@ using ir::ValueKind;
 constexpr int64_t leastWidth = 16;
 /// Sizes must be multiples of this when a matrix has one scale.
 constexpr int64_t tensorwiseMultiple = 16;
-/// The length of an amax history, which determines a scale (`delayed`).
+/// The length of the amax history from which `delayed` scaling determines a
+/// scale.
 constexpr int64_t amaxHistoryLength = 16;
 
-/// The blocks that have a scale.
+/// A scaling recipe: which blocks of a matrix have a scale of their own.
 struct Scaling {
   std::string_view name; // of `precision.fp8`
   // The attribute `blocks` of weights and of other operands. When empty, the
   // matrix has one scale, which both layouts share.
   std::string_view ofWeights, ofRows;
-  bool isOfPast;    // uses amax histories, except for weights
-  int64_t multiple; // of each size of a matmul
+  bool isOfPast;    // uses amax histories, but not for weights
+  int64_t multiple; // that each size of a matmul must be
 };
 constexpr Scaling scalings[] = {
     {"tensorwise", "", "", false, tensorwiseMultiple},
@@ -88,7 +89,7 @@ struct Scheme : Scaling {
         hasWholeWeights(recipe.string("parallel.shard") != "parameters") {}
 
   ir::DType gradients;
-  bool hasWholeWeights; // each rank keeps them
+  bool hasWholeWeights; // each rank keeps the full weights
 
   bool hasBlocks() const { return !ofRows.empty(); }
 };
@@ -106,8 +107,9 @@ struct Matmul {
   Operand a, b;
 };
 
-/// An operand at a point in time: a value, the number of writes to it so far,
-/// and the function for a weight that each function quantizes again.
+/// An operand at a point in time: its value, the number of writes to it so far,
+/// and the current function if it is a weight that each function quantizes
+/// again.
 struct Source {
   ValueId value = ValueId::none;
   int writes = 0;
@@ -115,12 +117,12 @@ struct Source {
   auto operator<=>(const Source&) const = default;
 };
 
-/// The layouts of an operand that are read, and their values once they exist.
+/// The layouts of an operand that matmuls read, and their values once made.
 struct Layouts {
   bool isPlain = false, isTurned = false;
   ValueId q = ValueId::none, scale = ValueId::none;
   ValueId qt = ValueId::none, qtScale = ValueId::none;
-  int function = -1; // that makes them; -1: none yet
+  int function = -1; // the function that makes them; -1: none yet
 };
 
 class Quantization {
@@ -167,8 +169,8 @@ private:
     return true;
   }
 
-  /// The number of dimensions that x and y of a matmul with w share, and of w's
-  /// dimensions that y has.
+  /// Numbers of dimensions in a matmul of x and w to y: `lead` are the leading
+  /// ones that x and y share, and `to` those of w that y has.
   struct Ranks {
     size_t lead, to;
   };
@@ -213,7 +215,8 @@ private:
     return true;
   }
 
-  /// The one dimension that makes the inputs or outputs of a linear.
+  /// The dimension of a linear's inputs or outputs; `none` when they have
+  /// several dimensions.
   ir::DimId onlyDim(const Op& op, bool isOfInputs) const {
     const std::vector<ir::DimId>& dims = program[op.operands[1]].dims;
     const size_t to = ranksOf(op.operands[0], op.operands[1], op.results[0]).to;
@@ -228,7 +231,8 @@ private:
                                " is given here");
   }
 
-  /// The nearest widths of the model of which a rank has a multiple.
+  /// Proposes the nearest widths of the model that give each rank a supported
+  /// size.
   diag::Proposal proposeWidths(ir::DimId dim, int64_t size) const {
     const auto& [name, whole, range] = program[dim];
     const int64_t unit = scheme.multiple * (whole / size);
@@ -272,7 +276,7 @@ private:
       builder.propose({"set `precision.fp8` to ",
                        {{"`\"tensorwise\"`", {"precision.fp8=\"tensorwise\""}}},
                        ""});
-    // The width of weights is given.
+    // Existing weights determine the widths.
     if (width != ir::DimId::none && recipe.at("weights").isNone())
       builder.propose(proposeWidths(width, size));
     builder.propose({"set `precision.compute` to ",
@@ -372,7 +376,7 @@ private:
     return std::string(operand.isWeight ? scheme.ofWeights : scheme.ofRows);
   }
 
-  /// The operand in fp8, and its scale.
+  /// The operand in fp8 in the layout that the matmul reads, and its scale.
   std::pair<ValueId, ValueId> read(const Operand& operand, const Op& reader) {
     Layouts& layouts = layoutsOf.at(sourceOf(operand));
     if (layouts.function < 0)
@@ -439,13 +443,13 @@ private:
     return ir::addValue(program, std::move(value));
   }
 
-  /// Adds the scale of a matrix of these local sizes.
+  /// Adds the scales of a matrix with these local sizes.
   ValueId addScale(const Operand& operand, int64_t rows, int64_t columns,
                    const char* suffix) {
     sizes::Scales scales = sizes::scalesOf(
         *sizes::findScaleBlocks(blocksOf(operand)), rows, columns);
     if (!scheme.hasBlocks())
-      scales.shape = {}; // as programs write a number
+      scales.shape = {}; // a scalar in a Program
     return addNumbers(operand, suffix, ValueKind::temporary,
                       scales.type == reciperun::ops::DType::f8e8m0
                           ? ir::DType::f8e8m0
@@ -458,7 +462,8 @@ private:
                       {amaxHistoryLength});
   }
 
-  /// Adds numbers that belong to the rank's shard of an operand.
+  /// Adds a value for the scales or the history of the rank's shard of an
+  /// operand.
   ValueId addNumbers(const Operand& operand, const char* suffix, ValueKind kind,
                      ir::DType type, const std::vector<int64_t>& shape) {
     ir::Value value;
@@ -477,7 +482,7 @@ private:
   diag::Engine& engine;
   Scheme scheme;
   ValueNames names;
-  std::set<ValueId> weights; // without those of adapters
+  std::set<ValueId> weights; // all except those of adapters
   std::set<ValueId> chosen;  // weights of the chosen linears
   std::unordered_map<ValueId, int> writes;
   int function = 0; // the current function

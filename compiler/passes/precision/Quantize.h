@@ -15,9 +15,9 @@ namespace recipec::passes {
 void quantize(ir::Module& program, const recipe::Recipe& recipe,
               diag::Engine& engine);
 
-/// Takes a stage with its optimizer. Drops layouts that no op reads. Weights
-/// that a rank keeps whole are quantized once a step, in `begin`; frozen
-/// weights once a run, in `prepare`.
+/// Takes a stage with its optimizer, and removes quantized layouts that no op
+/// reads. If a rank keeps the full weights, they are quantized once a step in
+/// `begin`, and frozen ones once a run in `prepare`.
 void keepQuantizedWeights(ir::Module& stage);
 
 } // namespace recipec::passes

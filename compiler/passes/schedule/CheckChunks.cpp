@@ -53,7 +53,7 @@ std::string listText(const std::vector<int64_t>& numbers) {
   return "[" + text + "]";
 }
 
-/// Chunks of a stage that the layers divide into, fewer and more than now.
+/// Proposes the next smaller and the next larger `vp` that divides the layers.
 diag::Proposal otherInterleaving(const Counts& counts) {
   diag::Proposal proposal{"change `vp` to ", {}, ""};
   const int64_t now = counts.chunks / counts.stages;
@@ -75,7 +75,8 @@ diag::Proposal otherInterleaving(const Counts& counts) {
   return proposal;
 }
 
-/// Where the embedding or the loss counts as a layer, the other one as well.
+/// Proposes to count the embedding or the loss as a layer as well, where only
+/// the other one counts.
 diag::Proposal bothEnds(const Counts& counts) {
   const std::string other =
       counts.first ? "parallel.loss_as_layer" : "parallel.embedding_as_layer";
@@ -83,7 +84,8 @@ diag::Proposal bothEnds(const Counts& counts) {
       "", {{"set `" + other + "` to `true` as well", {other + "=true"}}}, ""};
 }
 
-/// The setting by which the embedding or the loss counts, left out.
+/// Proposes to leave out the setting by which the embedding or the loss counts
+/// as a layer.
 diag::Proposal withoutCounting(const recipe::Recipe& recipe,
                                const std::string& counting) {
   const std::string name = counting.substr(counting.find('.') + 1);
@@ -95,7 +97,8 @@ diag::Proposal withoutCounting(const recipe::Recipe& recipe,
           ""};
 }
 
-/// Checks that equal chunks add up to the layers that count.
+/// Checks that equal chunks add up to the number of layers, counting the
+/// embedding and the loss where the recipe says so.
 bool checkDivision(const recipe::Recipe& recipe, diag::Engine& engine) {
   const Counts counts(recipe);
   const auto* each = std::get_if<int64_t>(&recipe.at("parallel.layers").data);
@@ -104,7 +107,8 @@ bool checkDivision(const recipe::Recipe& recipe, diag::Engine& engine) {
   const char* among =
       counts.first + counts.last > 0 ? ", embedding or loss among them," : "";
   const bool areSeveral = recipe.integer("parallel.vp") > 1;
-  // A layer that only the user's setting counts is what does not divide.
+  // The layers alone would divide: the embedding or the loss, which the user's
+  // setting counts, is the cause.
   const char* counting =
       counts.first ? "parallel.embedding_as_layer" : "parallel.loss_as_layer";
   const bool isCounting =
@@ -138,8 +142,8 @@ bool checkDivision(const recipe::Recipe& recipe, diag::Engine& engine) {
   return false;
 }
 
-/// The chunks cover as many layers as the model's `layers` says. `forward` runs
-/// one layer per iteration of its outermost `for`.
+/// Checks that the chunks have as many layers as `forward` runs: one per
+/// iteration of its outermost `for`.
 void checkRun(const recipe::Recipe& recipe, diag::Engine& engine) {
   const std::vector<int64_t> chunks = layersOfChunks(recipe);
   const int64_t listed =

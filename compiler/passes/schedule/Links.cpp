@@ -3,9 +3,9 @@
 //    schedule, messages are still sent in the order in which they are received.
 //    If there is none, it gets a new link.
 //
-// Sequential messages cause no additional deadlock: messages are sent in the
-// order in which they are awaited, and a stage that waits for a message has
-// already received all earlier ones.
+// That messages of a link are sequential causes no additional deadlock:
+// messages are sent in the order in which the receiver waits for them, and a
+// stage that waits for a message has already received all earlier ones.
 
 #include "compiler/passes/schedule/Links.h"
 
@@ -19,7 +19,7 @@ namespace {
 
 using ir::Transfer;
 
-/// A message of a channel: channel and micro-batch.
+/// A message, by its channel and micro-batch.
 using Message = std::pair<int, int>;
 using Channels = std::set<int>;
 

@@ -29,8 +29,8 @@ struct Pipeline {
 /// 2021, section 2.2); `stages` divides `microBatches`.
 std::vector<Pass> pipelineOrder(const Pipeline& pipeline, int stage);
 
-/// The largest number of micro-batches between their forward and backward pass
-/// through a chunk.
+/// The most micro-batches that are at a time between their forward and their
+/// backward pass through a chunk.
 int inFlight(const std::vector<Pass>& order, int chunk);
 
 } // namespace recipec::passes

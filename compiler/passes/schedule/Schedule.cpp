@@ -3,10 +3,10 @@
 //    backward pass reads has one per micro-batch in flight, plus one if it is
 //    received, so that the next message can arrive meanwhile. A value that is
 //    only sent or received has two. A value that is received, added to and sent
-//    on in place has three. Where a stage has several chunks, most
-//    micro-batches are in flight in one chunk after another: what a backward
-//    pass reads and no message sends has a frame of its chunk there instead of
-//    slots (memory/Frames.h).
+//    on in place has three. In a stage with several chunks, the chunks have
+//    their most micro-batches in flight one after another. There, values that a
+//    backward pass reads and no message sends get no slots but a frame of their
+//    chunk (memory/Frames.h).
 // 3. Write the steps. For each function: start to receive the inputs of this
 //    and the next function if their slots are free and no longer being sent,
 //    wait for its inputs from other stages, wait for the sends of values that
@@ -16,10 +16,10 @@
 // 4. Simulate the steps of all stages (cost/Timeline.h). In a deadlock, one
 //    stage waits to overwrite a value that it has sent: add a slot to that
 //    value, rewrite the stage's steps and simulate again. The order of the
-//    passes causes no deadlock, so this ends: with a slot per micro-batch
-//    no send is waited for. Chunks without layers need it: a neighbouring stage
-//    gets ahead by more micro-batches than the others before it receives their
-//    results.
+//    passes causes no deadlock, so this ends: with a slot per micro-batch no
+//    stage waits for a send. Chunks without layers need more slots: a
+//    neighbouring stage gets ahead by more micro-batches than the others before
+//    it receives their results.
 // 5. Assign the links of messages (Links.h).
 //
 // A server has a schedule for each width of its steps, with the function of the
@@ -222,8 +222,8 @@ private:
     }
   }
 
-  /// Starts to receive the inputs of a run whose receives have not started and
-  /// whose slots are free. What is received into a frame finds it free.
+  /// Starts the receives of a run's inputs that have not started and whose
+  /// slots are free. A frame is always free: each micro-batch has its own.
   void receive(const Run& run) {
     for (int transfer : transfersOf(run, Transfer::Kind::receive)) {
       if (!begun.insert({transfer, run.microBatch}).second)
@@ -310,8 +310,8 @@ void addEvaluate(ir::Module& stage, int chunks) {
   evaluate.finish();
 }
 
-/// The value that a stage waits to overwrite while its receivers wait for the
-/// stage; nullopt without a deadlock.
+/// The sent value that a stage waits to overwrite in a deadlock, while the
+/// receivers wait for this stage; nullopt without a deadlock.
 struct Overwritten {
   int stage = 0;
   ValueId value = ValueId::none;

@@ -1,9 +1,10 @@
-// 1. Find which runs a function's ops tell apart: the first from the later ones
-//    (`when` is `first` or `later`), the last from those before (`last`).
+// 1. Find the functions whose runs differ: an op belongs only to the first run,
+//    only to the later runs, or only to the last run (`when` is `first`,
+//    `later` or `last`).
 // 2. Go through the steps of each schedule. A step that runs such a function
-//    runs a variant of it instead: the function with the ops that have a part
-//    in this run. A function that has one variant alone keeps its name.
-// 3. Put the variants in the function's place, in the order of their first run.
+//    runs a variant of it instead, with the ops of this run. A function with a
+//    single variant keeps its name.
+// 3. Replace the function by its variants, in the order of their first run.
 
 #include "compiler/passes/schedule/SplitRuns.h"
 
@@ -20,8 +21,8 @@ using ir::Function;
 using ir::Op;
 using ir::ScheduleStep;
 
-/// Which runs of its function in a schedule a variant is for, as far as ops
-/// tell them apart.
+/// The runs that use a variant: the first run, the last run, both or the
+/// others. Always false where no op distinguishes these runs.
 struct Runs {
   bool isFirst = false, isLast = false;
   bool operator==(const Runs&) const = default;
@@ -39,7 +40,7 @@ bool takesPart(const Op& op, Runs runs) {
          (when == "later" && !runs.isFirst) || (when == "last" && runs.isLast);
 }
 
-/// A function and the runs that it is split by, in the order of the schedules.
+/// A function and its variants, in the order in which the schedules need them.
 class Split {
 public:
   explicit Split(const Function& function)
@@ -47,10 +48,10 @@ public:
         tellsFirst(hasOps(function, "first") || hasOps(function, "later")),
         tellsLast(hasOps(function, "last")) {}
 
-  /// Of a function whose runs are all alike there is nothing to split.
+  /// Whether the function has to be split: its runs differ.
   bool isNeeded() const { return tellsFirst || tellsLast; }
 
-  /// The number of the variant for a run.
+  /// The index of the variant for a run.
   size_t variantOf(bool isFirst, bool isLast) {
     const Runs wanted{tellsFirst && isFirst, tellsLast && isLast};
     const auto found = std::ranges::find(variants, wanted);
@@ -123,8 +124,9 @@ private:
   }
 
   ir::Module& stage;
-  std::map<std::string, Split> splits;                    // by function
-  std::vector<std::pair<ScheduleStep*, size_t>> variants; // of steps
+  std::map<std::string, Split> splits; // by function
+  /// The steps that run a split function, and the index of their variant.
+  std::vector<std::pair<ScheduleStep*, size_t>> variants;
 };
 
 } // namespace

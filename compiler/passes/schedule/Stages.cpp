@@ -1,14 +1,14 @@
 // 1. Assign every op of each function to a chunk of the model by its layer. Ops
-// without a layer join their neighbours. When only
-//    empty chunks lie between two chunks of one stage, the second runs as part
-//    of the first, because a stage sends nothing to itself.
+//    without a layer join their neighbours. When only empty chunks lie between
+//    two chunks of one stage, the second runs as part of the first, because a
+//    stage sends nothing to itself.
 // 2. Write the ops in order into the functions of their chunks. Each chunk has
 //    its own copy of the values that it uses: a parameter, an input or a state
 //    belongs to the stage; a value that depends only on inputs is recomputed;
 //    any other value is received, once per chunk, from the chunk that wrote it
 //    last.
-// 3. A value that an op writes in place stays one value in its chunk, wherever
-//    it came from.
+// 3. A value that an op writes in place stays one value in its chunk, whether
+//    the chunk computed or received it.
 
 #include "compiler/passes/schedule/Stages.h"
 
@@ -241,8 +241,8 @@ private:
     return copies[size_t(chunk)][value] = copy;
   }
 
-  /// A stage has slots for sent and received values only, not for values that
-  /// one of its chunks leaves for another.
+  /// Reports a value that one chunk of a stage leaves for another chunk of the
+  /// same stage: only values that are sent or received have slots.
   void reportStay(ValueId value, int from, int chunk) {
     if (engine.hasErrors())
       return; // later errors have the same cause
@@ -312,7 +312,8 @@ private:
       moduleOf(chunk).bindings[role] = copies[size_t(chunk)].at(value);
   }
 
-  /// The first stage keeps a parameter that no op uses.
+  /// Adds a parameter to a stage that uses it. The first stage also gets the
+  /// parameters that no stage uses.
   void addParam(ParamId id, int stage) {
     const ir::Param& param = whole[id];
     Stage& own = ofStage[size_t(stage)];
@@ -360,7 +361,8 @@ private:
     }
   }
 
-  /// The backward pass is split only by layers.
+  /// Reports a parameter whose gradient is computed in a stage without the
+  /// parameter. The backward pass is split only by layers.
   void reportAside(const ir::Param& param) {
     if (!engine.hasErrors())
       engine

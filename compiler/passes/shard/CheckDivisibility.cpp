@@ -2,9 +2,10 @@
 //
 // 1. For each degree, list the dimensions that it splits and that some value
 //    has.
-// 2. If it does not divide one of them, report the first at the degree in the
-//    user's text. The other dimensions and the origins of the sizes are notes;
-//    the degrees that divide all of them are the help.
+// 2. If the degree does not divide one of them, report the first one at the
+//    degree in the user's text. The other dimensions and the places where sizes
+//    are given are labels. The help proposes degrees that divide all of the
+//    dimensions.
 
 #include "compiler/passes/shard/CheckDivisibility.h"
 
@@ -124,8 +125,8 @@ private:
     }
   }
 
-  /// Checks that the ranks that exchange heads for tokens get equal shares of
-  /// each attention's heads, whatever the name of that dimension.
+  /// Checks that the heads of each attention divide over the ranks that
+  /// exchange heads for tokens, whatever the name of that dimension.
   void checkExchange() {
     for (const ir::Op& op : graph.functions[0].ops)
       if (op.kind == ir::OpKind::Attention && !checkExchange(op))
@@ -141,7 +142,8 @@ private:
             checkHeads(graph[attention.operands[1]].dims[2], ranks));
   }
 
-  /// A model may have more layers than its field `layers` says.
+  /// Reports a layer without an entry in the list `cp_comm`: a model may have
+  /// more layers than its field `layers` says.
   bool reportUnlisted(const ir::Op& attention) {
     engine
         .report(diag::Kind::InvalidValue, layout.exchangesRange,
@@ -170,7 +172,8 @@ private:
     return false;
   }
 
-  /// Every rank, those of `tp` included, sends its own tokens to the experts.
+  /// Checks the sequence: every rank, those of `tp` included, sends its own
+  /// tokens to the experts.
   void checkDispatch() {
     const std::vector<ir::Op>& ops = graph.functions[0].ops;
     auto sends = [](const ir::Op& op) {
@@ -193,10 +196,10 @@ private:
         .otherwise(otherLength(parts));
   }
 
-  /// Ranks of `etp` split at least one weight of each expert.
+  /// Checks that `etp` splits at least one weight of each expert.
   void checkExperts() {
     std::vector<DimId> split = splitBy("etp", layout.dims);
-    std::map<int, const ir::Op*> whole; // the first of a layer's experts
+    std::map<int, const ir::Op*> whole; // the first expert_linear of each layer
     std::set<int> shared;               // layers that `etp` splits
     for (const ir::Op& op : graph.functions[0].ops) {
       if (op.kind != ir::OpKind::ExpertLinear)
@@ -220,8 +223,8 @@ private:
     }
   }
 
-  /// Proposes unused rows of the vocabulary, so that its shards are equal and
-  /// consist of whole tiles.
+  /// Proposes to pad the vocabulary with unused rows, so that its shards are
+  /// equal and consist of whole tiles.
   static diag::Proposal proposePadding(int64_t vocab, int64_t parts) {
     const int64_t tile = vocab < 1024 ? 1 : 128;
     const int64_t unit = std::lcm(tile, parts);
@@ -231,9 +234,9 @@ private:
             ""};
   }
 
-  /// `change `tp` to 1, 2, 4 or 8`: the degrees that divide all of the sizes,
-  /// closest to the recipe's first. The number of ranks may have to change with
-  /// them.
+  /// Proposes the degrees that divide all of the sizes, closest to the recipe's
+  /// first: `change `tp` to 1, 2, 4 or 8`. Also proposes them together with a
+  /// number of ranks that fits.
   void proposeDegrees(diag::Builder& report, const std::string& degree,
                       const std::vector<DimId>& dims) const {
     int64_t common = 0, now = size(degree), ranks = 1;

@@ -9,8 +9,8 @@ namespace recipec::passes {
 
 namespace {
 
-/// The user's name of a dimension: the module adds a number when one name has
-/// two sizes.
+/// The name of a dimension in the user's model. The module adds a number when
+/// one name has two sizes.
 std::string_view baseName(std::string_view name) {
   return name.substr(0, name.find('.'));
 }
@@ -25,8 +25,8 @@ axesOf(const ir::Module& module,
   return axes;
 }
 
-/// How `cp_comm` says it: heads along all of `cp` with `"a2a"`, along a part of
-/// it with `"a2a+p2p"`.
+/// Converts `cp_comm`: `"a2a"` exchanges heads along all of `cp`, and
+/// `"a2a+p2p"` along a part of it.
 SequenceExchange exchangeOf(const recipe::Value& value) {
   const auto& how = std::get<std::string>(value.data);
   return {how == "a2a"       ? "cp"

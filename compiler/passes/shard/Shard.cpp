@@ -1,14 +1,14 @@
 // Graph → Program by named dimensions.
 //
-// 1. Parameters and inputs are split as the layout says of their dimensions.
+// 1. Parameters and inputs are split as the layout says for their dimensions.
 //    The weight of a norm is sharded like the norm's operand, except for its
 //    last dimension, which a norm reads in full.
-// 2. Ops are taken in order. Each has a rule for the shardings of its operands
-//    and results. An op that contracts a split dimension makes a partial sum,
-//    which remains one as long as its readers are linear.
-// 3. An operand with another sharding is converted by the cheapest collectives
-//    from any form of the value that exists. The new form is kept for later
-//    readers, so that q, k and v share one all-gather.
+// 2. Ops are processed in order. Each has a rule for the shardings of its
+//    operands and results. An op that contracts a split dimension computes a
+//    partial sum, which remains one as long as its readers are linear.
+// 3. If an operand needs another sharding, it is converted by the cheapest
+//    collectives from any existing form of the value. The new form is kept for
+//    later readers, so that q, k and v share one all-gather.
 //
 // Input: a Graph whose sizes its axes divide. Output: a Program with `forward`.
 

@@ -13,11 +13,11 @@
 
 namespace recipec::passes {
 
-/// How a layer's attention sees the other ranks' part of the sequence: heads
-/// are exchanged for tokens along a degree, and along what it leaves of `cp`
-/// keys go round or are gathered.
+/// How a layer's attention reads the part of the sequence that other ranks
+/// hold. The ranks of the degree `heads` exchange heads for tokens. Along the
+/// other ranks of `cp`, keys and values pass around a ring or are all-gathered.
 struct SequenceExchange {
-  std::string heads; // the degree; empty: heads stay where they are
+  std::string heads; // the degree; empty: no exchange
   bool isRing = false;
 };
 
@@ -26,11 +26,11 @@ struct Layout {
   /// Dimension name → degree, for every value with the dimension: `batch` → dp,
   /// `sequence` → cp, `heads`, `kv_heads`, `mamba_groups`, `ffn`, `vocab` → tp.
   std::vector<std::pair<std::string, std::string>> dims;
-  /// The same for the residual stream only, that is for activations that `dims`
-  /// does not split along these axes: `sequence` → tp under sequence
+  /// The same for the residual stream only, that is for activations that no
+  /// entry of `dims` splits along these axes: `sequence` → tp under sequence
   /// parallelism.
   std::vector<std::pair<std::string, std::string>> residual;
-  /// By layer; or one for all of them.
+  /// One per layer, or a single one for all layers.
   std::vector<SequenceExchange> exchanges = {{}};
   SourceRange exchangesRange; // of the setting in the user's text
 

@@ -46,8 +46,10 @@ void Sharder::attention(Op& op) {
     op.group = parts;
     op.operands.resize(5);
   }
-  // In a ring of all parts it is known which of them meet; elsewhere tokens of
-  // a row that is cut lie out of order.
+  // `documents` = false lets kernels ignore segments and places. Only a ring
+  // without an exchange of heads knows which parts attend to each other;
+  // otherwise the tokens of a split row are out of order, and the kernels need
+  // them.
   if (!exchanged.empty() ||
       (!parts.empty() && op.kind != OpKind::RingAttention))
     op.attributes.erase("documents");

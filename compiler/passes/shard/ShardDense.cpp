@@ -38,8 +38,8 @@ void Sharder::embedding(Op& op) {
   set(op.results[0], std::move(dims), table[0]);
 }
 
-/// `weight` is the sharding of the matrix's dimensions, a copy, because
-/// collectives add values to the module.
+/// `weight` is the sharding of the matrix's dimensions. It is a copy because
+/// collectives add values to the module, which would move the original.
 void Sharder::linear(Op& op, std::vector<AxisSet> weight) {
   ValueId x = op.operands[0];
   size_t xs = module[x].dims.size(), ws = weight.size(),
@@ -50,8 +50,8 @@ void Sharder::linear(Op& op, std::vector<AxisSet> weight) {
   for (ValueId form : forms[size_t(x)]) {
     Sharding wanted = linearOperand(form, weight, lead, to);
     double price = cost(form, wanted);
-    // Among equally cheap forms, the first one is split most. A form without a
-    // partial sum is better than one with it, because its results need no
+    // Among equally cheap forms, the first one is split most. A form that is
+    // not a partial sum is better than one that is, because its results need no
     // reduction.
     bool isWholeInstead =
         price == bestCost && wanted.partial.empty() && !best.partial.empty();
@@ -68,7 +68,7 @@ void Sharder::linear(Op& op, std::vector<AxisSet> weight) {
   set(op.results[0], std::move(result), contracted | best.partial);
 }
 
-/// Each rank has its part of the matrix of each adapter.
+/// Each rank has its part of each adapter's matrix.
 void Sharder::adapterLinear(Op& op) {
   const std::vector<AxisSet> all = shardingOf(op.operands[1]).dims;
   linear(op, {all.begin() + 1, all.end()});

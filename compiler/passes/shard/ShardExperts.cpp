@@ -4,8 +4,8 @@
 //    to rows, and a combine returns the rows to the ranks of their tokens.
 // 2. In between, each rank of `ep` has its group of experts and each rank of
 //    `etp` a part of each expert. Collectives move the rows there and back,
-//    like any operand with another sharding. The counts tell them how many rows
-//    hold tokens.
+//    like any operand with another sharding, and read from the counts how many
+//    rows hold tokens.
 
 #include "compiler/passes/build/ExpertRouting.h"
 #include "compiler/passes/shard/Sharder.h"

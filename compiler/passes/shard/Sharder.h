@@ -37,9 +37,10 @@ private:
   using Sharding = ir::Sharding;
   using ValueId = ir::ValueId;
 
-  /// The layers of a value's maker and its reader. Collectives that make a
-  /// value smaller run in the maker's layer, so that the small form passes
-  /// between layers and stages; all others run in the reader's layer.
+  /// The layers of the op that makes a value and of its reader. Collectives
+  /// that make a value smaller belong to the maker's layer, so that the small
+  /// form passes between layers and stages; all others belong to the reader's
+  /// layer.
   struct Ends {
     int maker, reader;
   };
@@ -55,27 +56,28 @@ private:
 
   // ---- collectives
 
-  /// The data that a rank sends to convert a form to a sharding, in units of
-  /// the whole value; slices are free.
+  /// The amount of data that a rank sends to convert a form to a sharding, in
+  /// units of the whole value. Slices cost nothing.
   double cost(ValueId form, const Sharding& wanted) const;
-  /// The value in the wanted form, by the cheapest collectives.
+  /// Converts the value to the wanted sharding by the cheapest collectives.
   ValueId bring(ValueId value, const Sharding& wanted, const Op& reader);
   ValueId convert(ValueId form, const Sharding& wanted, Ends ends);
-  /// All-gathers the axes that are neither kept nor exchanged. Rows of experts
-  /// have no order; on their way back sums are reduce-scattered first and
-  /// exchanged in parts, so they are gathered after the exchange.
+  /// All-gathers along the axes that are neither kept nor moved to another
+  /// dimension. Rows of experts have no order: on their way back, partial sums
+  /// are first reduce-scattered and exchanged in parts, so rows are gathered
+  /// after the exchange.
   ValueId gather(ValueId form, const Sharding& wanted, Ends ends,
                  bool isOrdered);
   /// Reduces partial sums: reduce-scatter along a dimension that is to be split
   /// along the same axes, all-reduce otherwise.
   ValueId reduce(ValueId form, const Sharding& wanted, Ends ends);
-  /// Moves the axes of a group from dimension `concat` to dimension `split`.
-  /// There they are the innermost axes, whatever their order in the mesh, until
-  /// another all-to-all moves them back.
+  /// Moves the axes of a group from dimension `concat` to dimension `split` by
+  /// an all-to-all. In `split` they are then the innermost axes, whatever their
+  /// order in the mesh, until another all-to-all moves them back.
   ValueId exchange(ValueId form, AxisSet group, int split, int concat,
                    Ends ends);
-  /// The counts of rows of experts with the form's layout; `none` for other
-  /// values.
+  /// The counts that belong to rows of experts, in the same layout; `none` for
+  /// other values.
   ValueId countsOf(ValueId form) const;
   ValueId collective(OpKind kind, ValueId form, AxisSet group, int dim,
                      Ends ends);
@@ -85,10 +87,10 @@ private:
   // ---- ops
 
   void shard(ir::Function& function);
-  /// Scales the balancing losses that several ranks add alike.
+  /// Divides the balancing losses by the number of ranks that add the same
+  /// loss.
   void shareLosses(ir::Function& function);
-  /// The sharding of a norm's weight, which has the last dimensions of the
-  /// operand.
+  /// The sharding of a norm's weight, which has the operand's last dimensions.
   Sharding ofNorm(const Op& op) const;
   /// The sharding of expert weights: only by `ep` and `etp`, whatever else
   /// splits their dimensions in other layers.
@@ -132,10 +134,11 @@ private:
   /// x [..., n] → y [..., over, n]: each rank makes only its own copies.
   void broadcast(Op& op);
   /// Heads may be split where query and key heads are split alike. Ranks that
-  /// share the sequence exchange heads for tokens along the axes that the
-  /// layout says; along the others each keeps its queries, and gets all keys
-  /// and values with their tokens, at once or in turn. The result goes back to
-  /// where the queries came from.
+  /// share the sequence exchange heads for tokens along the axes of the
+  /// layout's SequenceExchange. Along the other axes each rank keeps its
+  /// queries and gets all keys and values with their segments and places: at
+  /// once by an all-gather, or block by block in a ring. The result is
+  /// exchanged back to the ranks of the queries.
   void attention(Op& op);
   void elementwise(Op& op, size_t count);
   /// The kernel numbers elements by their index in the whole tensor, so it
@@ -147,8 +150,8 @@ private:
 
   // ---- experts
 
-  /// Whether the dimension is that of rows of experts, or of the blocks of
-  /// their counts.
+  /// Whether the dimension counts rows of experts, or the blocks of their
+  /// counts.
   bool isPlaces(ir::DimId dim) const;
   /// Choices depend on all tokens of a sequence, so each rank that shares the
   /// sequence makes all of them.
@@ -160,7 +163,7 @@ private:
   /// of experts, and the rows are split by the token axes outside of `ep` and
   /// `etp`.
   void layPlaces(const Op& op, AxisSet parts);
-  /// Rows are packed on the ranks that compute them.
+  /// Packs rows on the ranks that compute them.
   void packRows(Op& op);
   void unpackRows(Op& op);
   /// x [groups, places, from...], w [experts, to..., from...].
@@ -193,7 +196,7 @@ private:
   DimAxes axes;
   ValueNames names;
   std::vector<std::vector<ValueId>> forms; // by value of the Graph
-  std::vector<std::optional<int>> layers;  // likewise, of the op that makes it
+  std::vector<std::optional<int>> layers;  // by value, of its maker
   /// The counts of the last dispatch, by the dimension of its rows.
   std::map<ir::DimId, ValueId> counts;
   std::vector<Op> out;
