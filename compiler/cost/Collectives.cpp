@@ -1,6 +1,6 @@
-// A rank's domain is the run of `link_ranks` consecutive ranks that it is in. A
-// group has the same shape wherever its first rank is: axes divide domains, or
-// domains divide axes.
+// A domain is a block of `link_ranks` consecutive ranks. A group has the same
+// number of ranks in each domain wherever its first rank is, because axes
+// divide domains or domains divide axes.
 
 #include "compiler/cost/Collectives.h"
 
@@ -17,8 +17,8 @@ namespace {
 using ir::OpKind;
 using ir::ValueId;
 
-/// Of the links' bandwidth, what writing rows to other ranks reaches: with ep
-/// 4, `communication` is 16 % of a step (docs/performance.md).
+/// The fraction of the links' bandwidth that an all-to-all of expert rows
+/// reaches: with ep 4, `communication` is 16 % of a step (docs/performance.md).
 constexpr double exchangeShare = 0.5;
 
 } // namespace
@@ -33,7 +33,7 @@ int64_t rankCount(const ir::Module& program) {
 GroupSpan spanOf(const ir::Module& program, ir::AxisSet axes,
                  int64_t linkRanks) {
   GroupSpan span;
-  int64_t stride = 1; // of an axis, in ranks
+  int64_t stride = 1; // of the current axis, in ranks
   for (size_t i = program.axes.size(); i-- > 0;) {
     const int64_t size = program.axes[i].size;
     if (axes.contains(ir::AxisId(i))) {
@@ -105,13 +105,13 @@ double Collectives::seconds(const ir::Op& op) const {
     return messageSeconds(machine, group.isFar(), shiftedBytes(program, op));
   const double whole = std::max(kernels.usedBytes(op.operands[0]),
                                 kernels.usedBytes(op.results[0]));
-  // Without counts, rows of experts travel whether they hold tokens or not.
+  // Without counts, an all-to-all also sends the expert rows without tokens.
   if (op.kind == OpKind::AllToAll)
     return exchangeSeconds(machine, group,
                            op.operands[1] == ValueId::none
                                ? double(ir::localBytes(program, op.operands[0]))
                                : whole);
-  // A reduce-scatter's terms have the shape of what it scatters.
+  // The operand of a reduce-scatter has the size of the whole value.
   const double once = ringSeconds(machine, group, whole);
   return op.kind == OpKind::AllReduce ? 2 * once : once;
 }

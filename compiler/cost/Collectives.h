@@ -1,5 +1,5 @@
-// The time of collectives: alpha-beta models (Thakur et al. 2005) over two
-// levels, the links of a domain and the network between domains.
+// The time of collectives: alpha-beta models (Thakur et al. 2005) of two
+// levels, the links within a domain and the network between domains.
 
 #ifndef RECIPEC_COST_COLLECTIVES_H
 #define RECIPEC_COST_COLLECTIVES_H
@@ -13,46 +13,47 @@
 
 namespace recipec::cost {
 
-/// The ranks of the whole mesh.
+/// The number of ranks in the whole mesh.
 int64_t rankCount(const ir::Module& program);
 
-/// The ranks of a group, of which `local` each are in one domain.
+/// The number of ranks in a group, and of those in one domain (`local`).
 struct GroupSpan {
   int64_t ranks = 1;
   int64_t local = 1;
   bool isFar() const { return local < ranks; }
 };
 
-/// Of the groups along `axes`, for domains of `linkRanks` consecutive ranks.
+/// The span of the groups along `axes`, for domains of `linkRanks` ranks.
 GroupSpan spanOf(const ir::Module& program, ir::AxisSet axes,
                  int64_t linkRanks);
 
-/// Seconds in which each rank of the group receives or sends all but its own of
-/// `bytes`, the size of the whole: an all-gather or a reduce-scatter. A ring of
-/// each rank's network adapter leads through the domains.
+/// Seconds of an all-gather or reduce-scatter in which the whole value has
+/// `bytes`: each rank receives or sends all of it but its own shard. Between
+/// domains, each rank's network adapter is part of a ring of its own.
 double ringSeconds(const Machine& machine, const GroupSpan& span, double bytes);
 
-/// Seconds in which each rank sends an equal part of its `bytes` to each rank.
-/// Both levels work at the same time.
+/// Seconds of an all-to-all in which each rank sends an equal part of its
+/// `bytes` to each rank. Links and network work at the same time.
 double exchangeSeconds(const Machine& machine, const GroupSpan& span,
                        double bytes);
 
-/// Seconds of a message to another rank.
+/// Seconds of a point-to-point message. `isFar`: over the network.
 double messageSeconds(const Machine& machine, bool isFar, double bytes);
 
-/// The collectives of a Program, which must outlive it, as must `kernels`.
+/// The time of a Program's collectives. The Program and `kernels` must outlive
+/// it.
 class Collectives {
 public:
   Collectives(const ir::Module& program, const Machine& machine,
               const Kernels& kernels)
       : program(program), machine(machine), kernels(kernels) {}
 
-  /// Of a collective that starts or is complete.
+  /// The seconds of a collective or of its start op.
   double seconds(const ir::Op& op) const;
-  /// Whether it leaves the domain.
+  /// Whether a collective uses the network between domains.
   bool isFar(const ir::Op& op) const;
-  /// Between this stage and `peer`: whether any rank's message leaves the
-  /// domain.
+  /// Whether messages between this stage and `peer` use the network: some rank
+  /// and its counterpart are in different domains.
   bool isFar(int peer) const;
 
 private:

@@ -1,4 +1,4 @@
-// Adds up the table of connections; the pass Connect has counted each.
+// Adds up the table of connections, whose bytes the pass Connect has counted.
 
 #include "compiler/cost/Connections.h"
 

@@ -21,7 +21,7 @@
 namespace recipec::cost {
 namespace {
 
-/// What is computed again counts once.
+/// Whether an op only recomputes a forward op, whose FLOPs count once.
 bool runsAgain(const ir::Function& function, const ir::Op& op) {
   return function.name.starts_with("backward") &&
          (op.kind == ir::OpKind::Linear || op.kind == ir::OpKind::LinearAdd ||
@@ -54,7 +54,7 @@ double stepFlops(const std::vector<ir::Module>& stages) {
   return total;
 }
 
-/// Adds each stage's fractions of the step, over the number of stages.
+/// Adds the stages' fractions of the step, averaged over the stages.
 void addShares(Estimate& estimate, const Prediction& prediction) {
   const double all = prediction.timeline.end * double(prediction.stages.size());
   for (const StageTime& stage : prediction.stages) {
@@ -67,7 +67,7 @@ void addShares(Estimate& estimate, const Prediction& prediction) {
   }
 }
 
-/// Steps of the whole run; 0 when they follow from the data set's size.
+/// The steps of the whole run; 0 when they depend on the data set's size.
 double trainSteps(const recipe::Recipe& recipe) {
   const recipe::Value* steps = recipe.find("train.total_steps");
   return steps && !steps->isNone() ? recipe.real("train.total_steps") : 0;
@@ -92,7 +92,8 @@ std::vector<int64_t> layersPerChunk(const std::vector<ir::Module>& stages) {
   return counts;
 }
 
-/// A master kept as lower halves (u16) is written in full.
+/// The bytes of a value in a checkpoint. A master copy that is kept as lower
+/// halves (u16) is written in full.
 int64_t writtenBytes(const ir::Module& program, ir::ValueId value) {
   if (value == ir::ValueId::none)
     return 0;
@@ -136,9 +137,9 @@ bool stagesCheckpoints(const recipe::Recipe& recipe) {
          recipe.boolean("checkpoint.async");
 }
 
-/// GPUs reserve a deeper stack for kernels that may print an error (measured on
-/// an H200: 62 MiB more than models without them). NCCL's kernels already
-/// reserve a stack of that depth.
+/// The bytes of a deeper stack, which GPUs reserve for kernels that may print
+/// an error (measured on an H200: 62 MiB more than for models without them).
+/// NCCL's kernels already reserve a stack of that depth.
 int64_t stackBytes(const ir::Module& program) {
   constexpr int64_t mebibyte = int64_t(1) << 20;
   for (const ir::Function& function : program.functions)
@@ -149,7 +150,8 @@ int64_t stackBytes(const ir::Module& program) {
   return 0;
 }
 
-/// GPUs that serve run independent matmuls on lanes beside the plan's stream.
+/// The scratch memory of a server's lanes, which run independent matmuls
+/// concurrently with the plan's stream.
 int64_t laneBytes(const recipe::Recipe& recipe) {
   namespace sizes = reciperun::sizes;
   return recipe::serves(recipe)

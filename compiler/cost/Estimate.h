@@ -29,7 +29,7 @@ struct MemoryTable {
   int64_t host = 0; // the copy that an asynchronous checkpoint is written from
   int64_t offloaded = 0; // activations offloaded to the host
   int64_t arena = 0;     // the sum of the first six
-  int64_t draft = 0;     // what a draft model takes beside the rest
+  int64_t draft = 0;     // the additional bytes of a draft model
   /// arena + library + draft, and host bytes of a CPU device
   int64_t total = 0;
   int64_t capacity = 0;
@@ -38,7 +38,7 @@ struct MemoryTable {
 };
 
 struct Estimate {
-  MemoryTable memory;              // of the stage that takes most
+  MemoryTable memory;              // of the stage that takes the most memory
   std::vector<MemoryTable> stages; // one per stage
   int ranks = 1;
   std::vector<int64_t> layersPerChunk;
@@ -48,16 +48,18 @@ struct Estimate {
   /// The step is predicted to take stepSeconds * (1 - uncertainty) to
   /// stepSeconds * (1 + uncertainty).
   double uncertainty = 0;
-  double leastStepSeconds = 0; // by the roofline: a bound
-  /// Fractions of the step, averaged over the stages: what kernels do, and
-  /// communication that no kernel overlaps, by kind (see FunctionRun).
+  double leastStepSeconds = 0; // lower bound by the roofline
+  /// Fractions of the step, averaged over the stages: the kernels' time by the
+  /// kind of work, and the communication that no kernel overlaps, by group (see
+  /// FunctionRun).
   std::map<Work, double> work;
   std::map<std::string, double> exposed;
-  /// The fraction in which kernels wait for copies to and from the host.
+  /// The fraction of the step in which kernels wait for copies from or to the
+  /// host.
   double copies = 0;
   double bubble = 0; // fraction of the step in which a stage waits for others
   /// The fraction of the step in which a rank only communicates, averaged over
-  /// the stages. Communication that overlaps compute does not count.
+  /// the stages. Communication that overlaps computation does not count.
   double communication = 0;
   double tokensPerSecondPerRank = 0;
   double tflopsPerRank = 0;
@@ -74,15 +76,15 @@ MemoryTable memoryTable(const ir::Module& stage,
                         const ir::Connections* connections,
                         const recipe::Recipe& recipe);
 
-/// The bytes that a draft model's Program takes beside the served one, which
-/// has loaded the libraries. `recipe` is that of the served one.
+/// The bytes that a draft model's Program adds to those of the served one,
+/// which has loaded the libraries. `recipe` is the served model's.
 int64_t draftBytes(const ir::Module& draft, const recipe::Recipe& recipe);
 
-/// The stage that takes most.
+/// The stage that takes the most memory.
 const MemoryTable& fullest(const std::vector<MemoryTable>& stages);
 
-/// Needs placements. The step's time is predicted (Prediction.h). Without a
-/// schedule `train`, the step's figures stay 0.
+/// The Programs must have placements. The step time is predicted
+/// (Prediction.h); without a schedule `train`, the figures of the step stay 0.
 Estimate estimate(const std::vector<ir::Module>& stages,
                   const std::optional<ir::Connections>& connections,
                   const recipe::Recipe& recipe);

@@ -40,8 +40,8 @@ int64_t bound(int64_t tokens, int64_t keys) {
   return tokens == 0 ? keys : std::min(keys, tokens);
 }
 
-/// The average number of keys that a query sees out of `keys`: those of its
-/// chunk, the last ones of its window, half of them when attention is causal.
+/// The average number of `keys` that a query attends to: the keys of its chunk,
+/// the last ones in its window, and half of them when attention is causal.
 double seenKeys(const ops::AttentionAttributes& attributes, int64_t keys) {
   double all = double(bound(attributes.chunk, keys));
   if (!attributes.causal)
@@ -50,8 +50,8 @@ double seenKeys(const ops::AttentionAttributes& attributes, int64_t keys) {
   return window - window * (window - 1) / (2 * all);
 }
 
-/// The FLOPs of a query and a key: q k^T and p v of all heads. Zeros that pad
-/// narrower values are not the model's FLOPs.
+/// The FLOPs of one query and one key: q k^T and p v, over all heads. Zeros
+/// that pad narrower values do not count.
 double pairFlops(const ops::AttentionAttributes& attributes, const Shape& q) {
   double values =
       double(attributes.valueWidth > 0 ? attributes.valueWidth : q[3]);
@@ -67,8 +67,8 @@ double attention(const ir::Op& op, const Shape& q, int64_t keys) {
 }
 
 /// q: [1, tokens, heads, head_dim]. Each token attends to the longest sequence,
-/// whose keys have `pages`: [sequences, pages of a sequence], of
-/// `k_pages`: [pages, page, kv_heads, head_dim].
+/// whose length follows from `pages` [sequences, pages of a sequence] and
+/// `k_pages` [pages, page, kv_heads, head_dim].
 double pagedAttention(const ir::Op& op, const Shape& q, const Shape& pages,
                       const Shape& keyPages) {
   const ops::AttentionAttributes attributes(op.attributes);
@@ -77,8 +77,8 @@ double pagedAttention(const ir::Op& op, const Shape& q, const Shape& pages,
   return pairFlops(attributes, q) * double(q[1]) * double(keys);
 }
 
-/// x [g,p,k...], w [e,...], y [g,p,n...] in any order: the rows that tokens
-/// take on average times the elements of one expert's weight.
+/// x [g,p,k...], w [e,...], y [g,p,n...] in any order: twice the average number
+/// of rows with tokens times the elements of one expert's weight.
 template <class ShapeOf>
 double expertLinear(const ir::Op& op, const ShapeOf& shapeOf) {
   bool isWgrad = op.kind == OpKind::ExpertLinearWgrad;
@@ -146,7 +146,7 @@ double denseOp(const ir::Op& op, const ShapeOf& shapeOf) {
   return 0;
 }
 
-/// A stored u8 is two elements of the weight.
+/// For int4: a stored u8 holds two elements of the weight.
 template <class ShapeOf>
 double quantizedLinear(const ir::Module& program, const ir::Op& op,
                        const ShapeOf& shapeOf) {
@@ -197,7 +197,8 @@ double expertOp(const ir::Op& op, const ShapeOf& shapeOf) {
   return 0;
 }
 
-/// Over all steps a rank sees each key once: a step has the average share.
+/// The number of steps in a ring. Over all steps a rank attends to each key
+/// once, so a step has an equal share on average.
 double ranksOfRing(const ir::Module& program, const ir::Op& op) {
   return double(ir::sizeOf(program, op.group));
 }

@@ -1,9 +1,10 @@
-// 1. The op's kind gives its matmuls, or the FLOPs of attention and scans.
-// 2. Their efficiency gives the time of arithmetic.
-// 3. The operands and results give the traffic.
+// 1. The kind of an op determines its matmuls, or the FLOPs of its attention or
+//    scan.
+// 2. Their efficiency determines the time of arithmetic.
+// 3. The operands and results determine the memory traffic.
 //
-// Constants are calibrated on one H200: the op-by-op times of
-// docs/performance.md, and matmuls and attention by themselves.
+// The constants are calibrated on one H200, with the op-by-op times of
+// docs/performance.md and with benchmarks of single matmuls and attention ops.
 
 #include "compiler/cost/Kernels.h"
 
@@ -24,13 +25,15 @@ using ir::ValueId;
 
 // ---- matmuls
 
-/// The elements of k that a tile's start and end take.
+/// The prologue and epilogue of a tile, in elements of k that take as long.
 constexpr double pauseOfTile = 200;
 
-/// A kernel of several matmuls of different sizes, against one of equal sizes.
+/// The efficiency of a kernel with several matmuls of different sizes, relative
+/// to one with equal sizes.
 constexpr double groupedEfficiency = 0.9;
 
-/// The busiest rank of a group against the mean, where routers choose experts.
+/// The load of the busiest rank of a group relative to the mean, when routers
+/// choose experts.
 constexpr double imbalanceOfExperts = 1.08;
 
 struct Tile {
@@ -39,7 +42,8 @@ struct Tile {
 constexpr Tile tiles[] = {{128, 256}, {256, 128}, {128, 128}, {128, 64},
                           {64, 128},  {128, 32},  {32, 128}};
 
-/// A narrow tile loads more for each FLOP. Against one of 128 x 256.
+/// The speed of a tile relative to 128 x 256. A narrow tile loads more bytes
+/// per FLOP.
 double speedOf(const Tile& tile) {
   constexpr double loads = 25;
   return (1 + loads * (1.0 / 128 + 1.0 / 256)) /
@@ -48,11 +52,11 @@ double speedOf(const Tile& tile) {
 
 // ---- attention
 
-// Attention's matmuls reach a share of the rate of large matmuls that falls
-// with narrow heads, since the exponentials of a query and a key take as long
-// as `exponentialsWidth` elements of a head, and with few keys, since a block
-// of queries starts and ends in the time of `pauseKeys` keys. A backward pass
-// computes 5 matmuls, of which the FLOPs count 4.
+// Attention reaches only a fraction of the rate of large matmuls. The fraction
+// falls with narrow heads: the exponential of a query and a key takes as long
+// as `exponentialsWidth` elements of a head. It also falls with few keys: the
+// prologue and epilogue of a block of queries take as long as `pauseKeys` keys.
+// A backward pass computes 5 matmuls, of which the FLOPs count 4.
 struct AttentionRate {
   double share;
   double exponentialsWidth;
@@ -61,15 +65,15 @@ struct AttentionRate {
 constexpr AttentionRate forwardAttention = {1.15, 62, 300};
 constexpr AttentionRate backwardAttention = {0.80, 39, 960};
 
-/// The tokens of a document, on average, where documents are packed. A recipe
-/// does not say; samples to fine-tune on are short.
+/// The assumed average length of packed documents in tokens. A recipe does not
+/// state it; samples for fine-tuning are short.
 constexpr double packedTokens = 512;
 
 // ---- other ops
 
-/// FLOP/s of a scan over states / those of large matmuls: with 64 states it
-/// takes as long as attention over some 2,500 tokens (Dao & Gu 2024, figure
-/// 10).
+/// The FLOP/s of a scan over states relative to large matmuls: with 64 states a
+/// scan takes as long as attention over some 2,500 tokens (Dao & Gu 2024,
+/// figure 10).
 constexpr double scanEfficiency = 0.05;
 
 bool isBackwardAttention(OpKind kind) {
@@ -128,7 +132,7 @@ Kernels::Kernels(const ir::Module& program, const Machine& machine)
         const ops::RouteAttributes attributes(op.attributes);
         const std::vector<int64_t> scores = wholeShapeOf(op.operands[0]);
         const std::vector<int64_t> choices = wholeShapeOf(op.results[0]);
-        // The tokens of a sequence that an expert takes on average.
+        // The average number of tokens of a sequence that an expert gets.
         const double mean = double(choices[1] * choices[2]) / double(scores[2]);
         if (attributes.limit > 0)
           imbalance =
@@ -197,8 +201,9 @@ void Kernels::addMatmul(KernelCost& cost, const MatmulShape& shape,
                     : seconds;
 }
 
-/// The matmuls of a dense op: the elements of two operands and the result,
-/// [m,k], [n,k] and [m,n] in any order, give their sizes.
+/// Adds the matmuls of a dense op. Their sizes follow from the numbers of
+/// elements of two operands and the result, [m,k], [n,k] and [m,n] in any
+/// order.
 void Kernels::addMatmuls(KernelCost& cost, const ir::Op& op) const {
   const double flops = localFlops(program, op);
   if (flops == 0)
@@ -236,7 +241,7 @@ void Kernels::addMatmuls(KernelCost& cost, const ir::Op& op) const {
   }
 }
 
-/// A matmul for each expert of the rank, of its part of the rows with tokens.
+/// Adds one matmul per expert of the rank, over the expert's rows with tokens.
 void Kernels::addExperts(KernelCost& cost, const ir::Op& op) const {
   const bool isWgrad = op.kind == OpKind::ExpertLinearWgrad;
   const std::vector<int64_t> rows = ir::localShape(program, op.operands[0]);
@@ -272,7 +277,8 @@ void Kernels::addAttention(KernelCost& cost, const ir::Op& op) const {
     const int64_t values = attributes.valueWidth;
     const double width =
         double(shape[3] + (values > 0 ? values : shape[3])) / 2;
-    // FLOPs are 4 `width` for each head, query and key, twice backward.
+    // The FLOPs are 4 * `width` for each head, query and key, and twice that in
+    // a backward pass.
     const double pairs = flops / (4 * width * (isBackward ? 2 : 1));
     const double queries =
         double(shape[0]) * double(shape[1]) * double(shape[2]);

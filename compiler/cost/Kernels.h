@@ -1,9 +1,9 @@
 // The time of an op that computes or moves data on its device.
 //
-// A matmul takes its FLOPs at the rate of large matmuls, more where its tiles
-// leave multiprocessors idle; attention likewise, by head dimension and keys.
-// Both follow the clock. Any op takes at least its traffic at the memory's
-// bandwidth, whatever the clock.
+// A matmul runs its FLOPs at the rate of large matmuls, or slower where its
+// tiles leave multiprocessors idle. The rate of attention depends on the head
+// dimension and on the number of keys. Both scale with the clock. Each op takes
+// at least the time of its memory traffic, which does not depend on the clock.
 
 #ifndef RECIPEC_COST_KERNELS_H
 #define RECIPEC_COST_KERNELS_H
@@ -16,51 +16,53 @@
 
 namespace recipec::cost {
 
-/// What takes an op's time.
+/// What determines an op's time.
 enum class Work { matmuls, attention, scans, memory };
 
-/// Seconds of an op. Those of arithmetic are at the clock of matmuls alone.
+/// The seconds of an op. Arithmetic is at the reference clock, at which a step
+/// of matmuls alone runs.
 struct KernelCost {
   double computing = 0; // of arithmetic
-  double energy = 0;    // of arithmetic on all multiprocessors without a pause
+  double energy = 0;    // of arithmetic if all multiprocessors were always busy
   double moving = 0;    // of memory traffic
   double launch = 0;
   Work work = Work::memory;
 
-  /// At `clock` times that of matmuls alone.
+  /// `clock` is relative to the reference clock.
   double seconds(double clock) const {
     return std::max(computing / clock, moving) + launch;
   }
 };
 
-/// Of a matmul [m,k] x [k,n], or of `count` of them in one kernel.
+/// A matmul [m,k] x [k,n], or `count` of them in one kernel.
 struct MatmulShape {
   double m = 0, n = 0, k = 0;
   double count = 1;
 };
 
-/// The speed of a matmul against one with large tiles, all multiprocessors busy
-/// and no pause. Tiles run in waves, each tile with a start and an end that
-/// take as long as `pause` of k. The best of several tiles counts, and of
-/// several parts of k.
+/// The speed of a matmul relative to one with large tiles that keep all
+/// multiprocessors busy without pauses. Tiles run in waves. The prologue and
+/// epilogue of a tile take as long as `pause` elements of k. The result is for
+/// the fastest of several tile sizes and of several splits of k.
 double matmulEfficiency(const MatmulShape& shape, double multiprocessors,
                         double pause);
 
-/// FLOP/s of attention / those of large matmuls, for `width` elements of a head
-/// (queries and values on average) and queries that each see `keys`.
+/// The FLOP/s of attention relative to large matmuls. `width` is the average
+/// number of elements of a query's and a value's head, and `keys` the number of
+/// keys that each query attends to.
 double attentionEfficiency(double width, double keys, bool isBackward,
                            double exponentials);
 
-/// The ops of a Program, which must outlive it.
+/// The time of a Program's ops. The Program must outlive it.
 class Kernels {
 public:
   Kernels(const ir::Module& program, const Machine& machine);
 
-  /// Of an op that is no collective.
+  /// The cost of an op that is not a collective.
   KernelCost costOf(const ir::Op& op) const;
 
-  /// The bytes of a value on a rank. Of rows of experts, those count that hold
-  /// tokens, when routers choose experts evenly.
+  /// The bytes of a value on a rank. Of expert rows, only those with tokens
+  /// count, assuming that routers choose experts evenly.
   double usedBytes(ir::ValueId value) const;
   bool hasExpertRows(ir::ValueId value) const;
 
@@ -73,11 +75,11 @@ private:
 
   const ir::Module& program;
   Machine machine;
-  /// The fraction of the rows of experts that hold tokens, by the dimension
-  /// that counts them.
+  /// The fraction of expert rows that hold tokens, by the dimension that counts
+  /// the rows.
   std::map<ir::DimId, double> usedRows;
-  /// The rows of the busiest rank against the mean. Experts that drop tokens
-  /// have no more than their capacity.
+  /// The load of the busiest rank relative to the mean. Experts that drop
+  /// tokens get no more than their capacity.
   double imbalance;
 };
 

@@ -1,6 +1,6 @@
-// The sustained figures of `cluster.hardware`, and what an H200 loses in a
-// training step against them: measured on H200s (docs/performance.md, "The gap
-// to the targets").
+// The sustained figures of `cluster.hardware`, and how far a training step on
+// an H200 stays below them: measured on H200s (docs/performance.md, "The gap to
+// the targets").
 
 #include "compiler/cost/Machine.h"
 
@@ -12,32 +12,33 @@
 namespace recipec::cost {
 namespace {
 
-// What an H200 sustains of its data sheet: 775 of 989 and 1,427 of 1,979
-// TFLOP/s, 4.255 of 4.8 TB/s, 355 of 450 GB/s.
+// The fractions of its data sheet that an H200 sustains: 775 of 989 and 1,427
+// of 1,979 TFLOP/s, 4.255 of 4.8 TB/s, 355 of 450 GB/s.
 constexpr double sustainedMatmul = 0.78;
 constexpr double sustainedNarrow = 0.72;
 constexpr double sustainedMemory = 0.886;
 constexpr double sustainedLink = 0.79;
 
-// What a step of matmuls alone reaches of the sustained figures, which are
-// those of a matmul on a cool device. In a step the power limit lowers the
-// clock: an H200's from 1,980 to some 1,430 MHz.
+// The fractions of the sustained figures that a step of matmuls alone reaches.
+// The sustained figures are those of a single matmul on a cool device. In a
+// step the power limit lowers the clock: on an H200 from 1,980 to some 1,430
+// MHz.
 constexpr double bf16InAStep = 0.87;
 constexpr double fp8InAStep = 0.84;
 constexpr double highestClock = 1980.0 / 1430.0;
 
-/// The share of the copy bandwidth that norms, activations and the optimizer
+/// The fraction of the copy bandwidth that norms, activations and the optimizer
 /// reach.
 constexpr double memoryBound = 0.95;
 
 /// Seconds between two kernels of a CUDA graph.
 constexpr double gap = 1.5e-6;
 
-// An H100's ratio of multiprocessors, each with 16 exponentials a clock, to the
-// FLOP/s of bf16 matmuls.
+// The ratio of an H100's multiprocessors, each of which computes 16
+// exponentials per clock, to the FLOP/s of its bf16 matmuls.
 constexpr double exponentialsOfH100 = 132 / 989e12;
 
-/// What protocols leave of a network adapter's bandwidth.
+/// The fraction of a network adapter's bandwidth that protocols leave.
 constexpr double networkShare = 0.9;
 
 double orShare(const recipe::Recipe& recipe, const std::string& field,

@@ -1,7 +1,7 @@
 // 1. Add up the sizes of the parameters.
-// 2. Scale down the weights of experts by the part that a token uses. The
-//    router of an expert's linear is the last one before it; its choices per
-//    token are the last dimension of its first result.
+// 2. Scale down the weights of experts to the fraction that one token uses. The
+//    router of an expert linear is the last one before it. The number of
+//    choices per token is the last dimension of the router's first result.
 
 #include "compiler/cost/Parameters.h"
 #include "runtime/ops/OpKind.h"
@@ -18,7 +18,7 @@ int64_t elementsOf(const ir::Module& graph, ir::ValueId value) {
   return elements;
 }
 
-/// The part of each expert weight that one token uses.
+/// The fraction of each expert weight that one token uses.
 std::map<ir::ValueId, double> usedParts(const ir::Module& graph) {
   std::map<ir::ValueId, double> parts;
   for (const ir::Function& function : graph.functions) {

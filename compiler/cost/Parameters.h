@@ -9,8 +9,8 @@
 
 namespace recipec::cost {
 
-/// Counts for the whole model with its adapter; shared parameters count once.
-/// The adapters that a server keeps beside its model do not count.
+/// The number of parameters of the whole model with its adapter. Shared
+/// parameters count once, and the adapters of a server do not count.
 struct ParameterCounts {
   int64_t total = 0;
   int64_t trained = 0;

@@ -1,13 +1,14 @@
-// 1. Replay the functions of each stage at the clock of matmuls alone, and
+// 1. Replay the functions of each stage at the reference clock (Kernels.h), and
 //    simulate the schedules.
-// 2. From the arithmetic and the pauses of the step, find each stage's clock.
-// 3. Repeat, until the clocks have settled.
+// 2. Determine each stage's clock from the arithmetic and the pauses of the
+//    step.
+// 3. Repeat until the clocks have settled.
 //
 // A GPU at its power limit lowers its clock. The power of arithmetic grows with
-// the third power of the clock, since the voltage follows it, and what pauses
-// leave of the limit lets the clock rise: on four H200s at 690 W, dp 4 ran at
-// 1,458 MHz with 95 % of its step in matmuls and attention, tp 4 at 1,671 MHz
-// with some 70 % (docs/performance.md).
+// the third power of the clock, since the voltage follows the clock. Pauses
+// without arithmetic leave power for a higher clock: on four H200s at 690 W, dp
+// 4 ran at 1,458 MHz with 95 % of its step in matmuls and attention, and tp 4
+// at 1,671 MHz with some 70 % (docs/performance.md).
 
 #include "compiler/cost/Prediction.h"
 
@@ -21,14 +22,14 @@ namespace {
 
 constexpr double powerExponent = 3;
 
-// The sources of error, as fractions of a step. They are independent of one
-// another. Nine of ten rows of tools/benchmark/prediction/table are in the
-// range.
+// The sources of error, as fractions of a step, which are independent of one
+// another. The resulting range holds for nine of ten rows of
+// tools/benchmark/prediction/table.
 constexpr double ofKernels = 0.09;
 constexpr double ofUnmeasured = 0.12; // without `sustained_bf16`
 constexpr double ofNetwork = 0.06;
 constexpr double ofExperts = 0.1;
-constexpr double ofCpus = 0.5; // whose figures are rough
+constexpr double ofCpus = 0.5; // CPUs have only rough figures
 
 double uncertaintyOf(const ir::Module& program, const recipe::Recipe& recipe,
                      const Machine& machine) {
@@ -44,7 +45,7 @@ double uncertaintyOf(const ir::Module& program, const recipe::Recipe& recipe,
   return std::sqrt(squares);
 }
 
-/// A stage's program with the models of its ops.
+/// A stage's Program with the cost models of its ops.
 struct StageModel {
   StageModel(const ir::Module& program, const Machine& machine)
       : program(program), kernels(program, machine),
@@ -101,9 +102,10 @@ private:
         });
   }
 
-  /// The clock at which the arithmetic of the last step would have taken the
-  /// power that the device has: energy * clock ^ 2 = seconds. Half the way
-  /// there, on a logarithmic scale, since a higher clock shortens the step.
+  /// The clock at which the arithmetic of the last step would have used exactly
+  /// the power limit: energy * clock ^ 2 = seconds. Goes only half of the way
+  /// there, on a logarithmic scale, since a higher clock also shortens the
+  /// step.
   double settled(size_t stage) const {
     double energy = 0;
     for (const Interval& interval : result.timeline.stages[stage])
@@ -139,7 +141,7 @@ private:
   double uncertainty;
   bool keepsIntervals;
   std::vector<std::unique_ptr<StageModel>> models;
-  std::vector<double> clocks; // against that of matmuls alone
+  std::vector<double> clocks; // of the stages, relative to the reference clock
   Prediction result;
 };
 

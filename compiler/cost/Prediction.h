@@ -16,16 +16,16 @@
 
 namespace recipec::cost {
 
-/// Seconds of a stage in a step, by what it does.
+/// The seconds of a step on a stage, by activity.
 struct StageTime {
-  /// Ops that compute or copy, by family.
+  /// Ops that compute or copy on the device, by op family.
   std::map<reciperun::ops::OpFamily, double> busy;
-  std::map<Work, double> work; // the same by what takes the time
-  /// In which the stage only communicates, by kind: see FunctionRun.
+  std::map<Work, double> work; // the same, by what determines the time
+  /// Communication that no kernel overlaps, by group: see FunctionRun.
   std::map<std::string, double> exposed;
-  double copies = 0;  // in which kernels wait for copies to and from the host
+  double copies = 0;  // kernels wait for copies to and from the host
   double waiting = 0; // for other stages
-  double clock = 1;   // against that of matmuls alone
+  double clock = 1;   // relative to the reference clock (Kernels.h)
 
   double communication() const;
 };
@@ -34,11 +34,13 @@ struct Prediction {
   Timeline timeline; // of the schedule `train`
   std::vector<StageTime> stages;
   std::vector<std::map<std::string, FunctionRun>> runs; // by stage and function
-  /// The step's range: seconds * (1 - uncertainty) to (1 + uncertainty).
+  /// The step is predicted to take seconds * (1 - uncertainty) to seconds * (1
+  /// + uncertainty).
   double uncertainty = 0;
 };
 
-/// Empty without a schedule `train`. `keepsIntervals`: for a trace.
+/// Returns an empty prediction without a schedule `train`. `keepsIntervals`
+/// keeps the times of all ops, for a trace.
 Prediction predict(const std::vector<ir::Module>& stages,
                    const recipe::Recipe& recipe, bool keepsIntervals = false);
 

@@ -1,8 +1,8 @@
-// 1. A kernel runs when the one before it has ended. While a transfer overlaps
-//    it, it works at a reduced speed.
-// 2. A transfer that overlaps kernels begins when those before it on its stream
-//    have ended.
-// 3. Where a transfer is done, kernels wait for its end.
+// 1. A kernel starts when the previous one has ended. While transfers overlap
+//    it, it runs at a reduced speed.
+// 2. A transfer that overlaps kernels starts when the previous ones on its
+//    stream have ended.
+// 3. At the done op of a transfer, kernels wait for its end.
 
 #include "compiler/cost/Replay.h"
 
@@ -17,11 +17,10 @@ namespace {
 
 using ir::OpKind;
 
-/// What a transfer takes of the speed of the kernels that it overlaps, on an
-/// H200 (docs/performance.md). Copy engines take bandwidth of the memory: a
-/// matmul is 17 us longer while 32 MiB are copied, which takes some 110 us.
-/// NCCL's kernels take multiprocessors: the matmul takes 753 us in the place of
-/// 615.
+/// The fraction of their speed that kernels lose while a transfer on the stream
+/// overlaps them, on an H200 (docs/performance.md). Copy engines take memory
+/// bandwidth: copying 32 MiB takes some 110 us and makes a matmul 17 us longer.
+/// NCCL's kernels take multiprocessors: a matmul takes 753 us instead of 615.
 double slowdown(Stream stream) {
   switch (stream) {
   case Stream::links:
@@ -37,10 +36,10 @@ double slowdown(Stream stream) {
 
 /// A transfer that overlaps kernels.
 struct Underway {
-  ir::ValueId value = ir::ValueId::none; // that it completes
+  ir::ValueId value = ir::ValueId::none; // the result in flight
   double begin = 0;
   double end = 0;
-  size_t interval = 0; // where intervals are kept
+  size_t interval = 0; // index of its interval, if intervals are kept
 };
 
 class Replay {
@@ -93,7 +92,7 @@ private:
     place(queues[size_t(stream)].back());
   }
 
-  /// Notes the times of a transfer.
+  /// Records the times of a transfer.
   void place(const Underway& transfer) {
     arrivals[transfer.value] = transfer.end;
     if (keepsIntervals) {
@@ -102,7 +101,8 @@ private:
     }
   }
 
-  /// Returns the seconds for which kernels wait.
+  /// Makes kernels wait until the value has arrived. Returns the seconds
+  /// waited.
   double waitFor(ir::ValueId value) {
     const double waited = std::max(0.0, arrivals.at(value) - now);
     now += waited;
@@ -115,8 +115,8 @@ private:
       compute(op); // a kernel adds up the terms
   }
 
-  /// A collective that kernels wait for takes the bandwidth of the transfers
-  /// that overlap it: they end later.
+  /// Runs a collective that kernels wait for. It takes the bandwidth of the
+  /// transfers on the same level that overlap it, which end later.
   void communicate(const ir::Op& op) {
     const double seconds = collectives.seconds(op);
     if (seconds == 0)
@@ -136,7 +136,7 @@ private:
     const KernelCost cost = kernels.costOf(op);
     const double begin = now;
     double left = cost.seconds(clock);
-    // From the end of one overlapping transfer to the next.
+    // Each iteration lasts until an overlapping transfer or the kernel ends.
     while (left > 0) {
       double speed = 1, next = -1;
       for (Stream stream : {Stream::links, Stream::network, Stream::host})
@@ -158,7 +158,7 @@ private:
       record(op, Stream::kernels, begin, now);
   }
 
-  /// Returns the index of the interval.
+  /// Adds an interval, if intervals are kept. Returns its index.
   size_t record(const ir::Op& op, Stream stream, double begin, double end) {
     if (keepsIntervals)
       result.intervals.push_back({&op, stream, begin, end});
@@ -171,8 +171,8 @@ private:
                : degreesOf(op.group);
   }
 
-  /// `dp+cp`: the degrees that axes belong to. An axis is called after its
-  /// degree, and `dp.1` where the degree has several.
+  /// The names of the degrees that the axes belong to, `dp+cp`. An axis is
+  /// named after its degree, or `dp.1` if the degree has several axes.
   std::string degreesOf(ir::AxisSet axes) const {
     std::string names, last;
     for (size_t i = 0; i < program.axes.size(); ++i) {

@@ -1,10 +1,11 @@
 // Replays the ops of a function on the streams of a rank: kernels, transfers
-// over the links, over the network, and between device and host.
+// over the links, transfers over the network, and copies between device and
+// host.
 //
-// A collective that a later op waits for overlaps the kernels in between and
-// slows them down. Collectives of a level run one after another. One that
-// kernels wait for goes before those that overlap; it is on the stream of
-// kernels.
+// A collective with a start and a done op overlaps the kernels in between and
+// slows them down. Collectives on the same level (links or network) run one
+// after another. A collective without a start op blocks the stream of kernels,
+// and takes precedence over those that overlap kernels.
 
 #ifndef RECIPEC_COST_REPLAY_H
 #define RECIPEC_COST_REPLAY_H
@@ -22,7 +23,7 @@ namespace recipec::cost {
 
 enum class Stream { kernels, links, network, host };
 
-/// An op on a stream, in seconds from the start of its function.
+/// The time of an op on a stream, in seconds from the start of its function.
 struct StreamInterval {
   const ir::Op* op = nullptr;
   Stream stream = Stream::kernels;
@@ -33,19 +34,20 @@ struct StreamInterval {
 /// One run of a function, in seconds.
 struct FunctionRun {
   double seconds = 0;
-  double energy = 0; // of arithmetic, at the clock of matmuls alone
+  double energy = 0; // of arithmetic at the reference clock (Kernels.h)
   std::map<reciperun::ops::OpFamily, double> busy;
   std::map<Work, double> work;
-  /// In which kernels wait for a collective, by the degrees of its group (`tp`,
-  /// `dp+cp`), `ep` for rows of experts.
+  /// Seconds in which kernels wait for a collective, by the degrees of its
+  /// group (`tp`, `dp+cp`); `ep` for an all-to-all of expert rows.
   std::map<std::string, double> exposed;
-  double copies = 0; // in which kernels wait for copies to and from the host
+  double copies = 0; // kernels wait for copies to and from the host
   std::vector<StreamInterval> intervals;
 
   double communication() const;
 };
 
-/// At `clock` times that of matmuls alone. `keepsIntervals`: for a trace.
+/// `clock` is relative to the reference clock (Kernels.h). `keepsIntervals`
+/// keeps the times of all ops, for a trace.
 FunctionRun replay(const ir::Module& program, const ir::Function& function,
                    const Machine& machine, const Kernels& kernels,
                    const Collectives& collectives, double clock,

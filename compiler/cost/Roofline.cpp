@@ -24,8 +24,8 @@ double collectiveSeconds(const ir::Module& program, const ir::Op& op,
   double ranks = double(ir::sizeOf(program, op.group));
   double whole = double(std::max(ir::localBytes(program, op.operands[0]),
                                  ir::localBytes(program, op.results[0])));
-  // The buffers of expert rows have the capacity for everything that the group
-  // can send. On average one share per rank holds tokens.
+  // The buffers of expert rows have the capacity for all rows that the group
+  // can send. On average, one rank's share of them holds tokens.
   if (op.kind == ir::OpKind::AllToAll && op.operands[1] != ir::ValueId::none)
     whole /= ranks;
   double rounds = op.kind == ir::OpKind::AllReduce ? 2 : 1;
@@ -42,9 +42,9 @@ double secondsOf(const ir::Module& program, const ir::Op& op,
                   trafficBytes(program, op) / device.bandwidth);
 }
 
-/// Collectives that have started run one after another on the link and overlap
-/// the other ops until their end op. Copies between device and host use their
-/// own link.
+/// The seconds of a run. Collectives that have started run one after another on
+/// the link and overlap the other ops until their done op. Copies between
+/// device and host use a link of their own.
 double runSeconds(const ir::Module& stage, const ir::Function& function,
                   const Device& device) {
   double seconds = 0, link = 0, hostLink = 0;

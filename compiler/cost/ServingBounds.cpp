@@ -1,15 +1,15 @@
-// The widest step of the Program gives the FLOPs of each op for a token and the
-// bytes that it reads. Both are scaled to the load of a step:
+// The Program's widest step gives the FLOPs of each op per token and the bytes
+// that it reads. Both are scaled to the load of a step:
 //
-// 1. an op before the wanted rows are taken computes each token, one behind
-//    them each wanted row;
+// 1. before the op that takes the wanted rows, an op computes each token; after
+//    it, each wanted row;
 // 2. attention reads the keys and values of each sequence once, and multiplies
-//    each token with those that its window or chunk lets it see;
+//    each token with those in its window or chunk;
 // 3. other ops read their parameters once, however many tokens there are.
 //
-// A sequence passes through the stages of a pipeline one after another. With
-// more sequences each stage has a step of a part of them, and the slowest stage
-// decides.
+// A sequence passes through the stages of a pipeline one after another. If
+// there are several sequences, each stage works on a part of them at the same
+// time, and the slowest stage determines the time.
 
 #include "compiler/cost/ServingBounds.h"
 
@@ -28,8 +28,8 @@ namespace {
 using ir::OpKind;
 using ir::ValueId;
 
-/// The keys that a token sees on average, when its sequence has `context`
-/// tokens: those of its window, and half of those of its chunk.
+/// The average number of keys that a token attends to, when its sequence has
+/// `context` tokens: those of its window, and half of those of its chunk.
 double visibleKeys(const ops::AttentionAttributes& attributes, double context) {
   double keys = context;
   if (attributes.window > 0)
@@ -39,15 +39,15 @@ double visibleKeys(const ops::AttentionAttributes& attributes, double context) {
   return keys;
 }
 
-/// What a step processes.
+/// The load of a step.
 struct StepLoad {
   double tokens = 1;
   double rows = 1;      // tokens whose logits are wanted
-  double sequences = 1; // of the tokens
-  double context = 0;   // tokens of a sequence that are in the cache
+  double sequences = 1; // that the tokens belong to
+  double context = 0;   // average tokens of a sequence in the cache
 };
 
-/// The steps of a stage.
+/// The time of steps of one stage.
 class StepModel {
 public:
   StepModel(const ir::Module& program, const recipe::Recipe& recipe)
@@ -80,7 +80,7 @@ private:
     const double whole = localFlops(program, op);
     if (op.kind != OpKind::AttentionPaged)
       return whole * share;
-    // The program's own count is of the longest sequence.
+    // localFlops counts the longest sequence.
     const ops::AttentionAttributes attributes(op.attributes);
     const double longest = double(ir::localShape(program, op.operands[5])[1] *
                                   ir::localShape(program, op.results[1])[1]);
@@ -112,7 +112,7 @@ private:
   double bytesOfValue(ValueId value) const {
     return double(ir::localBytes(program, value));
   }
-  /// The bytes of one index of the first dimension.
+  /// The bytes of one entry along the first dimension.
   double rowBytes(ValueId value) const {
     return bytesOfValue(value) / double(ir::localShape(program, value)[0]);
   }
@@ -126,7 +126,8 @@ private:
     return bytes;
   }
 
-  /// Reads what the sequences' tokens see, writes the new tokens.
+  /// The bytes of keys and values: those that the tokens attend to are read,
+  /// and those of the new tokens are written.
   double keyBytes(const ir::Op& op, const StepLoad& load) const {
     const ops::AttentionAttributes attributes(op.attributes);
     const double page = double(ir::localShape(program, op.results[1])[1]);
@@ -138,8 +139,8 @@ private:
                       load.sequences * visibleKeys(attributes, load.context));
   }
 
-  /// The experts that at least one of the tokens chooses, on average.
-  /// x [groups, places, ...] has places for each choice of each token.
+  /// The average number of experts that at least one of `count` tokens chooses.
+  /// x [groups, places, ...] has a row for each choice of each token.
   double usedExperts(const ir::Op& op, double count) const {
     const double experts = double(ir::localShape(program, op.operands[1])[0]);
     const double choices =
@@ -169,7 +170,7 @@ public:
       stages.emplace_back(stage, recipe);
   }
 
-  /// Of a step that passes through all stages.
+  /// The bound of a step that passes through all stages one after another.
   StepBound whole(const StepLoad& load) const {
     StepBound sum;
     for (const StepModel& stage : stages)
@@ -177,8 +178,8 @@ public:
     return sum;
   }
 
-  /// Of a token of each of so many sequences, in a step for each stage at the
-  /// same time.
+  /// The bound of one token for each of `sequences` sequences, where all stages
+  /// work at the same time on different sequences.
   StepBound ofAll(double sequences, double context) const {
     const double steps = std::min(double(stages.size()), sequences);
     const double each = sequences / steps;
@@ -188,7 +189,7 @@ public:
       if (bound.seconds > slowest.seconds)
         slowest = bound;
     }
-    // A sequence comes round when it has passed through all stages.
+    // A sequence gets its next token after it has passed through all stages.
     const double rounds = double(stages.size());
     return {slowest.seconds * rounds, slowest.computeSeconds * rounds,
             slowest.memorySeconds * rounds};

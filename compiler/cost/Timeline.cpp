@@ -1,8 +1,9 @@
-// 1. Each stage has a clock and a position in its schedule. In turn, each stage
-//    advances until it waits for a message that the other side has not begun.
-// 2. When no stage can advance, either the step is over or there is a deadlock:
-//    each stage that has not ended waits for one other stage, so following
-//    these waits from any stage ends in a cycle or at a stage that has ended.
+// 1. Each stage has a clock and a position in its schedule. The stages advance
+//    in turn, each until it waits for a message that the other side has not
+//    begun.
+// 2. When no stage can advance, either the step is over or there is a deadlock.
+//    Each stage that has not ended waits for one other stage, so following
+//    these waits from any stage leads to a cycle or to a stage that has ended.
 
 #include "compiler/cost/Timeline.h"
 

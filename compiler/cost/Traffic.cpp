@@ -1,5 +1,5 @@
-// Operands and results count once each; what an op leaves untouched is an
-// exception below.
+// By default operands and results count once each. The cases below are ops that
+// do not touch all of an operand or result, or touch it more than once.
 
 #include "compiler/cost/Traffic.h"
 
@@ -9,7 +9,7 @@
 namespace recipec::cost {
 namespace {
 
-/// The rank's average bytes of a range of a sharded buffer.
+/// The average bytes of a rank's part of a range of a sharded buffer.
 double bytesOfPart(const ir::Module& program, const ir::Op& op) {
   const ops::ShardAmaxAttributes attributes(op.attributes);
   const double elements =
@@ -39,7 +39,7 @@ double trafficBytes(const ir::Module& program, const ir::Op& op,
                     const std::function<double(ir::ValueId)>& bytesOf) {
   if (op.kind == ir::OpKind::ShardAmax || op.kind == ir::OpKind::QuantizeShard)
     return bytesOfPart(program, op);
-  // Of its own x, a rank reads its shard, which is the size of the result.
+  // A rank reads only its shard of its own x, which has the size of the result.
   if (op.kind == ir::OpKind::ReduceScatterDone)
     return bytesOf(op.operands[0]) + 2 * bytesOf(op.results[0]);
   double bytes = 0;

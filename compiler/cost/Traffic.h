@@ -13,11 +13,12 @@ namespace recipec::cost {
 /// history follows them.
 int valuesToQuantize(ir::OpKind kind);
 
-/// The bytes of an op on one rank. `bytesOf` gives those of a value.
+/// The bytes that an op reads and writes on one rank. `bytesOf` returns the
+/// bytes of a value.
 double trafficBytes(const ir::Module& program, const ir::Op& op,
                     const std::function<double(ir::ValueId)>& bytesOf);
 
-/// The same, of whole buffers.
+/// The same, counting all bytes of each value.
 double trafficBytes(const ir::Module& program, const ir::Op& op);
 
 /// The bytes that a rank sends to the next one in a shift.

@@ -1,5 +1,5 @@
-// The scratch memory that kernels take from the plan, as runtime/ops states it
-// for each op.
+// The scratch memory that kernels take from the plan. The descriptions in
+// runtime/ops state it for each op.
 
 #ifndef RECIPEC_COST_WORKSPACE_H
 #define RECIPEC_COST_WORKSPACE_H
