@@ -1,5 +1,5 @@
-// How operators are written and how strongly they bind. The parser builds the
-// tree by it, and the formatter places brackets by it.
+// How operators are written and how strongly they bind. The parser uses this to
+// build the tree, and the formatter to place brackets.
 
 #ifndef RECIPEC_AST_OPERATORS_H
 #define RECIPEC_AST_OPERATORS_H

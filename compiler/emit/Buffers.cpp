@@ -1,5 +1,5 @@
-// 1. Find how many dimensions of each matmul weight form n: x [lead..., k...],
-//    w [n..., k...] and y [lead..., n...] determine it by their ranks.
+// 1. Find how many leading dimensions of each matmul weight form n. The ranks
+//    of x [lead..., k...], w [n..., k...] and y [lead..., n...] determine this.
 // 2. Make a buffer with the local shape for each placement.
 // 3. Mark region shards that are slices of a full buffer.
 
@@ -17,7 +17,7 @@ namespace plan = reciperun::plan;
 using ir::OpKind;
 using ir::ValueId;
 
-/// The three values of a matmul, whichever of them the op computes.
+/// The three values of a matmul. The op computes one of them from the others.
 struct Matmul {
   ValueId x = ValueId::none;
   ValueId w = ValueId::none;
@@ -52,8 +52,8 @@ std::vector<Matmul> matmulsOf(const ir::Op& op) {
   }
 }
 
-/// Rows of fp8 matrices and of the parameters that they are quantized from. An
-/// op has five results per matrix.
+/// Sets the row dimensions of fp8 matrices and of the parameters that they are
+/// quantized from. The op has five results per matrix.
 void findRowsOfNarrow(const ir::Module& program, const ir::Op& op,
                       std::vector<size_t>& rows) {
   size_t lead = size_t(ops::QuantizeAttributes(op.attributes).lead);
@@ -68,13 +68,13 @@ void findRowsOfNarrow(const ir::Module& program, const ir::Op& op,
   }
 }
 
-/// Rows of a matrix whose rows have scales.
+/// Sets the row dimensions of an rmsnorm's quantized result.
 void findRowsOfNormed(const ir::Op& op, std::vector<size_t>& rows) {
   rows[size_t(op.results[0])] =
       size_t(ops::RmsNormQuantizeAttributes(op.attributes).lead);
 }
 
-/// Rows of a matrix and its transpose.
+/// Sets the row dimensions of a matrix and its transpose.
 void findRowsOfTransposed(const ir::Module& program, const ir::Op& op,
                           std::vector<size_t>& rows) {
   size_t lead = size_t(ops::TransposeAttributes(op.attributes).lead);
@@ -82,8 +82,8 @@ void findRowsOfTransposed(const ir::Module& program, const ir::Op& op,
   rows[size_t(op.results[0])] = program[op.operands[0]].dims.size() - lead;
 }
 
-/// Rows of the operands of an fp8 matmul, which may be copies, and of the
-/// weight gradient that it accumulates into.
+/// Sets the row dimensions of the operands of an fp8 matmul, which may be
+/// copies of other values, and of the weight gradient that it accumulates into.
 void findRowsOfScaled(const ir::Module& program, const ir::Op& op,
                       std::vector<size_t>& rows) {
   ValueId a = op.operands[0], b = op.operands[1], y = op.results[0];
@@ -95,7 +95,8 @@ void findRowsOfScaled(const ir::Module& program, const ir::Op& op,
     rows[size_t(y)] = rows[size_t(a)];
 }
 
-/// Rows of the matrices of all adapters.
+/// Sets the row dimensions of the value that holds the matrices of all
+/// adapters.
 void findRowsOfAdapters(const ir::Module& program, const ir::Op& op,
                         std::vector<size_t>& rows) {
   const size_t x = program[op.operands[0]].dims.size(),
@@ -104,8 +105,8 @@ void findRowsOfAdapters(const ir::Module& program, const ir::Op& op,
   rows[size_t(op.operands[1])] = 1 + (y + w - x) / 2;
 }
 
-/// The number of dimensions that form n, by value; 0 for a value that is not a
-/// matmul weight.
+/// By value: the number of leading dimensions that form n; 0 for a value that
+/// is not a matmul weight.
 std::vector<size_t> rowDimensions(const ir::Module& program) {
   std::vector<size_t> rows(program.values.size());
   for (const ir::Function& function : program.functions) {
@@ -182,8 +183,8 @@ private:
     made.buffers.push_back(std::move(buffer));
   }
 
-  /// The offset of a shard that is a slice of the full buffer depends on the
-  /// rank.
+  /// Marks a shard that is a slice of the full buffer, whose offset depends on
+  /// the rank.
   void markPart(ValueId whole, ValueId part, ir::AxisSet axes) {
     if (whole == ValueId::none || axes.empty() ||
         program[part].kind == ir::ValueKind::temporary)

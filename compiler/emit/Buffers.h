@@ -1,4 +1,4 @@
-// The buffers of a plan, made from a Program's placements.
+// Makes the buffers of a plan from a Program's placements.
 
 #ifndef RECIPEC_EMIT_BUFFERS_H
 #define RECIPEC_EMIT_BUFFERS_H

@@ -63,7 +63,7 @@ private:
   Findings findings;
   const ir::Module* current = nullptr; // the stage being written
   Buffers buffers;                     // its buffers
-  std::map<std::string, int> numbers;  // of parameters, by name
+  std::map<std::string, int> numbers;  // index of a parameter, by name
   plan::Plan result;
 };
 
@@ -117,7 +117,7 @@ std::string Emitter::groupName(AxisSet axes) {
   return name;
 }
 
-/// Lists the group that an attribute names.
+/// Adds the group of ranks that an attribute names to the plan.
 void Emitter::listGroup(const std::string& name) {
   groupName(ir::findGroup(stages[0], name));
 }
@@ -336,7 +336,7 @@ void Emitter::connections() {
 
 // ---- settings
 
-/// The current stage's part of the steps of a width.
+/// The schedule and the buffers of the current stage for steps of a width.
 plan::StageStep Emitter::step(const plan::Stage& made, int64_t tokens) const {
   const std::string suffix = "_" + std::to_string(tokens);
   const auto schedule =
@@ -368,7 +368,7 @@ void Emitter::serving() {
   }
 }
 
-/// The last dimension of the logits.
+/// The vocabulary size: the last dimension of the logits.
 int64_t Emitter::vocabulary() const {
   for (const ir::Module& module : stages)
     for (const ir::Function& function : module.functions)

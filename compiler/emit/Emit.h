@@ -14,18 +14,18 @@
 
 namespace recipec::emit {
 
-/// The contents of a plan that neither the Program nor the recipe has.
+/// The parts of a plan that come from neither the Programs nor the recipe.
 struct Findings {
   std::vector<reciperun::plan::MemoryTable> memory; // by stage
   reciperun::plan::Prediction prediction;
-  std::optional<ir::Connections> connections; // of several GPUs
-  /// For serving: the widths N of steps in tokens, ascending. The Program has a
-  /// function `step_N` and the bindings `tokens_N`, `positions_N`,
-  /// `sequences_N`, `rows_N` and `logits_N` for each.
+  std::optional<ir::Connections> connections; // none: one rank, or CPUs
+  /// For serving: the widths N of steps in tokens, ascending. For each, the
+  /// Program has a function `step_N` and the bindings of addServing, such as
+  /// `tokens_N`.
   std::vector<int64_t> widths;
   /// JSON of the draft model's plan, or empty.
   std::string draft;
-  /// JSON of the plan that generates from the exported model, or empty.
+  /// JSON of the plan that generates text from the exported model, or empty.
   std::string generation;
 };
 

@@ -21,7 +21,8 @@ const ir::Op* findOp(const ir::Module& program, ir::OpKind kind) {
   return nullptr;
 }
 
-/// The pages of a stage, which are as many and as long in each that has any.
+/// Adds the pages of a stage. All stages with attention have the same number of
+/// pages of the same length.
 void addPages(const ir::Module& stage, plan::Serving& made) {
   const ir::Op* attention = findOp(stage, ir::OpKind::AttentionPaged);
   if (!attention)
@@ -46,7 +47,8 @@ plan::Serving servingSection(const recipe::Recipe& recipe,
     made.hasStates |= findOp(stage, ir::OpKind::StateScanStep) != nullptr;
     addPages(stage, made);
   }
-  // The state after a shared beginning is not kept.
+  // A state is not kept at the end of a shared prefix, so models with states
+  // have no prefix cache.
   made.prefixCache =
       recipe.boolean("serve.prefix_cache") && made.pages > 0 && !made.hasStates;
   made.chunkedPrefill = recipe.boolean("serve.chunked_prefill");

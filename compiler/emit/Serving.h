@@ -11,8 +11,8 @@
 
 namespace recipec::emit {
 
-/// The limits of a recipe that serves, and the pages of the Programs of its
-/// stages; without buckets.
+/// The limits of a recipe that serves, and the pages of its stages' Programs.
+/// The buckets are added later.
 reciperun::plan::Serving servingSection(const recipe::Recipe& recipe,
                                         const std::vector<ir::Module>& stages);
 

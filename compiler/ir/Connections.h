@@ -1,5 +1,5 @@
-// How the ranks of a job communicate. Data only: the pass Connect decides it
-// for all stages together, the plan states it, and the estimate adds up its
+// How the ranks of a job communicate. Data only: the pass Connect determines it
+// for all stages together, the plan contains it, and the estimate adds up its
 // bytes.
 
 #ifndef RECIPEC_IR_CONNECTIONS_H
@@ -16,20 +16,22 @@ namespace recipec::ir {
 using reciperun::ops::Traffic;
 using reciperun::ops::Transport;
 
-/// A connection of a group of ranks. Collectives of one group use several when
-/// some overlap with kernels, or when kernels serve some.
+/// A connection of a group of ranks. A group has several connections if some of
+/// its collectives overlap kernels, or if kernels with direct access to the
+/// other ranks' memory run some.
 struct GroupConnection {
   Transport transport = Transport::nccl;
   bool overlaps = false;   // its collectives run concurrently with kernels
-  AxisSet axes;            // those with more than one rank
-  std::vector<int> stages; // whose ranks are members; empty: all
-  /// Whether ops or regions refer to the group. NCCL needs the connection of
-  /// all ranks in any case.
+  AxisSet axes;            // of the group, each with more than one rank
+  std::vector<int> stages; // the members are their ranks; empty: all
+  /// Whether ops or regions refer to the group. NCCL always needs the
+  /// connection of all ranks.
   bool isUsed = false;
   std::vector<Traffic> traffic; // of all stages, each kind once
   int64_t largest = 0;          // bytes of the largest op on a rank
   /// The number of multiprocessors that NCCL may use; 0: no limit. A peer
-  /// connection has the width for hosts on which peers cannot be mapped.
+  /// connection also has a width, for hosts on which ranks cannot map each
+  /// other's memory.
   int width = 0;
   std::vector<int64_t> bytes; // device memory of a rank, by stage
 };
@@ -46,7 +48,7 @@ struct LinkConnection {
 struct Connections {
   int64_t ranksPerNode = 1; // consecutive ranks that share a host
   bool packs = false;       // some op splits along a dimension after the first
-  int64_t commonBytes = 0;  // device memory of every rank beside what follows
+  int64_t commonBytes = 0;  // of every rank, besides groups and links
   /// In the order of axes and stages; the first is of all ranks.
   std::vector<GroupConnection> groups;
   std::vector<LinkConnection> links; // in the order of links

@@ -70,7 +70,7 @@ struct Axis {
 class AxisSet {
 public:
   AxisSet() = default;
-  /// Empty for `none`.
+  /// Empty if the axis is `none`.
   explicit AxisSet(AxisId axis)
       : bits(axis == AxisId::none ? 0 : 1u << unsigned(axis)) {}
   bool contains(AxisId axis) const {
@@ -94,8 +94,8 @@ private:
   uint32_t bits = 0;
 };
 
-/// The mesh axes of a degree of parallelism, which a recipe names (`ep`). The
-/// degrees of the experts share axes with the others.
+/// The mesh axes of a degree of parallelism, under the degree's name in recipes
+/// (`ep`). The degrees of experts share axes with the others.
 struct Degree {
   AxisSet axes;
   SourceRange range; // of the degree in the user's text
@@ -131,8 +131,9 @@ struct Value {
   /// The number of copies, one for each micro-batch in flight. 0 when the value
   /// lives within one pass through its functions. Set by the schedule pass.
   int slots = 0;
-  /// The chunk of layers that keeps the value for its backward pass, in a frame
-  /// of each micro-batch; -1 when none does. Set by the schedule pass.
+  /// The chunk of layers that keeps the value until its backward pass, with one
+  /// copy in the frame of each micro-batch; -1 if no chunk does. Set by the
+  /// schedule pass.
   int frameChunk = -1;
 };
 std::string_view valueKindName(ValueKind kind);
@@ -143,8 +144,8 @@ struct Op {
   std::vector<ValueId> operands; // `none` for an absent optional operand
   std::vector<ValueId> results;  // may repeat an operand: in-place
   Attributes attributes;
-  /// The ranks of a collective, or those that share what the op reads a shard
-  /// of: slice, embedding, loss, shard-wise casts, blocks of a ring.
+  /// The ranks of a collective. For slice, embedding, loss, shard-wise casts
+  /// and blocks of a ring: the ranks among which the operand is sharded.
   AxisSet group;
   int layer = -1; // the model's layer, for stages and reports
   SourceRange range;
@@ -156,8 +157,9 @@ struct Function {
   int chunk = 0; // the chunk of the stage's layers that it computes
 };
 
-/// How a frozen matrix is stored: see ops/quantization.ops. Its value has the
-/// type of the format; in int4 its last dimension is half as long.
+/// How a frozen matrix is quantized: see ops/quantization.ops. The matrix's
+/// value has the type of the format; in int4 its last dimension is half as
+/// long.
 struct WeightQuantization {
   std::string format; // `fp8`, `int8`, `int4`
   std::string scales; // the attribute `scales` of quantized_linear
@@ -173,8 +175,8 @@ struct Param {
   bool trainable = true;
   bool decay = true;    // weight decay applies
   bool adapter = false; // made by an adapter
-  /// Updated by each step without a gradient: the bias that balances the
-  /// experts. Every rank has a full copy.
+  /// Whether it is the bias that balances the experts, which each step updates
+  /// without a gradient. Every rank has a full copy.
   bool balances = false;
   std::string hfName;
   std::vector<int64_t> hfShape;
@@ -193,8 +195,8 @@ struct Param {
 };
 
 /// A flat buffer of parameters that the optimizer treats alike: same weight
-/// decay, same replication. The members' buffers are contiguous in it. A region
-/// of frozen parameters exists only to shard them; it has no gradient and no
+/// decay, same replication. The members are contiguous in it. A region of
+/// frozen parameters exists only to shard them; it has no gradient and no
 /// moments.
 struct Region {
   std::string name;
@@ -202,8 +204,8 @@ struct Region {
   std::vector<int64_t> starts; // offset of each member, in elements
   int64_t elements = 0;        // local, padded to a multiple of the shards
   AxisSet shard;               // axes that shard master and moments
-  /// `none` when each rank keeps only its own shard. No function then uses the
-  /// members' own values: the bucket pass replaces them.
+  /// `none` when each rank keeps only its own shard. The bucket pass then
+  /// replaces the members' own values in all functions.
   ValueId param = ValueId::none;
   ValueId gradient = ValueId::none;
   ValueId master = ValueId::none; // the same as `param` when types agree
@@ -228,10 +230,10 @@ struct Region {
   }
 };
 
-/// A value that one stage sends to another, seen from one of the two stages.
-/// Both stages use the same channel for it: one message per micro-batch. A link
-/// leads from one stage to another and delivers messages in the order in which
-/// they are sent; the schedule pass assigns the links.
+/// A value that one stage sends to another, as one of the two stages sees it.
+/// Both stages use the same channel for the value, with one message per
+/// micro-batch. A link leads from one stage to another and delivers messages in
+/// the order in which they are sent; the schedule pass assigns the links.
 struct Transfer {
   using Kind = reciperun::ops::TransferKind;
   Kind kind = Kind::send;
@@ -242,7 +244,7 @@ struct Transfer {
   int link = 0;
 };
 
-/// One entry of a schedule: load a micro-batch, run a function on it, start to
+/// One step of a schedule: load a micro-batch, run a function on it, start to
 /// send or receive one of its values, or wait for that transfer.
 struct ScheduleStep {
   using Kind = reciperun::ops::ScheduleStepKind;
@@ -256,9 +258,9 @@ struct Schedule {
   std::vector<ScheduleStep> steps;
 };
 
-/// What a chunk keeps of each micro-batch until its backward pass: the values
-/// of micro-batch m lie `offsets[m % offsets.size()]` bytes behind their
-/// addresses. The frames of an arena share an area.
+/// The memory of a chunk's values for each micro-batch until its backward pass:
+/// the address of a value for micro-batch m is `offsets[m % offsets.size()]`
+/// bytes after its placement. The frames of an arena share an area.
 struct Frame {
   int chunk = 0;
   bool onHost = false;
@@ -272,7 +274,7 @@ struct Placement {
   int64_t bytes = 0; // of one copy
   int slots = 1;     // micro-batch m has copy m % slots
   int64_t slotStride = 0;
-  int frame = -1;       // of the module
+  int frame = -1;       // index in the module's `frames`
   std::string category; // a row of the memory table
 };
 
@@ -295,7 +297,7 @@ struct Module {
   int64_t arenaBytes = 0;
   std::vector<Placement> hostPlacements; // of values on the host
   int64_t hostBytes = 0;
-  std::vector<Frame> frames; // of both
+  std::vector<Frame> frames; // of both arenas
   /// Values that the host fills or reads, by their role in the plan (`tokens`,
   /// `labels`, `loss`, `norm_squared`, `logits`, ...).
   std::map<std::string, ValueId> bindings;

@@ -11,7 +11,8 @@
 
 namespace recipec::ir {
 
-/// An op and the findings about it. Checks skip an absent operand or result.
+/// An op and the findings about it. An absent operand or result passes all
+/// checks.
 class OpVerifier {
 protected:
   OpVerifier(const Module& module, const Op& op) : module(module), op(op) {}
@@ -34,15 +35,15 @@ protected:
       expect(module[left].type == module[right].type, "element types differ");
   }
 
-  /// Both values are present and have the same dimensions, type and partial
-  /// sums.
+  /// Expects that both values are present and have the same dimensions, type
+  /// and partial sums.
   void expectAlike(ValueId left, ValueId right) {
     expectSame(left, right);
     expectSameType(left, right);
     expect(partial(left) == partial(right), "partial sums differ");
   }
 
-  /// No operand from number `first` on is a partial sum.
+  /// Expects that no operand from number `first` on is a partial sum.
   void expectWhole(size_t first = 0) {
     for (size_t i = first; i < op.operands.size(); ++i)
       if (op.operands[i] != ValueId::none)
@@ -50,15 +51,15 @@ protected:
                "a partial sum goes into an op that is not linear");
   }
 
-  /// The first `count` operands match the result, and the op is linear in them
-  /// jointly: a partial sum of all of them gives a partial sum of the result.
+  /// Expects that the first `count` operands match the result. The op is linear
+  /// in them jointly: if all of them are partial sums, so is the result.
   void expectLinearIn(size_t count) {
     expectWhole(count);
     for (size_t i = 0; i < count; ++i)
       expectAlike(op.operands[i], op.results[0]);
   }
 
-  /// The dimensions of `shorter` are the first of `longer`.
+  /// Expects that the dimensions of `shorter` are the first ones of `longer`.
   void expectPrefix(ValueId longer, ValueId shorter) {
     Pieces all = pieces(longer), first = pieces(shorter);
     expect(first.size() <= all.size() &&
@@ -66,7 +67,8 @@ protected:
            "leading dimensions differ");
   }
 
-  /// The dimensions of `shorter` are the last of `longer`, which has more.
+  /// Expects that the dimensions of `shorter` are the last ones of `longer`,
+  /// which has more.
   void expectSuffix(ValueId longer, ValueId shorter) {
     Pieces all = pieces(longer), last = pieces(shorter);
     expect(
@@ -75,17 +77,17 @@ protected:
         "trailing dimensions differ");
   }
 
-  /// A gradient sums over the first `lead` dimensions of `x`: it is a partial
-  /// sum over the axes that split them, and over those that `x` is a partial
-  /// sum over.
+  /// Expects that a gradient is summed over the first `lead` dimensions of `x`:
+  /// it is a partial sum over the axes that split them, and over those that `x`
+  /// is a partial sum over.
   void expectSumOver(ValueId gradient, ValueId x, size_t lead) {
     AxisSet needed = splitOf(part(pieces(x), 0, lead)) | partial(x);
     expect((partial(gradient) & needed) == needed,
            "the partial sum is not that of the gradient");
   }
 
-  /// Counts [groups, blocks, members] and rows [groups, places, ...] are split
-  /// alike.
+  /// Expects that counts [groups, blocks, members] and rows [groups, places,
+  /// ...] are split alike.
   void counted(ValueId rows, ValueId counts) {
     Pieces from = pieces(rows), to = pieces(counts);
     expect(from.size() > 1 && to.size() == 3 && from[0] == to[0] &&

@@ -1,4 +1,5 @@
-// The layout of a value's dimensions on a rank, as the verifier compares it.
+// The layout of a value's dimensions on a rank, for comparisons in the
+// verifier.
 
 #ifndef RECIPEC_IR_PIECES_H
 #define RECIPEC_IR_PIECES_H
@@ -45,9 +46,8 @@ inline Pieces part(const Pieces& all, size_t from, size_t count) {
   return Pieces(all.begin() + long(from), all.begin() + long(from + count));
 }
 
-/// Returns what is wrong with the attributes, types and layouts of an op; empty
-/// for a sound op. Each op family has its own file of rules
-/// (VerifyAttention.cpp).
+/// Returns the errors in the attributes, types and layouts of an op; empty for
+/// a sound op. Each op family has its own file of rules (VerifyAttention.cpp).
 std::vector<std::string> findInOp(const Module& module, const Op& op);
 std::vector<std::string> findInActivations(const Module& module, const Op& op);
 std::vector<std::string> findInAttention(const Module& module, const Op& op);

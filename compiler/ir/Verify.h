@@ -1,7 +1,7 @@
 // Checks that passes can rely on a module.
 //
 // A finding is a bug of the compiler, never a mistake of the user. It is
-// therefore a text for the driver's assertion and not a diagnostic.
+// therefore a text for an assertion in the driver and not a diagnostic.
 
 #ifndef RECIPEC_IR_VERIFY_H
 #define RECIPEC_IR_VERIFY_H

@@ -42,7 +42,8 @@ public:
   }
 
 private:
-  /// All operands and results are alike; none is a partial sum.
+  /// All operands and results have the same dimensions and type; none is a
+  /// partial sum.
   void elementwise() {
     expectWhole();
     for (ValueId operand : op.operands) {

@@ -64,7 +64,8 @@ private:
              "a dimension that attention mixes is split");
   }
 
-  /// Positions and sequences of the tokens, and the pages of each sequence.
+  /// Checks attention over pages: operands 3 and 4 are positions and sequences
+  /// of the tokens, and operand 5 is the pages of each sequence.
   void paged() {
     expectSame(op.operands[0], op.results[0]);
     expectSame(op.operands[1], op.operands[2]);
@@ -82,7 +83,8 @@ private:
     }
   }
 
-  /// Pages in 8 bits have scales of their rows, and others the type of `rows`.
+  /// Pages in 8 bits have a scale for each row of a head. Other pages have the
+  /// type of `rows`.
   void pageType(ValueId rows, ValueId pages, ValueId scales) {
     if (scales == ValueId::none)
       return expectSameType(rows, pages);
@@ -93,7 +95,8 @@ private:
            "the scales are not those of rows of heads");
   }
 
-  /// Segments and places from operand `first` on: of queries, then of keys.
+  /// Operands from `first` on are segments and places of the queries, then of
+  /// the keys.
   void tokens(ValueId q, ValueId k, size_t first) {
     for (size_t i = 0; i < 4; ++i)
       expectPrefix(i < 2 ? q : k, op.operands[first + i]);
@@ -107,13 +110,15 @@ private:
     for (size_t i = 0; i < 3; ++i) {
       expect(pieces(op.operands[2 + i]) == pieces(op.results[i]),
              "dimensions differ");
-      // The ranks' queries contribute partial sums to the gradients of k and v.
+      // The queries of a rank contribute a partial sum to the gradients of k
+      // and v.
       expect(partial(op.results[i]) == (i == 0 ? AxisSet() : parts),
              "the partial sum is not that of the queries");
     }
   }
 
-  /// q, k and v from operand `first` on, segments and places from `second` on.
+  /// Checks a ring op: q, k and v from operand `first` on, segments and places
+  /// from `second` on.
   void ring(size_t first, size_t second) {
     parts(first, op.group);
     for (size_t i : {second, second + 1})
@@ -123,7 +128,8 @@ private:
       expectSame(op.operands[first + 1], op.results[i]);
   }
 
-  /// Of q, k and v from operand `first` on, each rank of the group has a part.
+  /// Each rank of the group has a part of q, k and v, the operands from `first`
+  /// on.
   void parts(size_t first, AxisSet group) {
     ValueId query = op.operands[first], key = op.operands[first + 1];
     Pieces q = pieces(query), k = pieces(key);
@@ -156,7 +162,7 @@ private:
     }
   }
 
-  /// A step of a ring whose q, k and v begin at operand `first`.
+  /// Checks a step of a ring; q, k and v are the operands from `first` on.
   void step(size_t first) {
     const ops::AttentionBlockAttributes attributes(op.attributes);
     parts(first, op.group);
@@ -164,7 +170,7 @@ private:
            "the ring has no such step");
   }
 
-  /// `of` accumulates values like `value`.
+  /// `of` is the sum of values like `value`, in the accumulation type.
   void sum(ValueId value, ValueId of) {
     expectSame(value, of);
     expect(module[of].type == accumulationType(module[value].type),

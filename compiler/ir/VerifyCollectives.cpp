@@ -72,8 +72,8 @@ private:
            "the result's layout is not the collective's");
   }
 
-  /// The results are like the operands from number `sent` on. Each rank has the
-  /// part of another rank of the group.
+  /// The results have the layout of the operands from number `sent` on: each
+  /// rank receives the part of another rank of the group.
   void shift(size_t sent) {
     expect(!op.group.empty(), "the group is empty");
     for (size_t i = 0; i < op.results.size(); ++i) {

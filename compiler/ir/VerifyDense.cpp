@@ -75,8 +75,8 @@ private:
            "the partial sum is not that of the gradient");
   }
 
-  /// x [lead..., k...], w [to..., k...], y [lead..., to...]: the ranks of the
-  /// three values give the number of dimensions in each part.
+  /// x [lead..., k...], w [to..., k...], y [lead..., to...]. The number of
+  /// dimensions in each part follows from the ranks of the three values.
   struct Matmul {
     size_t lead, to, k;
   };
@@ -138,7 +138,7 @@ private:
            "the partial sum is not that of the gradient");
   }
 
-  /// An op of several matmuls: each follows the rules of its own kind.
+  /// Checks an op of several matmuls: each follows the rules of its own kind.
   void joint() {
     for (size_t i = 0; i < 3; ++i) {
       const bool isDgrad = op.kind == OpKind::LinearJointDgrad;

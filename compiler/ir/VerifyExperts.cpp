@@ -90,7 +90,8 @@ private:
     expectSame(op.operands[0], op.results[0]);
   }
 
-  /// Rows [groups, places, h] of several blocks and of one block.
+  /// Packing: `blocks` are rows [groups, places, h] of several blocks, and
+  /// `one` the packed rows in one block.
   void packed(ValueId blocks, ValueId one) {
     Pieces from = pieces(blocks), to = pieces(one);
     expect(from.size() == 3 && to.size() == 3 && from[0] == to[0] &&
@@ -99,7 +100,7 @@ private:
            "rows and what is packed of them lie on different ranks");
   }
 
-  /// Tokens [b, s, h] lie on the same ranks as their rows [groups, places, h].
+  /// Tokens [b, s, h] and their rows [groups, places, h] are on the same ranks.
   void experts(ValueId tokens, ValueId rows, ValueId numbers) {
     Pieces from = pieces(tokens), to = pieces(rows);
     expect(from.size() == 3 && to.size() == 3 && to[0].split.empty() &&
@@ -125,8 +126,8 @@ private:
     return split;
   }
 
-  /// x [groups, places, from...] and y [groups, places, to...]; `in` is the
-  /// operand among the two and `out` the result.
+  /// x [groups, places, from...] and y [groups, places, to...]. `in` is the one
+  /// that the op reads, and `out` the one that it computes.
   void expertLinear(ValueId x, ValueId y, ValueId in, ValueId out) {
     Pieces xs = pieces(x), ys = pieces(y), ws = pieces(op.operands[1]);
     bool agree = xs.size() > 2 && ys.size() > 2 &&

@@ -68,7 +68,7 @@ private:
            "the part does not lie in its row");
   }
 
-  /// All pieces except the last, which must not be split.
+  /// All dimensions except the last, which must not be split.
   Pieces leading(ValueId id) {
     Pieces pieces = piecesOf(module, id);
     if (pieces.empty()) {

@@ -29,7 +29,8 @@ std::vector<std::string> findInAttributes(const Op& op) {
   return findings;
 }
 
-/// Whether ranks of a group communicate in the op, or share what it reads.
+/// Whether the ranks of a group communicate in the op, or share the shards of
+/// its operand.
 bool refersToGroup(OpKind kind) {
   const ops::OpInfo& info = ops::infoOf(kind);
   return info.traits.isCollective ||

@@ -59,7 +59,8 @@ public:
   }
 
 private:
-  /// The five results from `first` on, quantized from a value with x's layout.
+  /// Checks the five results from `first` on, which are quantized from a value
+  /// with x's layout.
   void quantize(ValueId x, ValueId history, size_t first) {
     ValueId q = op.results[first], qt = op.results[first + 2];
     Pieces all = pieces(x);
@@ -75,7 +76,7 @@ private:
     expect(history == op.results[first + 4], "the history is another");
   }
 
-  /// The rows of q are those of x, and the weight is that of a row.
+  /// The scales are per row of x, and the weight has the length of a row.
   void rmsnorm() {
     expectWhole();
     const ValueId x = op.operands[0], weight = op.operands[1];
@@ -108,7 +109,8 @@ private:
     expect(partial(qt) == partial(q), "partial sums differ");
   }
 
-  /// A range of a sharded buffer, with an index into the maxima.
+  /// Checks that the op reads a range of a sharded buffer, and that `place` is
+  /// an index into the maxima.
   void partOf(ValueId maxima) {
     ValueId part = op.operands[0];
     const ops::ShardAmaxAttributes attributes(op.attributes);

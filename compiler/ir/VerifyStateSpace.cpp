@@ -76,8 +76,8 @@ private:
     expectPrefix(x, segments);
   }
 
-  /// States [b, groups, chunks, channels, state] of the operands of a scan from
-  /// `first` on.
+  /// `values` are the states [b, groups, chunks, channels, state] of a scan,
+  /// whose operands begin at `first`.
   void states(size_t first, ValueId values) {
     Pieces from = pieces(op.operands[first]),
            b = pieces(op.operands[first + 2]), before = pieces(values);
@@ -107,8 +107,8 @@ private:
     expectPrefix(x, op.operands[first + 7]);
   }
 
-  /// What a serving step keeps of each sequence, [sequences, groups, channels,
-  /// ...].
+  /// `values` is what a serving step keeps of each sequence: [sequences,
+  /// groups, channels, ...].
   void kept(ValueId x, ValueId values) {
     Pieces from = pieces(x), each = pieces(values);
     expect(from.size() == 4 && each.size() == 4 && each[1] == from[2] &&
