@@ -1,5 +1,5 @@
-// Advice: settings of a layout that compile and probably cost speed, by what
-// tuning guides and measurements say.
+// Advice: warns about settings of a layout that compile and probably cost
+// speed, according to tuning guides and measurements.
 
 #ifndef RECIPEC_ADVICE_ADVICE_H
 #define RECIPEC_ADVICE_ADVICE_H
@@ -14,7 +14,7 @@
 
 namespace recipec::advice {
 
-/// A recipe that trains, and what the compiler has made of it.
+/// A recipe that trains, and the results of compiling it.
 struct Subject {
   const recipe::Recipe& recipe;
   const std::vector<ir::Module>& stages;
@@ -23,9 +23,9 @@ struct Subject {
 };
 
 /// Reports a warning for each setting that probably costs speed on GPUs, with
-/// the evidence as a note and a better setting as the help. Where that setting
-/// takes more memory, the warning is given only if a forecast fits the device.
-/// Reports nothing about recipes that serve, and about CPUs.
+/// the evidence as a note and a better setting as the help. If the better
+/// setting takes more memory, warns only if a forecast of the memory fits the
+/// device. Reports nothing for recipes that serve, and nothing for CPUs.
 void advise(const Subject& subject, diag::Engine& engine);
 
 } // namespace recipec::advice

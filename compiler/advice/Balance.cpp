@@ -1,13 +1,12 @@
-// Stages that compute for different times: a pipeline is as fast as its slowest
-// stage.
+// Unequal pipeline stages: a pipeline is as fast as its slowest stage.
 //
 // 1. Add up the seconds of a step by layer, and those of the ops before the
 //    first layer (the embedding) and after the last (the head and the loss), by
 //    the roofline. Communication that overlaps does not count.
 // 2. Move a layer from the slowest stage to the fastest one as long as the
 //    slowest stage becomes faster.
-// 3. Propose the split if it is worth a twentieth, and if stages that get more
-//    layers keep within the device's memory.
+// 3. Propose the new split if it saves at least a twentieth of the time, and if
+//    the stages that get more layers still fit in the device's memory.
 
 #include "compiler/advice/Rules.h"
 #include "runtime/ops/OpTable.h"
@@ -77,7 +76,7 @@ std::vector<double> secondsOfStages(const Parts& parts, const Split& split,
   return seconds;
 }
 
-/// A stage's chunk with the most layers, or with the fewest.
+/// The chunk of a stage with the most layers, or with the fewest.
 size_t chunkOf(const Split& split, size_t stage, int64_t stages, bool most) {
   size_t found = stage;
   for (size_t chunk = stage; chunk < split.size(); chunk += size_t(stages))
@@ -112,7 +111,7 @@ int64_t layersOf(const Split& split, size_t stage, int64_t stages) {
   return layers;
 }
 
-/// Whether each stage has the memory for its layers of the new split.
+/// Whether each stage has enough memory for its layers in the split `next`.
 bool fits(const Facts& facts, const Split& split, const Split& next) {
   const int64_t stages = facts.degree("pp");
   for (size_t i = 0; i < size_t(stages); ++i) {

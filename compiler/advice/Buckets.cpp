@@ -1,9 +1,10 @@
-// Sizes of the buckets that gradients are reduced and parameters gathered in.
+// The size of the buckets in which gradients are reduced and parameters
+// gathered.
 //
-// A ring of n ranks takes (n - 1) messages one after another, each of an n-th
-// of the bucket (Thakur et al. 2005): (n - 1) * (latency + bytes / n /
-// bandwidth). Below n * latency * bandwidth bytes more than half of it is
-// latency.
+// A ring of n ranks sends (n - 1) messages one after another, each an n-th of
+// the bucket (Thakur et al. 2005): (n - 1) * (latency + bytes / n / bandwidth).
+// In a bucket of fewer than n * latency * bandwidth bytes, more than half of
+// the time is latency.
 
 #include "compiler/advice/Rules.h"
 #include "compiler/recipe/Format.h"

@@ -1,20 +1,21 @@
-// An interleaved pipeline (Narayanan et al. 2021): with m micro-batches and p
-// stages of v chunks, stages wait in (p - 1) / (v * m + p - 1) of a step.
-// Stages then keep the activations of (p - 1) / (p * v) more micro-batches.
+// Interleaved pipelines (Narayanan et al. 2021): with m micro-batches and p
+// stages of v chunks, stages wait during (p - 1) / (v * m + p - 1) of a step. A
+// stage then keeps 1 + (p - 1) / (p * v) times the activations.
 
 #include "compiler/advice/Rules.h"
 
 namespace recipec::advice {
 namespace {
 
-/// A smaller share of the step is not worth the messages of more chunks.
+/// A smaller bubble, as a fraction of the step, is not worth the messages of
+/// more chunks.
 constexpr double smallBubble = 0.05;
 
 double bubbleOf(int64_t stages, int64_t chunks, int64_t microBatches) {
   return double(stages - 1) / double(chunks * microBatches + stages - 1);
 }
 
-/// The numbers of chunks that divide the layers of a stage, from 2 on.
+/// The numbers of chunks, from 2 on, that divide the layers of a stage.
 std::vector<int64_t> chunksOf(int64_t layersOfStage) {
   std::vector<int64_t> chunks;
   for (int64_t count = 2; count <= layersOfStage; ++count)
@@ -34,8 +35,8 @@ std::string listOf(const std::vector<int64_t>& numbers) {
   return text;
 }
 
-/// The layers of a stage, with embedding and loss where they count as layers; 0
-/// where stages differ.
+/// The layers of a stage, including the embedding and the loss if they count as
+/// layers; 0 if the stages differ.
 int64_t layersOfStage(const Facts& facts) {
   const recipe::Recipe& recipe = facts.recipe();
   const std::optional<int64_t> layers = facts.sizeOfModel("layers");

@@ -1,15 +1,17 @@
 // Groups of ranks and the links between them. Ranks are numbered with `tp`
-// innermost, then `cp` and `dp`, and inside experts with `etp`, then `ep`; the
-// links connect `link_ranks` consecutive ranks. A group of a degree lies within
-// a span of ranks: `tp`, `tp` * `cp`, `etp` * `ep`.
+// innermost, then `cp` and `dp`; for experts with `etp` innermost, then `ep`.
+// The links connect domains of `link_ranks` consecutive ranks. The groups of a
+// degree are within spans of consecutive ranks: `tp`, `tp` * `cp`, `etp` *
+// `ep`.
 //
-// 1. A group of `tp` that is wider than the links' domain exchanges the
-//    activations of each layer over the network. The layers can be divided over
-//    the nodes instead.
-// 2. So does a group of `ep` with the tokens of each layer of experts. Fewer
-//    ranks of `ep` keep more experts each, for which the memory must be enough.
-// 3. A span that does not divide the domain lies in two domains for some of the
-//    groups, and the slowest group delays all of them.
+// 1. A `tp` group that is wider than a domain sends the activations of each
+//    layer over the network. The help proposes to divide the layers over the
+//    nodes instead.
+// 2. An `ep` group that is wider than a domain sends the tokens of each layer
+//    of experts over the network. The help proposes a smaller `ep`, which keeps
+//    more experts on each rank, if the memory is enough.
+// 3. If a span does not divide the domain, some of its groups are in two
+//    domains, and the slowest group delays all of them.
 
 #include "compiler/advice/Rules.h"
 
@@ -54,8 +56,8 @@ void adviseTensorParallel(const Facts& facts, diag::Engine& engine) {
                  "`, and more ranks of `pp` or `dp`");
 }
 
-/// The bytes of the experts' parameters, or of their gradients, on a rank of a
-/// stage.
+/// The bytes of the experts' parameters (or of their gradients, by `kind`) on a
+/// rank of a stage.
 double bytesOfExperts(const ir::Module& stage, ir::ValueKind kind) {
   double bytes = 0;
   for (const ir::Param& param : stage.params) {
@@ -74,8 +76,9 @@ double bytesOfExperts(const ir::Module& stage, ir::ValueKind kind) {
   return bytes;
 }
 
-/// The growth of the fullest stage when a rank has `factor` times as many
-/// experts. The optimizer's state stays sharded over the ranks of a stage.
+/// The growth of the memory when a rank has `factor` times as many experts.
+/// Takes the largest factors of all stages. The optimizer's state stays sharded
+/// over the ranks of a stage.
 Growth growthOfExperts(const Facts& facts, double factor) {
   Growth growth;
   const auto grown = [factor](double experts, int64_t all) {
@@ -127,7 +130,7 @@ void adviseExpertParallel(const Facts& facts, diag::Engine& engine) {
                 ", which takes " + facts.memoryText(*total));
 }
 
-/// A degree whose groups lie within a span of consecutive ranks.
+/// A degree, and the number of consecutive ranks that its groups span.
 struct Span {
   const char* degree;
   int64_t ranks;

@@ -1,6 +1,7 @@
-// Offloading over a slow host link. A layer's copies run beside the computation
-// of the next layer: what takes longer is waited for. The copies of a function
-// run one after another on the link to the host, as in cost/Replay.
+// Offloading over a slow host link. The copies of a layer overlap the
+// computation of the next layer; if they take longer, the computation waits.
+// The copies of a function run one after another on the link to the host, as in
+// cost/Replay.
 
 #include "compiler/advice/Rules.h"
 #include "compiler/recipe/Format.h"
@@ -12,13 +13,13 @@
 namespace recipec::advice {
 namespace {
 
-/// A smaller share of the step is not worth a change.
+/// A smaller fraction of the step is not worth a change.
 constexpr double smallWait = 0.05;
-/// That of recomputing whole layers: a forward pass, beside one forward pass
-/// and a backward pass of twice its FLOPs.
+/// The fraction of a step that recomputing whole layers takes: a second forward
+/// pass, besides a forward pass and a backward pass of twice its FLOPs.
 constexpr double shareOfFullRecompute = 0.25;
 
-/// Seconds and bytes of the passes of a step.
+/// The forward and backward passes of a step, and their copies.
 struct Copies {
   double seconds = 0; // of computation and waiting
   double waiting = 0; // for copies
@@ -48,7 +49,7 @@ void addRun(const ir::Module& stage, const ir::Function& function, double times,
   sum.seconds += times * seconds;
 }
 
-/// Those of the stage that waits longest.
+/// The copies of the stage that waits longest for them.
 Copies mostCopies(const Facts& facts) {
   Copies most;
   const double bandwidth =
@@ -66,7 +67,7 @@ Copies mostCopies(const Facts& facts) {
   return most;
 }
 
-/// Whether the device has room for what is offloaded.
+/// Whether the device has enough memory for the offloaded activations.
 bool hasRoom(const Facts& facts) {
   const auto& stages = facts.estimate().stages;
   return std::all_of(

@@ -1,9 +1,10 @@
-// Types of numbers.
+// Number formats.
 //
-// 1. fp8 speeds up matmuls alone. Their share of the time grows with `hidden`,
-//    so that small models gain little.
-// 2. A ring adds the gradients of its ranks one after another. In bf16, with 8
-//    significant bits, what many ranks add is lost in rounding.
+// 1. fp8 speeds up only matmuls. Their share of the time grows with `hidden`,
+//    so small models gain little.
+// 2. A ring reduction adds the gradients of its ranks one after another. In
+//    bf16, with 8 significant bits, rounding loses small addends when there are
+//    many ranks.
 
 #include "compiler/advice/Rules.h"
 
@@ -14,7 +15,8 @@ using diag::Kind;
 
 /// The widest `hidden` at which fp8 was measured to gain at most a tenth.
 constexpr int64_t smallHidden = 1024;
-/// Ranks from which on NVIDIA's guide names a risk of sums in bf16.
+/// The number of ranks from which on NVIDIA's guide warns about reductions in
+/// bf16.
 constexpr int64_t manyRanks = 128;
 
 void adviseFp8(const Facts& facts, diag::Engine& engine) {
@@ -35,8 +37,9 @@ void adviseFp8(const Facts& facts, diag::Engine& engine) {
                 "compute in bf16: ", "");
 }
 
-/// Gradients kept in fp32 are summed in place; those in bf16 would be cast to a
-/// buffer of twice their size.
+/// Proposes to reduce in fp32. Gradients that are kept in fp32 are reduced in
+/// place. Gradients in bf16 would first be cast to a buffer of twice their
+/// size, so this proposes to keep them in fp32 if that fits.
 void proposeSums(const Facts& facts, diag::Builder& builder) {
   if (facts.recipe().string("precision.grads") != "bf16") {
     facts.propose(builder, "comm", {{"reduce", "\"fp32\""}},
@@ -56,7 +59,7 @@ void proposeSums(const Facts& facts, diag::Builder& builder) {
 }
 
 void adviseReduction(const Facts& facts, diag::Engine& engine) {
-  // Replicas of a sharded optimizer add up in a second ring.
+  // The replicas of a sharded optimizer reduce in a second ring.
   const int64_t ranks =
       facts.degree("dp") * facts.degree("cp") / facts.degree("shard_instances");
   if (facts.recipe().string("comm.reduce") != "bf16" || ranks < manyRanks)

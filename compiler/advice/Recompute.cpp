@@ -1,9 +1,10 @@
-// Recomputation where memory is free.
+// Recomputation although there is enough memory.
 //
-// Without recomputation a micro-batch in flight also keeps what the gradients
-// read and the backward pass computes again. The recomputed values themselves,
-// named `again.`, give their bytes. What is kept only to compute them again is
-// counted as well, so that the sum is an upper bound.
+// Without recomputation, each micro-batch in flight would also keep the
+// recomputed values that gradients read. Their copies in the backward pass,
+// whose names begin with `again.`, give the bytes. Values that are now kept
+// only as inputs of the recomputation are still counted, so the sum is an upper
+// bound.
 
 #include "compiler/advice/Rules.h"
 #include "compiler/recipe/Format.h"
@@ -43,7 +44,8 @@ std::map<int, std::set<ir::ValueId>> recomputedOf(const ir::Module& stage) {
   return values;
 }
 
-/// The most micro-batches of each chunk whose backward pass is still to come.
+/// By chunk: the most micro-batches at a time whose backward pass has not run
+/// yet.
 std::map<int, int64_t> mostInFlight(const ir::Module& stage) {
   std::map<std::string, int> chunkOf;
   for (const ir::Function& function : stage.functions)
@@ -63,7 +65,7 @@ std::map<int, int64_t> mostInFlight(const ir::Module& stage) {
   return most;
 }
 
-/// The most that a rank takes without recomputation, in bytes.
+/// An upper bound of the bytes of the fullest rank without recomputation.
 int64_t totalWithout(const Facts& facts) {
   int64_t most = 0;
   for (size_t i = 0; i < facts.stages().size(); ++i) {
@@ -78,7 +80,7 @@ int64_t totalWithout(const Facts& facts) {
   return most;
 }
 
-/// The share of the passes' computation that is done again.
+/// The fraction of the computation that is recomputation, by the roofline.
 double shareOfRecomputation(const Facts& facts) {
   double again = 0, all = 0;
   for (const ir::Module& stage : facts.stages()) {

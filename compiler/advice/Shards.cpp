@@ -1,10 +1,10 @@
-// Shards that are too small for the work of a GPU. Each rule proposes a smaller
-// degree, whose ranks go to `dp`, and only if a rank then has the memory and
-// the batch has sequences for them.
+// Shards that are too small for a GPU to work on at full speed. Each rule
+// proposes a smaller degree. The first two give its ranks to `dp`, and only if
+// a rank then has enough memory and the batch has enough sequences.
 //
-// 1. `tp` that leaves a rank a narrow part of `hidden`.
-// 2. `cp` that shards short sequences.
-// 3. `etp` that shards experts where `ep` could take whole ones.
+// 1. A `tp` that leaves each rank only a narrow part of `hidden`.
+// 2. A `cp` that shards short sequences.
+// 3. An `etp` that shards experts although `ep` could distribute whole ones.
 
 #include "compiler/advice/Rules.h"
 
@@ -13,10 +13,11 @@ namespace {
 
 using diag::Kind;
 
-/// The width of `hidden` on a rank from which on measurements show matmuls at
-/// their speed: Llama 3 70B with tp 8 and 8B with tp 4 have 1024.
+/// The part of `hidden` on a rank above which measurements show matmuls at full
+/// speed: Llama 3 70B with tp 8 and 8B with tp 4 have 1024.
 constexpr int64_t narrowWidth = 1024;
-/// Tokens of a sequence from which on Megatron Core's MoE guide uses `cp`.
+/// The sequence length in tokens from which on Megatron Core's MoE guide uses
+/// `cp`.
 constexpr int64_t longSequence = 8192;
 
 /// Whether the spans of `cp` and of the experts allow this `tp`.
@@ -30,14 +31,15 @@ bool nests(const Facts& facts, int64_t tp) {
   return true;
 }
 
-/// A smaller `tp`, and what a rank then takes.
+/// A smaller `tp`, and the bytes of the fullest rank with it.
 struct Narrower {
   int64_t tp;
   int64_t total; // bytes
 };
 
-/// The largest that leaves a rank enough of `hidden`, else the smallest for
-/// which memory and batch are enough; nullopt if they are not for any.
+/// The largest smaller `tp` that leaves each rank a wide enough part of
+/// `hidden`. If memory or batch do not allow it, the smallest `tp` that they
+/// allow; nullopt if they allow none.
 std::optional<Narrower> narrower(const Facts& facts, int64_t hidden) {
   const int64_t tp = facts.degree("tp");
   std::optional<Narrower> found;
@@ -58,7 +60,7 @@ std::optional<Narrower> narrower(const Facts& facts, int64_t hidden) {
 void adviseWidth(const Facts& facts, diag::Engine& engine) {
   const int64_t tp = facts.degree("tp");
   const std::optional<int64_t> hidden = facts.sizeOfModel("hidden");
-  // A wider `tp` than the links has its own warning.
+  // A `tp` that is wider than the domain has its own warning.
   if (tp == 1 || !hidden || *hidden / tp > narrowWidth ||
       tp > facts.linkRanks())
     return;

@@ -1,4 +1,4 @@
-// Errors of the step model that full compilations have shown.
+// Errors of the step model, learnt from full compilations.
 
 #ifndef RECIPEC_SEARCH_CORRECTIONS_H
 #define RECIPEC_SEARCH_CORRECTIONS_H
@@ -12,14 +12,15 @@
 
 namespace recipec::search {
 
-/// Means of compiled / predicted, by the kind of the pipeline.
+/// The mean ratio of compiled to predicted values, by kind of pipeline.
 class Corrections {
 public:
   void learn(const Layout& layout, const Prediction& prediction,
              const Outcome& outcome);
 
-  /// Multiplies by the mean of layouts with equal `pp` and `vp`; if there are
-  /// none, of those that interleave alike; else of all.
+  /// Multiplies the prediction by the mean ratio of layouts with the same `pp`
+  /// and `vp`. If there are none, uses the layouts that agree in `pp` > 1 and
+  /// `vp` > 1, or else all layouts.
   Prediction apply(const Layout& layout, const Prediction& prediction) const;
 
 private:

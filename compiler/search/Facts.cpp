@@ -1,7 +1,7 @@
 // 1. Sizes and degrees come from the recipe's settings.
-// 2. Layers are compared by the ops that they call. The smallest period of the
-//    last layers gives the depths: the layers before the pattern and four more,
-//    and a period beyond.
+// 2. Layers are compared by the ops that they call. Find the smallest period
+//    with which the last layers repeat. The shallow depth has the layers before
+//    this pattern and four more; the deep one has one more period.
 
 #include "compiler/search/Facts.h"
 
@@ -13,13 +13,13 @@
 namespace recipec::search {
 namespace {
 
-/// A size of the model; `absent` if it has none.
+/// A size from the recipe; `absent` if the recipe has no such setting.
 int64_t sizeOf(const recipe::Recipe& recipe, std::string_view path,
                int64_t absent) {
   return recipe.find(path) ? recipe.count(path) : absent;
 }
 
-/// A text for each layer; equal where layers call the same ops.
+/// A text for each layer, which is equal for layers that call the same ops.
 std::vector<std::string> layerTexts(const recipe::Recipe& recipe) {
   std::map<int, std::string> texts;
   for (const recipe::Call& call : recipe.model.calls) {
@@ -37,7 +37,7 @@ std::vector<std::string> layerTexts(const recipe::Recipe& recipe) {
   return list;
 }
 
-/// The first layer from which on the texts repeat after `period` layers.
+/// The first layer of the pattern that repeats every `period` layers.
 size_t patternBegin(const std::vector<std::string>& texts, size_t period) {
   size_t begin = texts.size() - std::min(texts.size(), period);
   while (begin > 0 && texts[begin - 1] == texts[begin - 1 + period])
@@ -48,7 +48,7 @@ size_t patternBegin(const std::vector<std::string>& texts, size_t period) {
 Depths depthsOf(const recipe::Recipe& recipe, int64_t layers) {
   const std::vector<std::string> texts = layerTexts(recipe);
   constexpr size_t longestPeriod = 8;
-  // The memory of few layers can peak elsewhere than that of many.
+  // With few layers, the peak of memory can be at another op than with many.
   constexpr size_t layersBefore = 4;
   for (size_t period = 1; period <= longestPeriod; ++period) {
     const size_t begin = patternBegin(texts, period);
@@ -69,7 +69,8 @@ bool areNested(int64_t one, int64_t other) {
   return divides(one, other) || divides(other, one);
 }
 
-/// The groups of experts hold whole groups of the other axes, or the reverse.
+/// Whether the groups of experts consist of whole groups of the other axes, or
+/// the reverse.
 bool areExpertsLegal(const Facts& facts, const Layout& layout) {
   if (facts.experts == 0)
     return layout.ep == 1 && layout.etp == 1;

@@ -1,4 +1,4 @@
-// What a search needs to know of a recipe besides its layout.
+// The facts about a recipe, besides its layout, that a search needs.
 
 #ifndef RECIPEC_SEARCH_FACTS_H
 #define RECIPEC_SEARCH_FACTS_H
@@ -11,8 +11,8 @@
 
 namespace recipec::search {
 
-/// Two depths of a model whose difference is `deep - shallow` typical layers.
-/// Both are the full depth where the layers have no common pattern.
+/// Two depths of a model that differ by `deep - shallow` typical layers. Both
+/// are the full depth if the layers have no common pattern.
 struct Depths {
   int64_t shallow = 0;
   int64_t deep = 0;
@@ -42,13 +42,13 @@ struct Facts {
 Facts factsOf(const recipe::Recipe& recipe);
 
 /// Whether `parallel` and `batch` allow the degrees: the rules of
-/// std/schema/parallel.recipe and batch.recipe, without those on dimensions of
+/// std/schema/parallel.recipe and batch.recipe, except those on dimensions of
 /// tensors, which compilations check.
 bool isLegal(const Facts& facts, const Layout& layout);
 
-/// Splits of the layers into `chunks` that balance the stages: equal shares,
-/// with the loss or also the embedding as layers, or else lists that have the
-/// smaller shares in the last chunks.
+/// Splits of the layers into `chunks` chunks that balance the stages: equal
+/// chunks, where the loss or also the embedding may count as layers. If there
+/// are none, lists with smaller chunks at the end.
 std::vector<Split> splitsOf(int64_t layers, int64_t chunks);
 
 /// The layers of each chunk under a split, in the order of the model.

@@ -1,5 +1,5 @@
-// A point of the search: how a training recipe is spread over its ranks, and
-// which activations it keeps.
+// A point in the search space: how a training recipe is distributed over its
+// ranks, and which activations it keeps.
 
 #ifndef RECIPEC_SEARCH_LAYOUT_H
 #define RECIPEC_SEARCH_LAYOUT_H
@@ -14,11 +14,11 @@
 
 namespace recipec::search {
 
-/// Which activations wait for the backward pass (`memory` of a recipe).
+/// Which activations are kept for the backward pass (`memory` of a recipe).
 struct Activations {
   std::string recompute = "none";        // `memory.recompute`
   std::vector<std::string> modules = {}; // of "selective"
-  std::optional<int64_t> layers = {};    // recomputed ones; none: all
+  std::optional<int64_t> layers = {}; // number of recomputed layers; none: all
   int64_t offloadLayers = 0;
 
   bool operator==(const Activations&) const = default;
@@ -51,7 +51,7 @@ struct Layout {
 /// The layout of a recipe as it is written.
 struct WrittenLayout {
   Layout layout;
-  bool setsDp = false; // whether it gives `parallel.dp`, `.schedule` itself
+  bool setsDp = false; // whether the recipe sets `parallel.dp`
   bool setsSchedule = false;
 };
 

@@ -7,7 +7,7 @@
 namespace recipec::search {
 namespace {
 
-/// The divisors of `whole` next to `value`.
+/// The divisors of `whole` next to `value`, below and above.
 std::vector<int64_t> steps(int64_t whole, int64_t value) {
   const std::vector<int64_t> divisors = divisorsOf(whole);
   std::vector<int64_t> next;

@@ -1,8 +1,9 @@
-// 1. A node's samples run one stage of its layout: `pp` = 1 on the ranks of a
-//    stage, with few layers and few micro-batches. All samples of a call are
-//    compiled together.
-// 2. A candidate is a node with `pp`, `vp`, a split of the layers and, where
-//    the node keeps fewer activations, the fewest layers that do so and fit.
+// 1. The samples of a node are compilations of a single stage of its layout:
+//    `pp` = 1 on the ranks of a stage, with few layers and few micro-batches.
+//    All samples of a call are compiled together.
+// 2. A candidate is a node with `pp`, `vp` and a split of the layers. If the
+//    node keeps fewer activations, the candidate does so only in as many layers
+//    as needed to fit.
 
 #include "compiler/search/Nodes.h"
 
@@ -26,7 +27,8 @@ bool keepsAll(const Activations& activations) {
   return activations.recompute == "none" && activations.offloadLayers == 0;
 }
 
-/// The numbers of `activations` for the `count` layers of a chunk.
+/// Sets the numbers of layers in `activations`: they apply to `count` of the
+/// `most` layers of a chunk.
 Activations ofLayers(Activations activations, int64_t count, int64_t most) {
   if (activations.offloadLayers > 0)
     activations.offloadLayers = count;
@@ -53,11 +55,11 @@ std::string keyOf(const Layout& layout) {
   return key + (layout.activations.offloadLayers > 0 ? " offload" : "");
 }
 
-/// The outcomes of sampleSettings(). One depth stands for both where they are
-/// equal.
+/// The outcomes of compiling sampleSettings(). If both depths are equal, the
+/// outcomes of one stand for both.
 Samples samplesOf(const Outcome* outcomes, const Depths& depths,
                   const LayerCosts* all) {
-  const size_t each = all ? 1 : 2; // outcomes of a depth
+  const size_t each = all ? 1 : 2; // outcomes per depth
   const Outcome* deep = outcomes + (depths.areApart() ? each : 0);
   if (all)
     return withFewMicroBatches(outcomes[0], deep[0], depths, *all);
@@ -74,7 +76,7 @@ std::optional<size_t> Nodes::find(const Layout& layout) const {
 }
 
 /// The legal number of stages nearest to the written one, so that the samples
-/// have its data parallelism.
+/// have a similar data parallelism.
 std::optional<int64_t> Nodes::samplePipeline(const Layout& layout) const {
   std::optional<int64_t> best;
   auto distance = [&](int64_t pp) {
@@ -128,8 +130,8 @@ void Nodes::add(const std::vector<Layout>& layouts) {
   addLayouts(layouts);
 }
 
-/// A layout that keeps fewer activations needs half of the samples where the
-/// one with all activations has costs.
+/// Adds nodes for the layouts. A layout that keeps fewer activations needs only
+/// half of the samples if the costs with all activations are known.
 void Nodes::addLayouts(const std::vector<Layout>& layouts) {
   std::vector<Settings> trials;
   std::vector<Sampling> samplings;
@@ -174,8 +176,8 @@ Nodes::usefulActivations(const Layout& layout,
                          const std::vector<Activations>& choices) const {
   struct Choice {
     Activations activations;
-    double saved = 0;   // bytes of a layer
-    double seconds = 0; // that a saved byte takes
+    double saved = 0;   // bytes per layer
+    double seconds = 0; // per saved byte
   };
   const std::optional<LayerCosts> all =
       costsWithAllActivations(withoutPipeline(layout));
@@ -209,8 +211,8 @@ Nodes::usefulActivations(const Layout& layout,
   return useful;
 }
 
-/// Appends the candidate with the fewest layers that keep fewer activations and
-/// fit; with all layers if none fits.
+/// Appends the candidate that fits with the fewest layers that keep fewer
+/// activations. If none fits, appends the one in which all layers do so.
 void Nodes::appendFitting(std::vector<Candidate>& list, Candidate candidate,
                           const Corrections& corrections) const {
   const Node& node = nodes[candidate.node];
@@ -223,7 +225,7 @@ void Nodes::appendFitting(std::vector<Candidate>& list, Candidate candidate,
       corrections
               .apply(candidate.layout, predict(*all, facts, candidate.layout))
               .bytes <= all->capacity)
-    return; // nothing to gain
+    return; // it fits with all activations
   for (int64_t count = all ? 1 : most; count <= most; ++count) {
     const LayerCosts costs =
         all ? mixed(*all, *node.costs, double(count) / double(most))
@@ -240,8 +242,9 @@ void Nodes::appendFitting(std::vector<Candidate>& list, Candidate candidate,
   list.push_back(std::move(candidate));
 }
 
-/// Whether some number of chunks on `pp` stages needs no list of layers. Chunks
-/// of different sizes make interleaved stages wait for one another.
+/// Whether `pp` stages can be interleaved with chunks of equal size, without a
+/// list of layers. Chunks of different sizes make interleaved stages wait for
+/// one another.
 bool Nodes::interleavesEvenly(int64_t pp) const {
   for (int64_t vp = 2; pp * vp <= facts.layers; ++vp)
     for (const Split& split : splitsOf(facts.layers, pp * vp))

@@ -1,5 +1,5 @@
-// Layouts without their pipeline, each with the costs of a layer. Every
-// pipeline of a node is predicted from them.
+// Nodes of the search: layouts without their pipeline, each with the costs of a
+// layer. The costs predict every pipeline of a node.
 
 #ifndef RECIPEC_SEARCH_NODES_H
 #define RECIPEC_SEARCH_NODES_H
@@ -18,11 +18,11 @@
 
 namespace recipec::search {
 
-/// All fields of `layout` count, except those of the pipeline: `pp`, `vp`, the
-/// split and the numbers of layers in `activations`.
+/// The pipeline fields of `layout` have no meaning: `pp`, `vp`, the split and
+/// the numbers of layers in `activations`.
 struct Node {
   Layout layout;
-  std::optional<LayerCosts> costs; // none: no such layout compiles
+  std::optional<LayerCosts> costs; // none: the layout does not compile
   bool isExpanded = false;         // whether its neighbors are nodes, too
 };
 
@@ -30,8 +30,8 @@ struct Node {
 struct Candidate {
   Layout layout;
   size_t node = 0;
-  Prediction prediction = {}; // as the model predicts
-  Prediction corrected = {};  // with the errors of similar layouts
+  Prediction prediction = {}; // by the step model
+  Prediction corrected = {};  // corrected by the errors of similar layouts
   double capacity = 0;        // bytes
   bool fits() const { return corrected.bytes <= capacity; }
 };
@@ -42,18 +42,18 @@ public:
         const Compile& compile)
       : facts(facts), written(written), compile(compile) {}
 
-  /// Makes nodes of those layouts that are new, and of the same ones with all
-  /// activations; compiles their samples.
+  /// Adds nodes for the layouts that are new, and for the same layouts with all
+  /// activations. Compiles their samples.
   void add(const std::vector<Layout>& layouts);
 
-  /// Those of the choices for the layout's activations that are not worse than
-  /// another, as far as their nodes show: another one saves as much memory, and
-  /// takes no more time for a byte.
+  /// Those of the choices for the layout's activations that no other choice
+  /// replaces. A choice is replaced by another one that saves at least as much
+  /// memory at no more time per byte, according to their nodes.
   std::vector<Activations>
   usefulActivations(const Layout& layout,
                     const std::vector<Activations>& choices) const;
 
-  /// The layouts of a node with every pipeline that is legal.
+  /// All candidates of a node: one for each legal pipeline.
   std::vector<Candidate> candidates(size_t node,
                                     const Corrections& corrections) const;
 
@@ -65,21 +65,21 @@ public:
   Node& operator[](size_t node) { return nodes[node]; }
   const Node& operator[](size_t node) const { return nodes[node]; }
 
-  /// Samples compiled, and their effort (Outcome::effort).
+  /// The number of samples compiled, and the effort (Outcome::effort).
   size_t samples() const { return sampleCount; }
   double effort() const { return sampledEffort; }
-  /// The mean of the layouts so far.
+  /// The mean effort per node so far.
   double effortOfLayout() const {
     return sampledEffort / double(std::max<size_t>(1, nodes.size()));
   }
 
 private:
-  /// A node's compilations.
+  /// The samples of a node among the compilations of a call.
   struct Sampling {
     size_t node = 0;
     size_t firstTrial = 0;
     int64_t dp = 1;
-    std::optional<LayerCosts> all; // of the layout that keeps all activations
+    std::optional<LayerCosts> all; // of the layout with all activations
   };
 
   void addLayouts(const std::vector<Layout>& layouts);

@@ -1,4 +1,4 @@
-// The result of compiling a recipe with other settings, for searches over them.
+// The result of compiling a recipe with other settings, for the search.
 
 #ifndef RECIPEC_SEARCH_OUTCOME_H
 #define RECIPEC_SEARCH_OUTCOME_H
@@ -12,24 +12,25 @@
 
 namespace recipec::search {
 
-/// `parallel.tp=2`, each as an argument of `--set`.
+/// Arguments of `--set`, such as `parallel.tp=2`.
 using Settings = std::vector<std::string>;
 
-/// What a compilation found. Plain data, which a worker process hands over.
+/// The results of a compilation. Plain data, so that a worker process can pass
+/// it on.
 struct Outcome {
   bool isValid = false;     // whether the recipe compiles with the settings
-  cost::MemoryTable memory; // of the stage that takes most
+  cost::MemoryTable memory; // of the stage that takes the most
   double stepSeconds = 0;
   double bubble = 0;        // cost::Estimate::bubble
   double communication = 0; // cost::Estimate::communication
   double tokensPerSecondPerRank = 0;
   double mfu = 0;
-  /// Ops of the stages' Programs and steps of their schedules: the effort of
-  /// the compilation, which does not depend on the machine.
+  /// The number of ops in the stages' Programs and of steps in their schedules.
+  /// It measures the effort of the compilation independently of the machine.
   size_t ops = 0;
   char reason[256] = ""; // the first error of an invalid recipe
 
-  /// In units of ops, with what every compilation takes.
+  /// The effort in ops, including the fixed part of any compilation.
   double effort() const {
     constexpr double ofAnyCompilation = 300;
     return ofAnyCompilation + double(ops);

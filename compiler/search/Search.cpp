@@ -1,15 +1,15 @@
 // 1. Start from the written layout and from the simplest one. Each is a node of
-//    a graph, whose neighbors differ in one degree, in the micro-batch, in what
-//    is sharded or in the activations that are kept.
+//    a graph, whose neighbors differ in one degree, in the micro-batch size, in
+//    what is sharded or in the kept activations.
 // 2. Visit nodes in the order of their best prediction, over all pipelines. A
-//    node's prediction comes from compilations of few layers (Nodes.h). Without
-//    fewer activations a layout is never slower, so such neighbors are visited
-//    only where a faster pipeline of the node does not fit. Stop at the budget,
-//    or when every node left is predicted far behind the best.
-// 3. Compile the best predicted layouts in full, batch by batch. What the
-//    compilations show corrects the predictions of similar layouts. Stop at the
-//    budget, when no other layout is predicted to be faster, or when nothing
-//    fits in the batches that take least memory.
+//    node's prediction comes from compilations of few layers (Nodes.h). Keeping
+//    fewer activations never makes a layout faster, so such neighbors are
+//    visited only if a faster pipeline of the node does not fit. Stop at the
+//    budget, or when all remaining nodes are predicted far behind the best.
+// 3. Compile the layouts with the best predictions in full, batch by batch. The
+//    results correct the predictions of similar layouts. Stop at the budget,
+//    when no other layout is predicted to be faster, or when nothing fits in
+//    the batches that take the least memory.
 
 #include "compiler/search/Search.h"
 
@@ -36,11 +36,11 @@ public:
   Result run(const Outcome& outcome);
 
 private:
-  /// What decides which node is visited next.
+  /// The predictions of a node that determine which node is visited next.
   struct Standing {
     double fitting = never; // seconds of the best layout that fits
     double any = never;     // seconds of the best layout
-    double bytes = never;   // of the layout that takes least
+    double bytes = never;   // of the layout that takes the least
   };
 
   void visitNodes();
@@ -71,7 +71,8 @@ private:
   size_t predicted = 0;
 };
 
-// The budgets of compilations; a million takes 2 to 8 s of one core.
+// The budgets of compilations, in units of Outcome::effort. A million takes 2
+// to 8 s of one core.
 constexpr double mostSampling = 0.8e6;
 constexpr double mostCompiling = 0.8e6;
 constexpr size_t mostNodes = 400;
@@ -104,9 +105,9 @@ LayoutSearch::Standing LayoutSearch::standingOf(size_t node) const {
   return standing;
 }
 
-/// The choices for the layout's activations. The first call compiles them all,
-/// later ones return those that were useful: the time of a saved byte depends
-/// little on the other settings.
+/// The useful choices for the layout's activations. The first call compiles all
+/// choices, and later calls return the same ones: the time per saved byte
+/// depends little on the other settings.
 const std::vector<Activations>& LayoutSearch::fewerActivations(Layout layout) {
   if (useful)
     return *useful;
@@ -121,8 +122,8 @@ const std::vector<Activations>& LayoutSearch::fewerActivations(Layout layout) {
   return *useful;
 }
 
-/// Expands the best nodes that are not expanded. Returns false if there is none
-/// that is worth it.
+/// Expands the best nodes that are not expanded yet. Returns false if no node
+/// is worth it.
 bool LayoutSearch::expandNext() {
   constexpr size_t atOnce = 4;
   constexpr double farBehind = 1.2;
@@ -180,7 +181,9 @@ void LayoutSearch::visitNodes() {
 std::vector<Candidate> LayoutSearch::nextBatch() {
   constexpr size_t atOnce = 8;
   constexpr size_t mostOfNode = 2;
-  constexpr double errorOfModel = 1.01; // of predictions, once corrected
+  // Layouts that are predicted slower than the best one by more than this
+  // factor are not compiled.
+  constexpr double errorOfModel = 1.01;
   std::vector<Candidate> list;
   for (size_t node = 0; node < nodes.size(); ++node)
     for (Candidate& each : nodes.candidates(node, corrections))

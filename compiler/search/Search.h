@@ -1,4 +1,4 @@
-// Searches for the layout with the shortest predicted step that fits.
+// Searches for the layout with the shortest step that fits in memory.
 
 #ifndef RECIPEC_SEARCH_SEARCH_H
 #define RECIPEC_SEARCH_SEARCH_H
@@ -21,22 +21,22 @@ struct Trial {
 };
 
 struct Progress {
-  double done = 0;        // of 1
-  size_t compiled = 0;    // compilations so far, also of few layers
+  double done = 0;        // fraction of the work
+  size_t compiled = 0;    // compilations so far, including samples
   double bestSeconds = 0; // of the best layout that fits; 0: none
 };
 
 struct Result {
-  std::vector<Trial> best;      // that fit, the fastest first
-  std::optional<Trial> nearest; // where none fits, the one that takes least
-  size_t predicted = 0;         // layouts
+  std::vector<Trial> best;      // layouts that fit, the fastest first
+  std::optional<Trial> nearest; // if none fits: the one that takes the least
+  size_t predicted = 0;         // number of predicted layouts
   size_t samples = 0;           // compilations of few layers
   size_t compiled = 0;          // compilations in full
 };
 
-/// `written` is the outcome of `recipe` as it is, which trains. Reports after
-/// each batch of compilations. The budget of compilations counts ops instead of
-/// time, so the result is the same on every machine.
+/// `written` is the outcome of compiling `recipe` as it is; the recipe must
+/// train. Calls `report` after each batch of compilations. The budget counts
+/// ops instead of time, so the result is the same on every machine.
 Result search(const recipe::Recipe& recipe, const Outcome& written,
               const Compile& compile,
               const std::function<void(const Progress&)>& report);

@@ -1,9 +1,10 @@
-// 1. Differences between the two depths give the cost of a layer, differences
-//    between the two numbers of micro-batches the cost of a micro-batch.
-// 2. A stage has the layers of its chunks; the first stage has half of the
-//    remaining weights, the last stage the other half and the loss.
-// 3. The step takes the time of the slowest stage and of filling the pipeline.
-//    The memory is that of the stage that takes most.
+// 1. The differences between the two depths give the cost of a layer, and the
+//    differences between the two numbers of micro-batches the cost of a
+//    micro-batch.
+// 2. A stage has the layers of its chunks. The first stage also has half of the
+//    remaining weights, and the last stage the other half and the loss.
+// 3. The step takes the time of the slowest stage plus the time to fill the
+//    pipeline. The memory is that of the stage that takes the most.
 
 #include "compiler/search/StepModel.h"
 
@@ -12,8 +13,9 @@
 namespace recipec::search {
 namespace {
 
-/// The line through two points; through the origin where the depths are equal.
-/// A model that does not count its layers has no cost of a layer.
+/// The line through the amounts at the two depths; through the origin if the
+/// depths are equal. If the model does not count its layers, the cost of a
+/// layer is 0.
 Linear lineThrough(const Depths& depths, double shallow, double deep) {
   if (depths.deep == 0)
     return {0, deep};
@@ -41,8 +43,9 @@ Linear blend(const Linear& one, const Linear& other, double share) {
           blend(one.rest, other.rest, share)};
 }
 
-/// Layers of a stage times micro-batches whose activations wait at once.
-/// Narayanan et al. 2021 with the warm-up of Megatron-LM's schedules.
+/// The layers of a stage times the micro-batches whose activations are kept at
+/// the same time, by Narayanan et al. 2021 with the warm-up of Megatron-LM's
+/// schedules.
 double layersInFlight(const Layout& layout, int64_t stage, double layers,
                       int64_t microBatches) {
   const int64_t behind = layout.pp - stage - 1;
@@ -53,7 +56,7 @@ double layersInFlight(const Layout& layout, int64_t stage, double layers,
   return layers / double(layout.vp) * double(chunks);
 }
 
-/// The layers of each stage: chunk after chunk goes around the stages.
+/// The number of layers of each stage. Chunk i is on stage i % pp.
 std::vector<double> stageLayers(const Facts& facts, const Layout& layout) {
   std::vector<double> stages(size_t(layout.pp), 0);
   const std::vector<int64_t> chunks = chunkLayers(facts, layout);
@@ -98,7 +101,8 @@ std::optional<LayerCosts> layerCosts(const Samples& samples,
   });
   costs.activations =
       line([](const Table& table) { return table.activations; });
-  if (costs.activations.layer < 0) // the depths peak at different ops
+  // The memory of the two depths peaks at different ops.
+  if (costs.activations.layer < 0)
     costs.activations = lineThrough({depths.deep, depths.deep}, 0,
                                     double(deep.memory.activations));
   costs.fixed = double(deep.memory.workspace + deep.memory.library);

@@ -12,7 +12,7 @@
 
 namespace recipec::search {
 
-/// An amount of each typical layer, and of everything else together.
+/// An amount per typical layer, and for everything else together.
 struct Linear {
   double layer = 0;
   double rest = 0;
@@ -20,20 +20,20 @@ struct Linear {
   double of(double layers) const { return layer * layers + rest; }
 };
 
-/// What one pipeline stage takes, as a function of its layers.
+/// The costs of a pipeline stage, as a function of its layers.
 struct LayerCosts {
   Linear pass;        // seconds of a micro-batch, forward and backward
-  Linear step;        // seconds that a step adds once
+  Linear step;        // seconds that each step adds once
   Linear weights;     // bytes of parameters and gradients that a rank has whole
   Linear sharded;     // bytes that data parallelism shards
   Linear activations; // bytes, for one micro-batch in flight
   double fixed = 0;   // bytes of workspace and libraries
   double capacity = 0; // bytes
-  int64_t dp = 1;      // of the compilations
+  int64_t dp = 1;      // data parallelism of the samples
 };
 
-/// The compilations that LayerCosts need: at each of the two depths, with each
-/// of two numbers of micro-batches, on one pipeline stage.
+/// The compilations that LayerCosts need: on one pipeline stage, at each of the
+/// two depths, and with each of two numbers of micro-batches.
 constexpr int64_t fewMicroBatches = 4;
 constexpr int64_t manyMicroBatches = 8;
 struct Samples {
@@ -45,22 +45,24 @@ std::optional<LayerCosts> layerCosts(const Samples& samples,
                                      const Depths& depths, const Layout& layout,
                                      int64_t dp);
 
-/// Samples of a layout that keeps fewer activations, without compilations of
-/// few micro-batches: what a step adds once is as in `all`, which keeps all.
+/// Samples of a layout that keeps fewer activations, from compilations with
+/// many micro-batches only. The once-a-step time is taken from `all`, the costs
+/// of the layout that keeps all activations.
 Samples withFewMicroBatches(const Outcome& shallowMany, const Outcome& deepMany,
                             const Depths& depths, const LayerCosts& all);
 
-/// Costs of a stage in which `share` of the layers are of the second kind.
+/// The costs of a stage in which the fraction `share` of layers costs `other`.
 LayerCosts mixed(const LayerCosts& one, const LayerCosts& other, double share);
 
 struct Prediction {
   double seconds = 0; // of a step
-  double bytes = 0;   // of the stage that takes most
+  double bytes = 0;   // of the stage that takes the most
 };
 
-/// The step of a pipeline: the slowest stage runs all micro-batches, and the
-/// first one passes through the other stages, chunk by chunk (Narayanan et al.
-/// 2021, section 2.2). Transfers between stages are not counted.
+/// Predicts a step of a pipeline: the slowest stage runs all micro-batches, and
+/// the first micro-batch passes through the other stages chunk by chunk
+/// (Narayanan et al. 2021, section 2.2). Transfers between stages are not
+/// counted.
 Prediction predict(const LayerCosts& costs, const Facts& facts,
                    const Layout& layout);
 
