@@ -110,7 +110,7 @@ Expected<int> Communicator::beginShift(int group,
                           .shifts = shifts});
 }
 
-/// Adds terms in host memory. They include the rank's own.
+/// Sums terms in host memory. `terms` includes the rank's own term.
 Status Communicator::addTerms(int /*group*/, const Tensor& /*in*/,
                               const Tensor& terms, const Tensor& out) {
   reduceInRankOrder(terms.type, Reduction::sum, terms.as<std::byte>(),

@@ -113,10 +113,10 @@ public:
   Status allToAll(int group, const Tensor& in, const Tensor& out,
                   ShardExchange exchange);
 
-  /// All-to-all of rows of experts [groups, places, ...]. The rows in use come
-  /// first in a block. Their number is the sum of the block's counts in
-  /// `counts` i32 [groups, blocks, members]. The other rows need not be sent,
-  /// and their contents in `out` are undefined.
+  /// All-to-all of the rows of experts [groups, rows, ...]. A block begins with
+  /// its rows in use. Their number is the sum of the block's counts in `counts`
+  /// i32 [groups, blocks, members]. The other rows need not be sent, and their
+  /// contents in `out` are undefined.
   Status exchangeRows(int group, const Tensor& in, const Tensor& counts,
                       const Tensor& out, ShardExchange exchange);
 
@@ -128,17 +128,17 @@ public:
   // ---- operations that overlap with the device's work, until finish()
 
   /// Begins to move bytes between two ranks of the world, which name the same
-  /// link. Both ranks call for the messages of a link in the same order. The
-  /// returned number is for finish(). The bytes must not change before that.
+  /// link. Both ranks begin the messages of a link in the same order. Returns
+  /// an id for finish(). The bytes must not change before finish().
   Expected<int> beginSend(int to, int link, std::span<const std::byte> bytes);
   Expected<int> beginReceive(int from, int link, std::span<std::byte> bytes);
 
-  /// Begins an all-gather along dimension 0, or the exchange of a
-  /// reduce-scatter along it. The returned number is for finish(). The exchange
-  /// writes the group's terms of this rank's part to `out`, one after the other
-  /// in rank order. It may leave out the rank's own term. The buffers must not
-  /// change before finish() and do not overlap, except that an all-gather's
-  /// `in` may be the rank's own part of `out`.
+  /// Begins an all-gather along dimension 0, or the first half of a
+  /// reduce-scatter along dimension 0. Returns an id for finish().
+  /// beginExchange writes all ranks' terms of this rank's part to `out`, one
+  /// after the other in rank order, and may omit the rank's own term; addTerms
+  /// sums them. The buffers must not change before finish() and do not overlap,
+  /// except that an all-gather's `in` may be the rank's own part of `out`.
   Expected<int> beginAllGather(int group, const Tensor& in, const Tensor& out);
   Expected<int> beginExchange(int group, const Tensor& in, const Tensor& out);
 

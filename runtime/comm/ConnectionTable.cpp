@@ -1,5 +1,5 @@
-// Reads the table of connections: members and peers of a rank by its
-// coordinates in the mesh, and the streams that all connections take together.
+// Evaluates the table of connections: the members and peers of a rank follow
+// from its coordinates in the mesh.
 
 #include "runtime/comm/ConnectionTable.h"
 

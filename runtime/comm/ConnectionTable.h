@@ -25,13 +25,14 @@ public:
   int ranksPerNode() const { return table->ranksPerNode; }
 
   /// The ranks of the connection's instance that includes `rank`, in ascending
-  /// order; none when the connection has no ranks of its stage.
+  /// order; none when the ranks of `rank`'s stage are not members.
   std::vector<int> membersOf(const plan::GroupConnection& connection,
                              int rank) const;
   /// The other ranks whose memory a rank maps, in ascending order.
   std::vector<int> peersOf(int rank) const;
-  /// NCCL's connection that serves the ranks of a connection by kernels where
-  /// peers cannot be mapped; null when there is none.
+  /// The NCCL connection with the same ranks as a connection by peer kernels,
+  /// which replaces it when the ranks cannot map each other's memory; null when
+  /// there is none.
   const plan::GroupConnection*
   behind(const plan::GroupConnection& kernels) const;
   /// The largest number of streams that the connections take, including the two

@@ -14,8 +14,8 @@ namespace reciperun::comm {
 /// A word that other GPUs read or write.
 using SharedWord = cuda::atomic_ref<uint32_t, cuda::thread_scope_system>;
 
-/// Waits until the words of all ranks have reached `times`. Counters may wrap.
-/// One thread per rank.
+/// Waits until the flags of all ranks have reached `times`; one thread waits
+/// for each rank. Counters may wrap.
 __device__ inline void hear(const PeerBarrierState& place,
                             PeerBarrierState::Flag flag, uint32_t times) {
   if (const int rank = int(threadIdx.x); rank < place.ranks) {

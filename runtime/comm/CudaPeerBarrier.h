@@ -30,8 +30,8 @@ struct PeerBarrierState {
   int ranks = 0;
   uint32_t times = 0;  // number of barriers passed
   uint32_t blocks = 0; // thread blocks of the kernel that have finished
-  /// By rank of the group: the flags that the rank sets here, and those that
-  /// this rank sets there.
+  /// By rank of the group: `heard` has this rank's flags, which the other rank
+  /// sets, and `told` the other rank's flags, which this rank sets.
   uint32_t* heard[mostRanks] = {};
   uint32_t* told[mostRanks] = {};
 };

@@ -1,9 +1,12 @@
-// Packing: a thread moves one unit of up to 16 bytes, the largest size that
-// divides a block and all addresses and offsets. Adding: a thread computes 16
-// bytes of the sum and reads the same 16 bytes of each term. Writing to other
-// ranks: the rows in use come first in a block, so one contiguous
-// run per block is written. The grid has about twice as many thread blocks as
-// the GPU has multiprocessors, and they go through the runs in strides.
+// The kernels of CudaShards.h:
+//
+// 1. Packing: a thread moves one unit of up to 16 bytes, the largest size that
+//    divides a block and all addresses and offsets.
+// 2. Adding: a thread computes 16 bytes of the sum and reads the same 16 bytes
+//    of each term.
+// 3. Writing to other ranks: a block begins with its rows in use, so one
+//    contiguous run per block is written. The grid has about twice as many
+//    thread blocks as the GPU has multiprocessors; threads loop in strides.
 
 #include "runtime/comm/CudaShards.h"
 

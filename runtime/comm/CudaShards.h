@@ -47,13 +47,14 @@ struct Terms {
 /// in f32 and rounded once, like in reduceInRankOrder. `out` may alias a term.
 Status addTermsInOrder(plan::DType type, const Terms& terms, int64_t elements,
                        std::byte* out, cudaStream_t stream);
-/// The same sum of `count` terms at `places`, within a barrier of their ranks.
+/// The same sum of `count` terms in the memory of other ranks, at `places`. The
+/// kernel enters `barrier` before it reads the terms, and leaves it afterwards.
 Status addPeersInOrder(plan::DType type, const PeerAddresses& places, int count,
                        int64_t elements, std::byte* out,
                        const PeerBarrier& barrier, cudaStream_t stream);
 
-/// The rows of experts to write. The rows in use come first in a block. Their
-/// number is the sum of the counts of its `members`. Without counts all bytes
+/// The rows of experts to write. A block begins with its rows in use. Their
+/// number is the sum of the block's `members` counts. Without counts all bytes
 /// of a block are written.
 struct CountedRows {
   const int32_t* counts = nullptr;
@@ -62,12 +63,12 @@ struct CountedRows {
 };
 
 /// Splits `in` into `ranks` parts of `blocks` blocks of `bytes` bytes each and
-/// writes part r to places.of[r], within a barrier.
+/// writes part r to places.of[r], inside `barrier`.
 Status spreadBlocks(const std::byte* in, const PeerAddresses& places, int ranks,
                     int blocks, int64_t bytes, const CountedRows& rows,
                     const PeerBarrier& barrier, cudaStream_t stream);
-/// Writes the `bytes` bytes of `in` to each of the `ranks` places, within a
-/// barrier.
+/// Writes the `bytes` bytes of `in` to each of the `ranks` addresses in
+/// `places`, inside `barrier`.
 Status spreadWhole(const std::byte* in, const PeerAddresses& places, int ranks,
                    int64_t bytes, const PeerBarrier& barrier,
                    cudaStream_t stream);

@@ -92,12 +92,11 @@ private:
                        const Blocks& to, int64_t begin, int64_t end,
                        const std::byte* in, std::byte* out);
 
-  /// The host waits for the group during the result's lifetime, for the plan's
-  /// op `op` unless it is empty.
+  /// Tells the watch that the host waits for the group until the result is
+  /// destroyed. `op` is the plan's op, or empty.
   Watch::Wait waitFor(std::string_view what, const CommGroup& commGroup,
                       std::string_view op = {}) const;
-  /// Stores an operation and returns its number, which is free again after
-  /// finish.
+  /// Stores an operation and returns its id, which finish frees.
   int keep(Underway begun);
 
   CommGroup all;

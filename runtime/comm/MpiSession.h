@@ -47,19 +47,21 @@ public:
   /// Whether mpirun or another launcher has started this process with others.
   static bool isOneOfSeveral();
 
-  /// Sends bytes to all other ranks. Returns when the bytes may change.
+  /// Sends bytes to all other ranks. Returns when the caller may overwrite
+  /// them.
   Status announce(std::span<const std::byte> bytes) const;
   /// The next bytes that rank 0 announces. Waits without a limit, because rank
   /// 0 may have nothing to do for hours.
   Expected<std::vector<std::byte>> announcement() const;
 
-  /// Sends bytes to a rank that receives as many. Returns when they may change.
+  /// Sends bytes to a rank that receives equally many. Returns when the caller
+  /// may overwrite them.
   Status send(int rank, std::span<const std::byte> bytes) const;
 
   /// A receive that has begun. Its memory must outlive it.
   class PendingReceive {
   public:
-    /// Returns when the bytes are there.
+    /// Returns when the bytes have arrived.
     Status wait();
 
   private:

@@ -1,4 +1,4 @@
-// Waits for MPI that yield the core.
+// Waits for MPI requests in a way that yields the core to other threads.
 //
 // MPI's own waits poll without a pause, so that a waiting rank uses as much CPU
 // as a computing one. Here a rank first polls without a pause for some
@@ -49,7 +49,8 @@ void wakeOnTime();
 /// `call`.
 Status finishMpi(std::span<MPI_Request> requests, const char* call, int rank);
 
-/// Waits for the one request that `call` has begun and returned `code` for.
+/// Waits for the request that `call` has started. `code` is what `call`
+/// returned.
 Status finishMpi(int code, MPI_Request& request, const char* call, int rank);
 
 /// Waits until all ranks of the communicator call it. Used before a collective

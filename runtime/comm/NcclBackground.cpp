@@ -56,8 +56,8 @@ Expected<int> NcclBackground::keep(const char* what,
                        cudaEventDisableTiming);
     free = underway.insert(underway.end(), {event, true});
   }
-  // note() enqueues a write that `done` must include. Copies have already told
-  // the watch.
+  // note() enqueues a write, so it comes before the event `done`. Peer copies
+  // have already announced themselves to the watch.
   if (commGroup.copies < 0)
     RECIPERUN_TRY(progress.note(what, commGroup));
   RECIPERUN_CUDA_TRY(cudaEventRecord, free->done, commGroup.stream);
@@ -130,8 +130,9 @@ Expected<int> NcclBackground::beginExchange(const Collective& collective) {
   return keep("reduce-scatter", commGroup);
 }
 
-/// The copy to the own rank comes first. When ranks receive different parts it
-/// is left out, and addTerms reads the part in place.
+/// The copy to this rank itself comes first. When ranks receive different parts
+/// (`stride` > 0) that copy is omitted, because addTerms reads the part in
+/// place.
 Status NcclBackground::copyParts(const char* what, const NcclGroup& commGroup,
                                  const Tensor& in, int64_t stride,
                                  const Tensor& out, int64_t bytes) {

@@ -1,7 +1,7 @@
 // Transfers by NCCL or by copy engines that overlap with the device's kernels:
-// halves of collectives, and messages between stages. begin enqueues on another
-// stream, after the kernels enqueued so far. finish makes later kernels wait
-// for it.
+// asynchronous collectives, and messages between stages. begin enqueues a
+// transfer on another stream, after the kernels enqueued so far. finish makes
+// later kernels wait for the transfer.
 
 #ifndef RECIPERUN_COMM_NCCLBACKGROUND_H
 #define RECIPERUN_COMM_NCCLBACKGROUND_H
@@ -46,9 +46,9 @@ private:
   Expected<int> beginAllGather(const Collective& collective);
   Expected<int> beginExchange(const Collective& collective);
   Expected<int> beginShift(const Collective& collective);
-  /// Copies `bytes` of `in` to every other rank, as this rank's part of that
-  /// rank's `out`. The source of the rank at index i of the group is `in` + i *
-  /// stride.
+  /// Copies `bytes` bytes of `in` to every other rank, where they are this
+  /// rank's part of `out`. For the rank at index i of the group they start at
+  /// `in` + i * stride.
   Status copyParts(const char* what, const NcclGroup& commGroup,
                    const Tensor& in, int64_t stride, const Tensor& out,
                    int64_t bytes);
@@ -56,7 +56,7 @@ private:
   /// Makes a stream wait for the kernels enqueued so far.
   Status follow(cudaStream_t stream);
   /// Records an event after the work enqueued on the group's stream. Returns
-  /// its number for finish.
+  /// its id for finish.
   Expected<int> keep(const char* what, const NcclGroup& commGroup);
 
   int rank;

@@ -12,8 +12,8 @@
 namespace reciperun::comm {
 namespace {
 
-/// The largest number of rows that NCCL takes without packing: it runs that
-/// many collectives in one launch.
+/// The largest number of rows that are not packed: NCCL runs one collective per
+/// row, all in one launch.
 constexpr int64_t fewRows = 32;
 
 } // namespace

@@ -133,8 +133,8 @@ Status NcclConnections::connectWorld(const ConnectionTable& table) {
   return processes.agree(made);
 }
 
-/// Connections by kernels come last: NCCL's of the same ranks replace them
-/// where no memory is mapped.
+/// Connects the groups of peer kernels last. When no peer memory is mapped, a
+/// group that an NCCL connection already serves needs no connection of its own.
 Status NcclConnections::connectGroups(const plan::Mesh& mesh,
                                       const ConnectionTable& table) {
   const auto connect = [&](const plan::GroupConnection& connection) -> Status {
@@ -195,8 +195,8 @@ NcclConnections::connectGroup(const ConnectionTable& table,
   return split(members, stream, name, configOf(widthOf(table, connection)));
 }
 
-/// The width of NCCL's connection. It also serves what kernels would, if no
-/// memory is mapped.
+/// The width of an NCCL connection. When no peer memory is mapped, it also
+/// serves the collectives of peer kernels with the same ranks.
 int NcclConnections::widthOf(const ConnectionTable& table,
                              const plan::GroupConnection& connection) const {
   int width = connection.width;
@@ -218,8 +218,8 @@ NcclConnections::byKernels(const std::vector<int>& members) {
   return commGroup;
 }
 
-/// Gives the group its own stream, so that a wait of one group holds up no
-/// other.
+/// Gives the group its own stream, so that one group's wait does not block
+/// another group.
 Expected<NcclGroup> NcclConnections::byCopies(const std::vector<int>& members) {
   Expected<cudaStream_t> stream = newStream();
   RECIPERUN_TRY(stream);
@@ -327,8 +327,9 @@ Expected<NcclGroup> NcclConnections::split(const std::vector<int>& members,
   return commGroup;
 }
 
-/// A stream of the highest priority: its work goes before kernels that wait for
-/// a multiprocessor. Collective, including ranks that need no stream.
+/// A stream of the highest priority: its kernels are scheduled before other
+/// kernels that wait for a multiprocessor. Collective, including ranks that
+/// need no stream.
 Expected<cudaStream_t> NcclConnections::newStream(bool isMine) {
   cudaStream_t stream = nullptr;
   auto make = [&]() -> Status {

@@ -1,15 +1,20 @@
 // The connections of a rank's GPU to other GPUs.
 //
-// They follow the plan's table (ConnectionTable.h). Connections by NCCL have a
-// communicator each, in one stream for those that overlap with kernels.
-// Connections by copies (PeerCopies.h) have a stream each, those by kernels
-// (NcclPeerBarriers.h) none. Every link between two stages has a communicator
-// and a stream of its own: NCCL has no tags, so the messages of a pair of ranks
-// arrive in the order of their communicator. Connections are made once, in the
-// same order on all ranks. Each link then transfers one byte. The first message
-// of a pair sets up its connection, and the host waits until the other side
-// calls too. Without the byte, two ranks that both send first would deadlock in
-// the middle of a schedule.
+// They follow the plan's table (ConnectionTable.h):
+//
+//   NCCL          a communicator each. Those that overlap with kernels share
+//                 one stream; the others use the context's stream;
+//   peer copies   a stream each (PeerCopies.h);
+//   peer kernels  the context's stream (NcclPeerBarriers.h);
+//   links         a communicator and a stream for each link between two stages:
+//                 NCCL has no tags, so the messages of one communicator arrive
+//                 in the order in which they are sent.
+//
+// Connections are made once, in the same order on all ranks. Each link then
+// transfers one byte: the first message of a pair of ranks sets up its
+// connection, and the host waits until the other side calls too. Without this
+// byte, two ranks that both send first would deadlock in the middle of a
+// schedule.
 
 #ifndef RECIPERUN_COMM_NCCLCONNECTIONS_H
 #define RECIPERUN_COMM_NCCLCONNECTIONS_H
@@ -48,7 +53,7 @@ public:
   /// Returns the failure of running collectives if NCCL knows one.
   Status check() const;
 
-  /// By the other side's rank and the link.
+  /// The connections of links, by peer rank and link index.
   using Links = std::map<std::pair<int, int>, NcclGroup>;
 
   NcclLibrary nccl;
@@ -84,7 +89,8 @@ private:
   NcclGroup whole(cudaStream_t stream) const;
   Status greet(const NcclGroup& link);
   Expected<cudaStream_t> newStream(bool isMine = true);
-  /// The host waits for all ranks before groups exist.
+  /// Tells the watch that the host waits for all ranks to connect, until the
+  /// result is destroyed.
   Watch::Wait waitForConnection() const;
   int rank() const { return processes.rank(); }
   int ranks() const { return processes.ranks(); }

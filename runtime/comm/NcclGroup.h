@@ -33,7 +33,7 @@ struct NcclGroup {
   PeerBarrierState* place = nullptr; // for groups whose kernels use barriers
 };
 
-/// By index in the plan's mesh.
+/// The groups by their index in the plan's mesh.
 using NcclGroups = std::map<int, NcclGroup>;
 
 /// Fails when no op of the plan names the group.

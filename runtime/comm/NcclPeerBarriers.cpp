@@ -23,7 +23,8 @@ NcclPeerBarriers::find(int group,
              : nullptr;
 }
 
-/// The addresses on all ranks of the group that correspond to `memory` here.
+/// The addresses on all ranks of the group that correspond to `memory` on this
+/// rank.
 PeerAddresses NcclPeerBarriers::placesOf(const NcclGroup& commGroup,
                                          std::byte* memory,
                                          int64_t bytes) const {

@@ -7,8 +7,8 @@
 // all-to-all      each rank writes its parts. For rows of experts it writes
 //                 those in use, whose number only the device knows.
 //
-// For the sizes that layers exchange, some megabytes, NCCL takes 1.3 to 1.8
-// times as long, by the bandwidths measured for it.
+// For the message sizes of layers, some megabytes, NCCL takes 1.3 to 1.8 times
+// as long, estimated from its measured bandwidths.
 
 #ifndef RECIPERUN_COMM_NCCLPEERBARRIERS_H
 #define RECIPERUN_COMM_NCCLPEERBARRIERS_H
@@ -39,7 +39,7 @@ public:
   Status scatter(const NcclGroup& commGroup, const Tensor& in,
                  const Tensor& out);
 
-  /// Whether the parts are contiguous, which exchange() requires.
+  /// Whether the parts are contiguous in both tensors, as exchange() requires.
   static bool areRuns(const Tensor& in, ShardExchange exchange,
                       const NcclGroup& commGroup);
   /// All-to-all. With counts it moves only the rows in use.

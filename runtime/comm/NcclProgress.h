@@ -25,8 +25,9 @@ public:
   /// Sets the plan's op of the following calls; may be empty.
   void startsOp(std::string_view name) { op = name; }
 
-  /// The host waits for the group during the result's lifetime. The first
-  /// collective of a kind connects ranks, for which the host waits.
+  /// Tells the watch that the host waits for the group until the result is
+  /// destroyed. The first collective of a kind connects the ranks, and the host
+  /// blocks until they are connected.
   Watch::Wait waitFor(const char* what, const NcclGroup& commGroup) const;
 
   /// Tells the watch about the collective enqueued last.

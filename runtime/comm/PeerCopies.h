@@ -7,12 +7,13 @@
 // synchronise through flags in memory that both have mapped. Streams set and
 // wait for flags with stream memory operations, which work in graphs too:
 //
-// 1. the receiver sets a flag: its buffer is free; 2. the sender's stream waits
-// for that flag, resets it, and copies; 3. the sender sets a flag: the data has
-// arrived. The receiver's stream waits for
-//    that flag and resets it.
+// 1. The receiver sets a flag: its buffer is free.
+// 2. The sender's stream waits for that flag, resets it, and copies.
+// 3. The sender sets a second flag: the data has arrived. The receiver's stream
+//    waits for that flag and resets it.
 //
-// A flag is set again only after the answer to it, so no signal is lost.
+// A rank sets a flag again only after the other rank has responded to it, so no
+// signal is lost.
 // Kernels that read and write the memory of all ranks use the same kind of
 // flags directly (CudaPeerBarrier.h).
 
@@ -52,7 +53,7 @@ public:
   /// on all ranks. open and share are collectives of all ranks.
   std::string open(const std::vector<int>& ranks);
   /// Maps the other ranks' counterparts of `memory`. If two shared memories
-  /// contain an address, the later one counts.
+  /// contain an address, the one shared last takes precedence.
   Status share(std::byte* memory, int64_t bytes);
 
   /// A copy to a rank. The destination is that rank's counterpart of `target`,
@@ -77,8 +78,8 @@ public:
                                            const std::vector<int>& members);
   /// Whether the memory was passed to share().
   bool holds(const void* memory, int64_t bytes) const;
-  /// The address on another rank that corresponds to `memory` here. `bytes`
-  /// bytes from it on are shared.
+  /// The address on another rank that corresponds to `memory` on this rank. The
+  /// `bytes` bytes from it on must be shared.
   std::byte* placeOn(int rank, const void* memory, int64_t bytes) const;
 
 private:

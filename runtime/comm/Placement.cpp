@@ -11,8 +11,8 @@
 namespace reciperun::comm {
 namespace {
 
-/// The number of consecutive ranks on each host; 0 when hosts differ in it, or
-/// ranks are dealt out in turn.
+/// The number of consecutive ranks on each host; 0 when hosts have different
+/// numbers of ranks, or when the ranks of a host are not consecutive.
 int consecutiveRanks(std::span<const int64_t> hosts) {
   std::map<int64_t, int> counts;
   for (int64_t host : hosts)

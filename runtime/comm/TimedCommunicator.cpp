@@ -14,7 +14,8 @@ template <class Call> auto TimedCommunicator::timed(const Call& call) {
   return result;
 }
 
-/// On a GPU, begin only enqueues and holds nothing up, so only a host is timed.
+/// On a GPU, begin only enqueues and does not delay other work, so it is timed
+/// only on a host.
 template <class Call> auto TimedCommunicator::timedBegin(const Call& call) {
   return device.isHost() ? timed(call) : call();
 }

@@ -115,8 +115,8 @@ bool Watch::hasMoved() {
   return moved;
 }
 
-/// A device's wait comes first: the host waits for the device, or has gone on
-/// since.
+/// Reports a device's wait before the host's: while a device waits, the host
+/// either waits for the device or has continued with other work.
 std::string Watch::awaited() const {
   for (Lookout* lookout : lookouts)
     if (std::string what = lookout->awaited(); !what.empty())

@@ -71,7 +71,7 @@ public:
   /// watch is allowed and does nothing.
   class Wait {
   public:
-    /// The least bound of the nested waits counts.
+    /// `bound` limits this wait; for nested waits the smallest bound applies.
     Wait(Watch* watch, const Awaited& awaited,
          Duration bound = Duration::max());
     Wait(const Wait&) = delete;
@@ -95,7 +95,7 @@ public:
     Watch* watch;
   };
 
-  /// Adds a lookout to ask, or removes it.
+  /// Registers a lookout that the watch asks, or removes it.
   void add(Lookout& lookout);
   void remove(Lookout& lookout);
 

@@ -40,8 +40,9 @@ device::KernelLoading loadingFor(const plan::Plan& plan) {
 }
 
 /// Uses one hardware queue per stream, up to the device's maximum. A pipeline
-/// takes all queues: a message between stages waits for another process, whose
-/// launch order is independent, so that streams must not block one another.
+/// uses all queues: a message between stages waits for another process, which
+/// launches its work in its own order. A stream that waits must therefore not
+/// block another one.
 int queuesFor(const plan::Plan& plan) {
   return plan::axisSize(plan.mesh, "pp") > 1
              ? device::CudaDevice::mostQueues

@@ -22,9 +22,9 @@ std::string gpuNames();
 /// command sets them before it starts MPI.
 std::vector<device::Variable> environmentOf(const plan::Plan& plan);
 
-/// Opens the device of a rank that is number `place` on its host and uses
-/// `threads` threads of the host. Fails when this build or this host lacks a
-/// device of that kind.
+/// Opens the device of the rank with index `place` on its host. The device uses
+/// `threads` host threads. Fails when this build or this host lacks a device of
+/// that kind.
 Expected<std::unique_ptr<device::Device>> openDevice(const plan::Plan& plan,
                                                      const plan::Stage& stage,
                                                      int place, int threads);

@@ -27,7 +27,8 @@ std::string textOf(const plan::Op& op) {
   return "`" + op.name + "` (" + ops::opName(op.kind) + ")";
 }
 
-/// Names the work that is given to the device during the object's lifetime.
+/// Names the work that is enqueued on the device during the object's lifetime,
+/// for profilers.
 class Range {
 public:
   Range(device::Device& device, const std::string& name) : device(device) {
@@ -46,9 +47,9 @@ int filledBy(const plan::Op& op) {
   return op.kind == OpKind::CopyEnd ? op.outputs[0] : op.inputs[0];
 }
 
-/// Returns an op that starts an asynchronous transfer which the function does
-/// not complete, or completes one that it has not started; null when all are
-/// paired.
+/// Returns an unpaired op: one that starts an asynchronous transfer that the
+/// function does not complete, or completes a transfer that the function did
+/// not start. Null when all ops are paired.
 const plan::Op* halfOf(const plan::Function& function) {
   std::map<int, const plan::Op*> open; // by the first buffer it fills
   for (const plan::Op& op : function.ops) {
@@ -84,8 +85,8 @@ Expected<Executor> Executor::make(const plan::Plan& plan, memory::Arena& arena,
   return executor;
 }
 
-/// Finds the weights of a server: constants but for adapters, which come and
-/// go.
+/// Finds the buffers that are constant on a server: its weights, except LoRA
+/// adapters, which are loaded and removed while it runs.
 void Executor::findConstants() {
   constants.assign(stage.buffers.size(), false);
   if (!plan.serving)
@@ -182,7 +183,7 @@ Status Executor::prepare(device::Share share) {
   return *isSpoiled ? runner.clear(arena.base(), arena.bytes()) : Status::ok();
 }
 
-/// Fills the steps of a server with padding.
+/// Fills the inputs of a server's steps with padding.
 Status Executor::padSteps() {
   for (const plan::StageStep& step : stage.steps) {
     const Tensor positions = tensor(step.inputs.positions);
@@ -260,8 +261,8 @@ int64_t Executor::copyOf(int transfer, int microBatch) const {
   return plan::copyOffset(stage, stage.buffers[size_t(buffer)], microBatch);
 }
 
-/// Completes the message in flight in the micro-batch's copy of the buffer, if
-/// there is one.
+/// Completes the transfer of the micro-batch's copy of the buffer if it is in
+/// flight.
 Status Executor::finish(int transfer, int microBatch) {
   auto found = underway.find({transfer, copyOf(transfer, microBatch)});
   if (found == underway.end())
@@ -295,7 +296,7 @@ void Executor::findConcurrent(std::vector<Call>& calls) const {
         countConcurrent(std::span(all).subspan(i), size_t(runner.lanes()));
 }
 
-/// An observer sees one op after another.
+/// Runs ops one after another when there is an observer.
 Status Executor::runOps(int function, const Resolved& resolved) {
   std::span<const Call> rest = resolved.calls;
   while (!rest.empty()) {

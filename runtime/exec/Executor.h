@@ -54,12 +54,12 @@ public:
 
   /// Runs and records each function of a pipeline stage or of a server, on a
   /// device that records. Call it on all ranks while the arena holds no data:
-  /// the arena is zeroed afterwards. A recording takes memory, which a server
-  /// must not take later, in the middle of its load. Loading a kernel for its
-  /// first launch, or instantiating a graph, may make the driver wait for all
-  /// work on the device. In the middle of a schedule this includes a message
-  /// from another stage, and that stage may send it only after work that this
-  /// stage has yet to launch.
+  /// the arena is zeroed afterwards. A recording takes memory, and a server
+  /// must not allocate memory later, while it is under load. Loading a kernel
+  /// for its first launch, or instantiating a graph, may make the driver wait
+  /// for all work on the device. In the middle of a schedule this could
+  /// deadlock: the work may include a message from another stage, which sends
+  /// it only after work that this stage has yet to launch.
   Status rehearse();
 
   /// Runs all steps of a schedule and calls `load` for its load steps. A
@@ -98,10 +98,10 @@ private:
     std::vector<Tensor> inputs;
     std::vector<Tensor> outputs;
     Tensor workspace;
-    size_t concurrent = 1; // the calls from it on that run concurrently
+    size_t concurrent = 1; // calls from this one on that run concurrently
   };
 
-  /// The calls of a function on one combination of its buffers' addresses.
+  /// The calls of a function for one combination of buffer addresses.
   struct Resolved {
     std::vector<Call> calls;
     bool hasRun = false;
@@ -109,8 +109,9 @@ private:
     int collectives = 0; // the communicator's id of the recording
   };
 
-  /// The resolved runs of a function by the micro-batch modulo the function's
-  /// period. Only runs that occur in the plan are resolved.
+  /// The resolved calls of a function, keyed by the micro-batch modulo the
+  /// function's period. Only micro-batches that occur in a schedule are
+  /// resolved.
   struct ByAddresses {
     int64_t period = 1;
     std::map<int64_t, Resolved> resolved;
@@ -154,8 +155,8 @@ private:
   std::vector<ByAddresses> functions;
   std::vector<bool> isRecordable; // by function
   std::vector<std::string> notes; // see takeNotes
-  /// The communicator's ids of messages in flight, by transfer and the offset
-  /// of the copy of its buffer.
+  /// The communicator's ids of messages in flight, by transfer and by the byte
+  /// offset of the micro-batch's copy of the buffer.
   std::map<std::pair<int, int64_t>, int> underway;
   /// The communicator's ids of collectives in flight, by the first buffer that
   /// they fill.

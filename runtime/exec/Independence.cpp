@@ -32,8 +32,8 @@ bool disturbs(const OpCall& writer, const OpCall& other) {
          isUsed(writer.workspace);
 }
 
-/// Kernels of matmuls leave a part of a GPU unused in their last wave of
-/// blocks, and small ones in all.
+/// Matmuls leave some multiprocessors of a GPU idle in their last wave of
+/// thread blocks, and small matmuls in every wave.
 bool isMatmul(const OpCall& call) {
   switch (call.op.kind) {
   case plan::OpKind::Linear:

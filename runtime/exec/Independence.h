@@ -14,9 +14,9 @@ namespace reciperun::exec {
 /// one reads or writes.
 bool areIndependent(const device::OpCall& a, const device::OpCall& b);
 
-/// The number of calls from the first one on, up to `most`, to run
-/// concurrently: neighbouring matmuls, all independent of one another. At
-/// least 1.
+/// The number of calls, from the first one on and up to `most`, that can run
+/// concurrently: consecutive matmuls that are all independent of one another.
+/// At least 1.
 size_t countConcurrent(std::span<const device::OpCall> calls, size_t most);
 
 } // namespace reciperun::exec

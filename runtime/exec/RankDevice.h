@@ -31,8 +31,9 @@ struct RankDevice {
 };
 
 /// Opens the plan's devices and connects them, with `threads` threads of the
-/// host. Calls `mark` with the name of each part that has ended, if there is
-/// one. Collective; fails on all ranks with one message.
+/// host. Calls `mark`, unless it is null, with the name of each part of the
+/// start when that part is done. Collective; fails on all ranks with one
+/// message.
 Expected<RankDevice>
 openRank(comm::MpiSession& session, const plan::Plan& plan, int threads,
          const std::function<void(const char* part)>& mark = {});
