@@ -25,7 +25,8 @@ struct bf16 {
   explicit bf16(double value) : bf16(float(value)) {}
 
   bf16(const bf16&) = default;
-  /// Written out, since the vectoriser gives up on copies of whole structures.
+  /// Copies the member explicitly, because the vectoriser does not support
+  /// copies of whole structures.
   bf16& operator=(const bf16& other) {
     bits = other.bits;
     return *this;

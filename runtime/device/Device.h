@@ -93,9 +93,10 @@ public:
 
   /// Whether the device has a kernel for ops of `kind`.
   virtual bool hasKernel(plan::OpKind kind) const = 0;
-  /// Prepares ops that it has kernels for, before the first step: compiles, and
-  /// chooses algorithms. Other ranks choose those outside its share. Returns
-  /// true when the contents of the ops' buffers were overwritten.
+  /// Prepares ops that the device has kernels for, before the first step:
+  /// compiles kernels and chooses algorithms. Other ranks choose the algorithms
+  /// outside this rank's share. Returns true when the contents of the ops'
+  /// buffers were overwritten.
   virtual Expected<bool> prepare(std::span<const OpCall>, Share) {
     return false;
   }
@@ -103,16 +104,17 @@ public:
   virtual std::vector<std::string> notes() const { return {}; }
   /// Runs an op that the device has a kernel for.
   virtual Status run(const OpCall& call) = 0;
-  /// The number of ops that it can run at the same time.
+  /// The number of ops that the device can run at the same time.
   virtual int lanes() const { return 1; }
-  /// Runs up to `lanes()` ops of which none writes what another one uses.
+  /// Runs up to `lanes()` independent ops: none writes memory that another one
+  /// reads or writes.
   virtual Status runConcurrently(std::span<const OpCall> calls) {
     for (const OpCall& call : calls)
       RECIPERUN_TRY(run(call));
     return Status::ok();
   }
-  /// Draws initial values; returns false when the device cannot and the host
-  /// has to.
+  /// Draws initial values. Returns false when the device cannot draw them; the
+  /// host does it then.
   virtual Expected<bool> draw(const FirstValues&) { return false; }
   /// Returns true when all enqueued work is done, false when some is pending,
   /// and the first failure that was not reported yet. Does not wait.

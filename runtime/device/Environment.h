@@ -1,9 +1,9 @@
-// Variables of the environment that libraries of devices read when they are
-// first called, where they have no other interface.
+// Environment variables that configure the libraries of devices, for settings
+// without another interface. A library reads them on its first call.
 //
-// A folder that opens such a library says which variables it needs; the command
-// sets them, before it starts MPI, a thread or a driver: setenv() is not safe
-// beside a thread that reads the environment.
+// The folder that opens a library lists the variables that it needs. The
+// command sets them before it starts MPI, a thread or a driver, because
+// setenv() is not safe while another thread reads the environment.
 
 #ifndef RECIPERUN_DEVICE_ENVIRONMENT_H
 #define RECIPERUN_DEVICE_ENVIRONMENT_H
@@ -18,10 +18,10 @@ struct Variable {
 
   const char* name;
   std::string value;
-  Wins wins; // whose value counts where the user has set the variable
+  Wins wins; // whose value counts when the user has set it too
 };
 
-/// Called by a program's entry, while the process has one thread.
+/// Sets the variables. Must be called while the process has only one thread.
 void setEnvironment(std::span<const Variable> variables);
 
 } // namespace reciperun::device

@@ -1,10 +1,10 @@
-// The signature of a CPU kernel: the interface between the executor, which
-// knows addresses, and the kernels, which know arithmetic.
+// The signatures of CPU and GPU kernels: the interface between the executor,
+// which resolves addresses, and the kernels, which compute.
 //
-// A device offers one kernel for each op of runtime/ops that is not a
-// collective (runtime/kernels/common/Kernels.h holds the CPU's table,
-// CudaKernels.h that of GPUs). A kernel has no state of its own: all that
-// outlives a call is in the device's context.
+// A device has one kernel for each op of runtime/ops that is not a collective.
+// runtime/kernels/common/Kernels.h has the table of the CPU, CudaKernels.h that
+// of GPUs. A kernel has no state of its own: all state that outlives a call is
+// in the device's context.
 
 #ifndef RECIPERUN_DEVICE_KERNELTABLE_H
 #define RECIPERUN_DEVICE_KERNELTABLE_H
@@ -22,9 +22,9 @@ namespace reciperun::device {
 class CpuContext;
 class CudaContext;
 
-/// One call of an op on a device, whose `Context` it is. Inputs and outputs are
-/// in the order of the description; a view without data stands for an optional
-/// buffer that is absent.
+/// One call of an op on the device with this context. Inputs and outputs are in
+/// the order of the op's description; a view without data is an absent optional
+/// buffer.
 template <class Context> struct KernelCall {
   const plan::Op& op;
   std::span<const Tensor> inputs;
@@ -43,16 +43,17 @@ template <class Context> struct KernelCall {
 using KernelArgs = KernelCall<CpuContext>;
 using CudaKernelArgs = KernelCall<CudaContext>; // data on the device
 
-/// Runs an op to its end. Fails only where the device cannot do what the plan
-/// asks (a type without a kernel, the GEMM library); a shape that contradicts
-/// the description is a bug of the plan's maker and asserted.
+/// Runs an op and returns when it is complete. Fails only when the device
+/// cannot run it (a type without a kernel, a failure of the GEMM library).
+/// Shapes that contradict the op's description are a bug of the compiler and
+/// trigger an assertion.
 using Kernel = Status (*)(const KernelArgs&);
 
-/// Enqueues an op on the context's stream and returns: it does not wait, takes
-/// no memory and reads no buffer on the host, so that a whole step can be
-/// captured as a CUDA graph. Fails where the device cannot do what the plan
-/// asks (a type or size without a kernel) or the launch is refused; what goes
-/// wrong on the device is told by a later call.
+/// Enqueues an op on the context's stream and returns. It does not wait,
+/// allocate memory or read buffers on the host, so that a whole step can be
+/// captured as a CUDA graph. Fails when the device cannot run the op (a type or
+/// size without a kernel) or when the launch fails. A later call reports errors
+/// of the execution.
 using CudaKernel = Status (*)(const CudaKernelArgs&);
 
 } // namespace reciperun::device

@@ -1,11 +1,11 @@
-// How an f32 master is kept beside its bf16 parameter in 16 bits more.
+// Stores an f32 master weight as its bf16 parameter and 16 further bits.
 //
 // The parameter is the master rounded to nearest, ties away from zero (IEEE
-// 754, 4.3.1); the remainder, of type u16, are the master's lower 16 bits. They
-// tell whether it was rounded up, so that both together are the master, to the
-// bit. Ties to even would not do: 2^16 + 1 masters round to an even parameter.
-// A NaN loses its payload. The same as `store_param_remainders` of NVIDIA's
-// Transformer Engine.
+// 754, 4.3.1). The remainder, of type u16, is the master's lower 16 bits. Its
+// highest bit tells whether the master was rounded up, so that the two halves
+// restore the master exactly. This does not work with ties to even, where 2^16
+// + 1 masters round to an even parameter. A NaN loses its payload. This is the
+// format of `store_param_remainders` in NVIDIA's Transformer Engine.
 
 #ifndef RECIPERUN_DEVICE_MASTERHALVES_H
 #define RECIPERUN_DEVICE_MASTERHALVES_H
@@ -20,7 +20,7 @@ struct MasterHalves {
   uint16_t remainder = 0;
 };
 
-/// Without branches, so that loops over it vectorise.
+/// Has no branches, so that loops over it vectorise.
 constexpr MasterHalves splitMaster(float master) {
   const uint32_t word = std::bit_cast<uint32_t>(master);
   const bool isNan = (word & 0x7fffffff) > 0x7f800000;

@@ -37,7 +37,7 @@ public:
   Arena& operator=(Arena&& other) noexcept;
   ~Arena();
 
-  /// Sets the arena of the buffers on the host.
+  /// Sets the arena for buffers in host memory.
   void setHost(Arena memory) {
     host = std::make_unique<Arena>(std::move(memory));
   }
@@ -46,9 +46,9 @@ public:
   int64_t bytes() const { return size; }
   std::byte* base() const { return data; }
 
-  /// The address of a buffer's data on a rank: its offset, plus the rank's own
-  /// shard of a buffer that is sharded in place, plus `copy`, the bytes that
-  /// the data of a micro-batch lies behind (plan::copyOffset).
+  /// The address of a buffer's data on a rank: its offset, plus the offset of
+  /// the rank's shard when the buffer is sharded in place, plus `copy`, the
+  /// byte offset of a micro-batch's copy (plan::copyOffset).
   void* address(const plan::Buffer& buffer, int64_t copy,
                 const plan::Mesh& mesh, int rank) const;
 

@@ -12,8 +12,8 @@ namespace reciperun::ops {
 /// that map each other's memory, or by kernels that read and write that memory.
 enum class Transport { nccl, peerCopies, peerKernels };
 
-/// What a group's ops make a connection of: neighbours in a ring or tree, the
-/// next rank, or each rank with each other rank.
+/// Which ranks of a group its ops connect: neighbours in a ring or tree, each
+/// rank with the next one, or each rank with every other rank.
 enum class Traffic { collective, shift, exchange };
 
 const char* nameOf(Transport transport);

@@ -13,7 +13,7 @@ namespace reciperun::ops {
 /// `f8e4m3` and `f8e5m2` are the fp8 formats of Micikevicius et al. 2022 (arXiv
 /// 2209.05433), table 1. `f8e8m0` stores powers of two: the scales of the OCP
 /// microscaling formats. `i8` and `u8` store quantized weights; a `u8` holds
-/// two int4 numbers (quantized_linear in quantization.ops).
+/// two int4 values (quantized_linear in quantization.ops).
 enum class DType {
   f64,
   f32,

@@ -72,7 +72,7 @@ struct OpInfo {
   Traits traits;
 };
 
-/// Of all ops, by indexOf(kind).
+/// The descriptions of all ops, indexed by indexOf(kind).
 std::span<const OpInfo> opTable();
 const OpInfo& infoOf(OpKind kind);
 inline const Traits& traitsOf(OpKind kind) {

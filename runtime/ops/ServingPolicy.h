@@ -12,8 +12,9 @@ enum class ServingPolicy {
   /// When the cache has pages for its whole prompt and longest answer, so that
   /// no sequence is preempted.
   guaranteedNoEvict,
-  /// When the cache has pages for its prompt. Where pages run out, the last
-  /// sequence of the lowest priority gives its own up and is computed again.
+  /// When the cache has pages for its prompt. When pages run out, the last
+  /// sequence of the lowest priority is preempted: its pages are freed, and it
+  /// is computed again later.
   maxUtilization,
 };
 

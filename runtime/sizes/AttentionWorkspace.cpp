@@ -15,8 +15,8 @@
 namespace reciperun::sizes {
 namespace {
 
-/// The deterministic gradient needs memory quadratic in the sequence. Above
-/// this limit our own kernels run, which are slower and need none of it.
+/// The deterministic gradient needs memory quadratic in the sequence length.
+/// Above this limit our own kernels run, which are slower and do not need it.
 constexpr int64_t mostLibraryBytes = int64_t(5) << 30;
 
 constexpr int64_t roundUp(int64_t value, int64_t unit) {

@@ -34,9 +34,10 @@ struct AttentionSizes {
   bool isDeterministic = true;
 };
 
-/// Whether we use cuDNN's kernels for it. They need bf16 and heads of up to 128
-/// elements: in steps of 8 when every row is one whole document in order, in
-/// steps of 16 when a row has up to a known number of documents.
+/// Whether we use cuDNN's kernels for an attention of these sizes. They need
+/// bf16 and heads of up to 128 elements: in steps of 8 when every row is one
+/// whole document in order, in steps of 16 when a row has up to a known number
+/// of documents.
 bool isForLibrary(const AttentionSizes& sizes);
 
 /// Whether attention treats each document as a separate sequence.

@@ -7,7 +7,7 @@
 
 namespace reciperun::sizes {
 
-/// The places of a row's numbers.
+/// The indices of the numbers in a row.
 enum DrawNumber {
   drawTemperature,
   drawTopK,

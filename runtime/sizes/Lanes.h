@@ -8,7 +8,8 @@
 
 namespace reciperun::sizes {
 
-/// The plan's stream and those beside it: queries, keys and values.
+/// The number of lanes, including the plan's stream: enough to run the matmuls
+/// of queries, keys and values at the same time.
 inline constexpr int servingLanes = 3;
 /// The scratch of a lane in bytes: partial sums of reductions, and the
 /// workspace of cuBLASLt, which suggests 32 MiB for Hopper.

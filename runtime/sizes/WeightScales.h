@@ -40,7 +40,8 @@ const char* weightScalesName(WeightScales scales);
 /// means that the attribute is absent, and nullopt for an unknown one.
 std::optional<WeightScales> findWeightScales(std::string_view word);
 
-/// The stored elements of a row of `k` weights: bytes, since each type has one.
+/// The number of stored elements of a row of `k` weights. It is also the size
+/// in bytes, since all formats are stored in types of one byte.
 int64_t storedWidth(WeightFormat format, int64_t k);
 /// The shape of the scales of a weight [n,k].
 std::vector<int64_t> scaleShape(WeightScales scales, int64_t n, int64_t k);

@@ -1,14 +1,14 @@
 // Matmuls: our own loops for few rows, oneDNN's matmul with its primitives
 // cached by shape for others, and a blocked loop for f64.
 //
-// 1. Run few rows by NarrowMatmul.cpp. Otherwise look the shape up. For a new
-// shape describe A, B and C by strides and
-//    create the primitive, with a scratch buffer that we own.
+// 1. Run few rows by NarrowMatmul.cpp. Otherwise look up the shape's primitive.
+//    For a new shape, describe A, B and C by strides and create the primitive,
+//    with a scratch buffer that we own.
 // 2. Grow the shared scratch to the size that the primitive asks for.
-// 3. Run it on the caller's pointers. Processors without AVX-512, for which
-//    oneDNN has no bf16 matmul, get f32 copies of bf16 operands: the product of
-//    two bf16 numbers is exact in f32, and oneDNN accumulates in f32 in any
-//    case.
+// 3. Run the primitive on the caller's pointers. oneDNN has no bf16 matmul for
+//    processors without AVX-512; there bf16 operands are copied to f32. Results
+//    stay the same: the product of two bf16 values is exact in f32, and oneDNN
+//    accumulates in f32 in any case.
 
 #include "runtime/device/cpu/Gemm.h"
 
@@ -137,7 +137,7 @@ bool multipliesBf16() {
 
 constexpr int64_t copyGrain = 4096;
 
-/// Converts bf16 numbers to f32, in `room`.
+/// Converts bf16 values to f32. `room` holds the result.
 const float* widen(const void* numbers, int64_t count, AlignedBuffer& room,
                    int threads) {
   const auto* from = static_cast<const bf16*>(numbers);

@@ -38,7 +38,7 @@ private:
 
 /// The loops of one instruction set.
 struct NarrowLoops {
-  /// Copies A into their layout.
+  /// Copies A into the layout that `multiply` reads.
   void (*pack)(const Gemm::Shape& shape, const void* a, AlignedBuffer& packed);
   /// Computes the columns [begin, end) of C. `begin` is a multiple of 16.
   void (*multiply)(const NarrowCall& call, int64_t begin, int64_t end);

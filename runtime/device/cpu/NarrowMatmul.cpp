@@ -6,9 +6,10 @@
 //    columns at a time and each group of rows: keep their sums in registers, as
 //    vectors over k, and read W along k.
 // 3. Add the lanes of each sum, and store it.
-// The loops are compiled for AVX-512 with bf16 products, AVX-512, AVX2 and the
-// processor that the build targets; the best that the processor has are used.
-// NarrowTiles.cpp has those for AMX.
+//
+// The loops are compiled for AVX-512 with bf16 dot products, AVX-512, AVX2 and
+// the processor that the build targets; NarrowTiles.cpp has the loops for AMX.
+// The best ones that the processor supports are used.
 
 #include "runtime/device/cpu/NarrowMatmul.h"
 
@@ -34,11 +35,12 @@ constexpr int64_t columnGrain = 16;
 
 using NarrowFloats [[gnu::vector_size(64), gnu::aligned(4), gnu::may_alias]] =
     float;
-/// Pairs of bf16, which begin at any element.
+/// A vector of pairs of bf16, aligned to a single bf16.
 using NarrowWords [[gnu::vector_size(64), gnu::aligned(2), gnu::may_alias]] =
     uint32_t;
 
-/// The columns of a block of which `left` are left, for all rows of a matmul.
+/// The number of columns of the next block when `left` columns remain, in a
+/// matmul of `rows` rows.
 int64_t blockColumns(int64_t rows, int64_t left) {
   const int64_t most = rows > 4 ? 3 : 4;
   return left < most ? 1 : most;
@@ -51,8 +53,8 @@ int64_t blockRows(int64_t rows) {
 
 template <int value> using Count = std::integral_constant<int, value>;
 
-/// Calls body(rows, columns) with the sizes of a block of blockColumns columns,
-/// and of as many of `rows` rows as it holds.
+/// Calls body(rows, columns) with the block's sizes as compile-time constants.
+/// `columns` is from blockColumns; a block holds up to 8 of the `rows` rows.
 template <class Body>
 void withBlock(int64_t rows, int64_t columns, Body&& body) {
   auto withColumns = [&](auto height) {
@@ -142,7 +144,7 @@ void packRows(const Gemm::Shape& shape, const void* a, AlignedBuffer& room) {
     packRows<isa::Lanes>, isa::multiplyColumns<isa::Lanes>                     \
   }
 
-/// Whether the processor has the instructions.
+/// Whether the processor supports the instruction set.
 bool supports(NarrowInstructions instructions) {
   switch (instructions) {
   case NarrowInstructions::portable:

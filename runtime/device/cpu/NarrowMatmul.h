@@ -17,23 +17,23 @@
 
 namespace reciperun::device {
 
-/// Whether narrowMatmul runs a shape: A as it is, W transposed, f32 or bf16,
-/// and few rows.
+/// Whether narrowMatmul supports a shape: A is not transposed, W is, the input
+/// is f32 or bf16, and A has few rows.
 bool isNarrow(const Gemm::Shape& shape);
 
-/// The instructions that the loops are compiled for, from the slowest to the
-/// fastest. Without any of x86 there is the portable loop.
+/// The instruction sets that the loops are compiled for, from the slowest to
+/// the fastest. A processor without any of the x86 ones runs the portable loop.
 enum class NarrowInstructions { portable, avx2, avx512, avx512Bf16, amx };
 
-/// Those that the processor has, the fastest first.
+/// The instruction sets that the processor supports, the fastest first.
 std::vector<NarrowInstructions> narrowInstructions();
 
-/// Runs a shape that isNarrow by the fastest instructions. `packed` holds the
-/// copy of A.
+/// Runs a matmul whose shape isNarrow, with the fastest instruction set.
+/// `packed` holds the copy of A.
 void narrowMatmul(const Gemm::Shape& shape, const void* a, const void* w,
                   void* c, AlignedBuffer& packed, int threads);
 
-/// Runs it by some of narrowInstructions().
+/// The same with a given instruction set, one of narrowInstructions().
 void narrowMatmul(const Gemm::Shape& shape, const void* a, const void* w,
                   void* c, AlignedBuffer& packed, int threads,
                   NarrowInstructions instructions);

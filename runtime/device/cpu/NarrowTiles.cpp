@@ -98,7 +98,7 @@ multiplyTiles(const bf16* w, int64_t stride, const bf16* a,
   }
 }
 
-/// The rows of C^T from `column` on.
+/// Computes the rows of C^T from `column` on.
 template <int blocks, int groups>
 TILE_TARGET void multiplyRows(const NarrowCall& call, int64_t column,
                               int64_t rows) {

@@ -1,6 +1,6 @@
 // The matmul of two small bf16 tiles with f32 accumulation.
 //
-// A word holds two bf16 numbers that are adjacent along the reduction dimension
+// A word holds two bf16 values that are adjacent along the reduction dimension
 // (the even one in the lower half): A is [m, k/2] words, B is [k/2, n] words, C
 // [m, n] floats, C += A B. This is the layout of AVX-512's vdpbf16ps, which
 // multiplies both halves of a word at once. Without that instruction the halves

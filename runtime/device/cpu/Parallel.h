@@ -21,8 +21,8 @@ inline void useThreads(int threads) {
   omp_set_num_threads(threads);
 }
 
-/// The threads for work of `steps` multiply-adds: one where the work is done
-/// before other threads wake up.
+/// The number of threads for `steps` multiply-adds: one if the work takes less
+/// time than waking up other threads.
 inline int threadsFor(int threads, int64_t steps) {
   constexpr int64_t small = 1 << 16;
   return steps < small ? 1 : threads;

@@ -90,7 +90,8 @@ public:
   Four queryShape() const {
     return {shape.batch, shape.heads, shape.queries, 1};
   }
-  /// The aligned bytes of `ofEach` bytes for every query of every head.
+  /// The size in bytes, aligned, of a buffer with `ofEach` bytes for each query
+  /// and head.
   int64_t queryBytes(int64_t ofEach) const {
     const int64_t all =
         shape.tokens ? shape.tokens : shape.batch * shape.queries;
@@ -101,7 +102,8 @@ public:
   DocumentTensors documents;
 
 private:
-  /// `tokens` of `all` rows in memory; `all` is 0 when there are no others.
+  /// A tensor of the first `tokens` of `all` rows in memory. `all` is 0 when
+  /// there are no other rows.
   Tensor rows(int64_t heads, int64_t tokens, int64_t all, cudnnDataType_t type,
               Tensor offsets) const {
     const int64_t row = heads * shape.width;

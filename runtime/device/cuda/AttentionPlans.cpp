@@ -1,11 +1,11 @@
 // Attention plans by shape: the graph (AttentionGraphs.h) compiled for the
 // first engine that cuDNN suggests.
 //
-// The engines are not measured against one another as matmul algorithms are: on
-// an H200 the first was the fastest each time. With 32 heads to 8 the next one
-// took, forward and backward, 1.07 and 1.9 times as long for heads of width 64,
-// and 2.0 and 2.3 times as long for width 128. Each candidate would have to be
-// compiled before the first step.
+// Unlike matmul algorithms, the engines are not timed against one another: on
+// an H200 the first was always the fastest. With 32 query heads and 8 key
+// heads, the second took 1.07 (forward) and 1.9 (backward) times as long for
+// heads of width 64, and 2.0 and 2.3 times as long for width 128. Each
+// candidate would also have to be compiled before the first step.
 
 #include "runtime/device/cuda/AttentionPlans.h"
 

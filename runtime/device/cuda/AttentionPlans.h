@@ -1,11 +1,11 @@
 // Attention by cuDNN: the plans that it has compiled, by shape.
 //
-// It supports a subset of ops/attention.ops in bf16, with grouped queries,
-// causal or not, with or without a window. A row is one document that is whole
-// and in order, or a bounded number of documents, or some queries that see all
-// of some keys. The library is opened when the first plan is needed. When it is
-// missing, or has no plan for a shape, `notice` says why, and our own kernels
-// run.
+// cuDNN supports a subset of ops/attention.ops in bf16, with grouped queries,
+// causal or not, with or without a window. A row is one whole document in
+// order, or has a bounded number of documents, or is a set of queries that
+// attend to all of a set of keys. The library is opened when the first plan is
+// needed. When it is missing, or has no plan for a shape, `notice` says why,
+// and our own kernels run instead.
 
 #ifndef RECIPERUN_DEVICE_CUDA_ATTENTIONPLANS_H
 #define RECIPERUN_DEVICE_CUDA_ATTENTIONPLANS_H
@@ -30,8 +30,8 @@ public:
     /// Backward only: accumulates dq in one order, which takes a matrix of all
     /// queries by all keys in the workspace.
     bool isDeterministic;
-    /// When the queries or keys are a part of those in memory, the number in
-    /// memory per sequence; otherwise 0.
+    /// When the queries or keys are only a part of those in memory: the number
+    /// in memory per sequence. Otherwise 0.
     int64_t queryRows = 0, keyRows = 0;
     /// The tokens of all rows when sequences are documents packed in rows of
     /// `queryRows` tokens; otherwise 0. For documents, `batch` is the maximum

@@ -62,12 +62,14 @@ public:
     return static_cast<T*>(selected->scratch);
   }
 
-  /// Opens lanes up to a number of `count`. Lane 0 is the plan's stream.
+  /// Opens lanes until there are `count`. Lane 0 is the plan's stream.
   Status openLanes(int count);
   int lanes() const { return int(opened.size()); }
-  /// Makes what is enqueued on lanes 1 to count - 1 wait for lane 0.
+  /// Makes later work on lanes 1 to count - 1 wait for the work enqueued on
+  /// lane 0.
   Status fork(int count);
-  /// Makes lane 0 wait for lanes 1 to count - 1.
+  /// Makes later work on lane 0 wait for the work enqueued on lanes 1 to count
+  /// - 1.
   Status join(int count);
   /// Selects the lane on which kernels are enqueued.
   void select(int lane);

@@ -83,9 +83,9 @@ Expected<memory::Arena> allocatePinned(int64_t bytes) {
 
 } // namespace
 
-/// A queue four times as long as usual holds the graph of a backward pass with
-/// all its copies to other ranks; of one that does not fit a launch would spin
-/// until it does.
+/// With launch queues of four times the default length, the graph of a backward
+/// pass fits with all its copies to other ranks. The launch of a graph that
+/// does not fit would spin until there is room.
 std::vector<Variable> CudaDevice::environment(int queues,
                                               KernelLoading loading) {
   using Wins = Variable::Wins;
@@ -229,7 +229,7 @@ Expected<memory::Arena> CudaDevice::allocate(int64_t bytes, int64_t hostBytes) {
   return arena;
 }
 
-// Threads start with GPU 0 as theirs.
+// Any thread may call upload and download, and a new thread's device is GPU 0.
 Status CudaDevice::upload(void* to, std::span<const std::byte> from) {
   RECIPERUN_CUDA_TRY(cudaSetDevice, gpu->device());
   return copies.upload(gpu->stream(), to, from);

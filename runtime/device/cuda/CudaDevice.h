@@ -23,15 +23,15 @@ namespace reciperun::device {
 /// there is none.
 using CudaPreparation = Expected<std::string> (*)(const CudaKernelArgs&);
 /// Enqueues independent ops as one kernel. Returns false, and enqueues nothing,
-/// if there is none for them.
+/// if there is no such kernel.
 using CudaJoin = Expected<bool> (*)(std::span<const CudaKernelArgs>);
 
 /// Enqueues the drawing of initial values. Returns false when it cannot draw
 /// the given values.
 using CudaDraw = Expected<bool> (*)(const FirstValues&, CudaContext&);
 
-/// When the driver loads kernels. One that it loads at the first launch may
-/// wait for all that the GPU does.
+/// When the driver loads kernels. Loading a kernel at its first launch may wait
+/// for all work on the GPU.
 enum class KernelLoading { atFirstLaunch, atStart };
 
 class CudaDevice final : public Device {
@@ -40,19 +40,21 @@ public:
   static constexpr int ownStreams = 3;
   static constexpr int mostQueues = 32;
 
-  /// What the driver reads when it is first called. The process's streams share
-  /// so many `queues`, 8 at least. With fewer queues than streams what waits
-  /// for another rank holds up what is enqueued behind it on other streams;
-  /// each takes time to open, though, some 60 ms where four ranks of a host
-  /// open theirs, and slows down those that are used.
+  /// The environment variables that the driver reads on its first call. The
+  /// process's streams share `queues` hardware queues, at least 8. With fewer
+  /// queues than streams, work that waits for another rank blocks work behind
+  /// it that belongs to other streams. But each queue takes time to open, some
+  /// 60 ms when four ranks of a host open theirs, and slows down the queues in
+  /// use.
   static std::vector<Variable>
   environment(int queues = mostQueues,
               KernelLoading loading = KernelLoading::atFirstLaunch);
 
-  /// The GPU of the rank that is number `place` on its host: the visible ones
-  /// are dealt out in turn. `findKernel` gives the kernel of an op, null where
-  /// there is none; `prepareKernel` gets ready for one; `drawValues` draws what
-  /// parameters begin with; `joinKernels` runs independent ops as one.
+  /// Opens the GPU of the rank with index `place` on its host; the visible GPUs
+  /// are assigned round-robin. `findKernel` returns the kernel of an op, or
+  /// null when there is none; `prepareKernel` prepares an op; `drawValues`
+  /// draws initial values of parameters; `joinKernels` runs independent ops as
+  /// one kernel.
   static Expected<std::unique_ptr<CudaDevice>>
   open(int place, CudaKernel (*findKernel)(plan::OpKind),
        CudaPreparation prepareKernel = nullptr, CudaDraw drawValues = nullptr,

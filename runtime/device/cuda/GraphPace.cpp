@@ -74,7 +74,7 @@ Status GraphPace::next(const Followed& graph, cudaStream_t stream) {
   return Status::ok();
 }
 
-/// A graph has one word, so that it is not launched again before it has set the
+/// A graph has only one word, so it is launched again only after it has set the
 /// word.
 bool GraphPace::mayLaunch(const Followed& graph) {
   while (!launched.empty() && std::atomic_ref(*launched.front().word).load())

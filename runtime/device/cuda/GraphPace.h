@@ -30,8 +30,8 @@ public:
   /// The queue usage of a graph.
   struct Followed {
     uint32_t* word = nullptr; // null for a graph that needs no word
-    /// The number of nodes that are not kernels; with the kernels between them
-    /// they take twice as many entries.
+    /// The number of nodes that are not kernels. With the sequences of kernels
+    /// between them, they take up to twice as many queue entries.
     size_t places = 0;
   };
 
@@ -44,7 +44,7 @@ public:
   Status open();
 
   /// Adds a node that sets a word when the graph is nearly done, unless the
-  /// graph takes next to no entries.
+  /// graph takes few queue entries.
   Expected<Followed> follow(cudaGraph_t graph);
 
   /// Waits until the graph may be launched, and counts it as launched.

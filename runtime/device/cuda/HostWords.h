@@ -13,7 +13,8 @@
 
 namespace reciperun::device {
 
-/// A word and the value to set it to; a null place when nobody reads it.
+/// A word and the value to set it to; `place` is null when nobody reads the
+/// word.
 struct HostWord {
   uint32_t* place = nullptr;
   uint32_t value = 0;

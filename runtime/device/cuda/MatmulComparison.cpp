@@ -1,7 +1,7 @@
 // Compares algorithms by their times:
-//   1. a single turn of each selects those that are worth a comparison;
+//   1. one timed run of each selects those that are worth a comparison;
 //   2. for long matmuls the GPU is heated once;
-//   3. the algorithms take turns, round by round;
+//   3. in each round, every algorithm is timed once;
 //   4. the algorithm with the smallest median relative time is chosen.
 
 #include "runtime/device/cuda/MatmulComparison.h"
@@ -19,16 +19,16 @@ using Time = MatmulComparison::Time;
 constexpr float longMatmul = 0.15f; // ms
 constexpr float heatingTime = 300;  // ms
 
-/// The effort of a comparison: rounds of turns of `ms` after an untimed warm-up
-/// of `before` ms.
+/// The effort of a comparison: the number of rounds, in which each algorithm is
+/// timed for `ms` after an untimed warm-up of `before` ms.
 struct Turns {
   int rounds;
   float before, ms;
 };
 constexpr Turns usual = {5, 0, 1}, hot = {3, 4, 10};
 
-/// The median of a few numbers; infinity without numbers, so that it is never
-/// the least.
+/// The median of a few values. Infinity without values, so that it is never the
+/// smallest.
 double median(std::vector<double> values) {
   if (values.empty())
     return std::numeric_limits<double>::infinity();
@@ -36,8 +36,8 @@ double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-/// The indices of algorithms that run: the first one, and those that a single
-/// turn does not show to be much slower than the fastest, up to `most`.
+/// The indices of algorithms to compare: the first one that runs, and others
+/// that are not much slower than the fastest in a single run, `most` in total.
 std::vector<size_t> select(size_t count, const Time& time) {
   constexpr float much = 1.12f;
   constexpr size_t most = 6;

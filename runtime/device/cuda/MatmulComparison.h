@@ -3,10 +3,10 @@
 // Training runs at the power limit, where a GPU's clocks depend on the power
 // that its kernels draw: the algorithm that is fastest on an idle GPU is not
 // the fastest there. Long matmuls are therefore compared while the GPU is hot,
-// in turns that are long enough for its clocks to settle. The clocks fluctuate
-// over longer periods than a turn. The algorithms therefore take turns, and an
-// algorithm is rated by the median over the rounds of its time relative to the
-// first algorithm's.
+// in measurements that are long enough for its clocks to settle. The clocks
+// also fluctuate over longer periods than a measurement. The algorithms are
+// therefore timed alternately, in rounds, and rated by the median over the
+// rounds of their time relative to the first algorithm's.
 
 #ifndef RECIPERUN_DEVICE_CUDA_MATMULCOMPARISON_H
 #define RECIPERUN_DEVICE_CUDA_MATMULCOMPARISON_H

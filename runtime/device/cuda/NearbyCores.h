@@ -1,5 +1,6 @@
 // The cores near a GPU: those of the NUMA node that its bus is attached to.
-// They reach the GPU and the host memory next to it without a detour.
+// They reach the GPU and the memory of that node without crossing to another
+// node.
 
 #ifndef RECIPERUN_DEVICE_CUDA_NEARBYCORES_H
 #define RECIPERUN_DEVICE_CUDA_NEARBYCORES_H
