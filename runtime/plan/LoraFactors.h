@@ -9,8 +9,8 @@
 namespace reciperun::plan {
 
 /// Whether B A has the elements of `matrix`, where A is [rank, in ...] and B
-/// [out ..., rank], and each row of the matrix along its dimension 0 is a whole
-/// number of rows of B A. All sizes are positive. The element count of each of
+/// [out ..., rank], and each row of the matrix along its dimension 0 consists
+/// of whole rows of B A. All sizes are positive. The element count of each of
 /// the three fits 64 bits.
 bool areLoraFactors(const std::vector<int64_t>& matrix,
                     const std::vector<int64_t>& a,

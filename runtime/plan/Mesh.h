@@ -68,8 +68,8 @@ int groupSize(const Mesh& mesh, const Group& group);
 enum class BlockOwner { self, earlier, later };
 
 /// The owner of the block that `rank` attends to in a step of ring attention
-/// along `axis`. In step i it is the rank i places before, and the last rank of
-/// the ring comes before the first.
+/// along `axis`. In step i it is the rank whose index in the ring is i lower,
+/// modulo the size of the ring.
 BlockOwner blockOwner(const Mesh& mesh, int rank, std::string_view axis,
                       int64_t step);
 

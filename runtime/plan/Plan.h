@@ -56,17 +56,17 @@ struct Buffer {
   /// apart. Micro-batch m uses copy m % slots.
   int slots = 1;
   int64_t slotStride = 0;
-  int frame = -1; // of the stage: moves the buffer by the micro-batch; -1: none
+  int frame = -1; // index in the stage: offsets by micro-batch; -1: none
   /// If set, the address moves by coordinate(shardAxis) * shardStride: the
   /// buffer is the rank's part of a whole buffer.
   std::string shardAxis;
   int64_t shardStride = 0;
 };
 
-/// The positions of buffers that are alive together: what a chunk of a
-/// pipeline's layers keeps of a micro-batch until its backward pass. The
-/// buffers of micro-batch m lie `offsets[m % offsets.size()]` bytes behind
-/// their own offsets. Frames share an area of the arena.
+/// The placement of buffers that are alive together: the activations that a
+/// chunk of a pipeline's layers keeps for a micro-batch until its backward
+/// pass. For micro-batch m, `offsets[m % offsets.size()]` is added to the
+/// offset of each of these buffers. Frames share an area of the arena.
 struct Frame {
   std::vector<int64_t> offsets; // aligned
 
@@ -79,16 +79,16 @@ struct MemoryTable {
   int64_t parameters = 0;
   int64_t gradients = 0;
   int64_t optimizer = 0;
-  int64_t cache = 0; // what serving keeps of sequences between steps
+  int64_t cache = 0; // data of sequences that serving keeps between steps
   int64_t activations = 0;
   int64_t workspace = 0;
   int64_t library = 0; // outside the arena: runtime, MPI, GEMM library
-  /// Host memory for the copy that an asynchronous checkpoint is written from.
-  /// Part of `total` when the device is the host.
+  /// Host memory for the copy of the state from which an asynchronous
+  /// checkpoint is written. Part of `total` when the device is the host.
   int64_t host = 0;
   int64_t offloaded = 0; // the host's arena, exactly; part of `total` likewise
   int64_t arena = 0;     // on the device, the exact allocation
-  int64_t draft = 0; // of the draft model, beside the arena; part of `total`
+  int64_t draft = 0; // of the draft model, outside the arena; part of `total`
   int64_t total = 0;
   int64_t capacity = 0; // of the device
 };
@@ -178,7 +178,7 @@ struct StepInputs {
   bool operator==(const StepInputs&) const = default;
 };
 
-/// One width of a serving step, which processes up to `tokens` tokens and gives
+/// One size of a serving step: it processes up to `tokens` tokens and returns
 /// the logits of up to `rows` of them.
 struct Bucket {
   int64_t tokens = 0;
@@ -200,7 +200,7 @@ struct StageStep {
 /// The choice of sequences that start, see ServingPolicy.h.
 using ServingPolicy = ops::ServingPolicy;
 
-/// The limits of serving, and the steps that it is made of.
+/// The limits of serving, and the buckets of its steps.
 struct Serving {
   int64_t maxBatch = 0;    // sequences in a step; slots of states
   int64_t maxInput = 0;    // tokens of a prompt
@@ -234,11 +234,12 @@ struct HfRows {
   int64_t of = 0;
 };
 
-/// How a frozen matrix [n,k] is stored in its value's buffer, and its scales in
-/// a buffer beside it: see ops/quantization.ops and sizes/WeightScales.h. The
-/// loader quantizes the values of a Hugging Face tensor, or copies their codes
-/// and scales when the tensor is stored in the same way. Another buffer may
-/// have the factors of the matrix's inputs (AWQ).
+/// How a frozen matrix [n,k] is quantized: its value's buffer has the codes,
+/// and a second buffer the scales (see ops/quantization.ops and
+/// sizes/WeightScales.h). The loader quantizes the values of a Hugging Face
+/// tensor, or copies codes and scales when the tensor is already quantized in
+/// the same way. A third buffer may have the factors of the matrix's inputs
+/// (AWQ).
 struct WeightQuantization {
   std::string format; // `fp8`, `int8`, `int4`
   std::string scales; // the attribute `scales` of quantized_linear
@@ -255,8 +256,9 @@ struct Parameter {
   std::vector<std::string> shardAxes;
   Initializer init;
   bool trainable = true;
-  /// Of LoRA: exported separately, in peft's layout. A server keeps one matrix
-  /// for each of `Serving::adapters`, along dimension 0 of both shapes.
+  /// Whether this is a factor of LoRA. Such parameters are exported separately,
+  /// in peft's layout. On a server, dimension 0 of both shapes is the index of
+  /// one of the `Serving::adapters` adapters.
   bool adapter = false;
   std::optional<DType> type; // set when it is not the compute type
   std::vector<int> stages;   // the stages that hold it, from their holdings
@@ -264,9 +266,9 @@ struct Parameter {
   /// (row-major), so the shapes may group dimensions differently.
   std::string hfName;
   std::vector<int64_t> hfShape;
-  /// Set when the tensor holds other parameters before or after this one along
-  /// its dimension 0; `hfShape` is then a part of the tensor's. See
-  /// TensorRows.h.
+  /// Set when the tensor also holds other parameters, before or after this one
+  /// along its dimension 0. `hfShape` is then the shape of this parameter's
+  /// rows. See TensorRows.h.
   std::optional<HfRows> hfRows;
   /// For a matrix that LoRA adapts: y = W x + loraScale B A x.
   int loraA = -1; // parameter indices
@@ -284,10 +286,10 @@ struct Holding {
   int inScale = -1;  // f32 [k]; -1 when its input is not scaled
 };
 
-/// A flat run of parameters that ranks share and the optimizer treats alike.
-/// The rank's part starts at coordinate(shardAxis) * elements / the axis size,
-/// where `shardAxis` names the ranks that share the region. A region of frozen
-/// parameters has no moments, and its master is its part.
+/// A flat concatenation of parameters that are sharded together and that the
+/// optimizer treats alike. A rank's part starts at coordinate(shardAxis) *
+/// elements / the size of `shardAxis`. A region of frozen parameters has no
+/// moments, and its master is its part.
 struct Region {
   std::string name;
   int64_t elements = 0; // padded to a multiple of the shards
@@ -296,13 +298,14 @@ struct Region {
   /// if there is one.
   int param = -1;
   int part = -1;
-  /// This rank's part of the masters, flat. f32 or f64; u16 when the masters
-  /// are kept in halves (MasterHalves.h), whose upper halves are in `part`; or
+  /// This rank's part of the masters, flat: f32 or f64; u16 for the lower
+  /// halves of masters whose upper halves are in `part` (MasterHalves.h); or
   /// the same bytes as `part` when the bf16 values are the masters.
   int master = -1;
   int momentM = -1; // flat, this rank's part; -1 when the optimizer
   int momentV = -1; // has none
-  /// The group that shares masters and moments; "" when they are not split.
+  /// The axis or group along which masters and moments are sharded; "" when
+  /// they are not.
   std::string shardAxis;
   std::vector<int> parameters;
   std::vector<int64_t> starts; // their offsets in the region, in elements
@@ -357,7 +360,8 @@ struct Data {
 
 /// Whether some source is text that has to be tokenized.
 bool readsText(const Data& data);
-/// Whether the training data are chat messages. Prompts are then messages too.
+/// Whether the training data are chat messages. Prompts are then encoded as
+/// messages too.
 bool readsMessages(const Data& data);
 
 /// runtime/train/Schedule.h has the formulas. A length is in steps or a
@@ -487,7 +491,8 @@ Holding holdingOf(const Stage& stage, int parameter);
 /// The number of copies of a buffer for micro-batches in flight: its slots, or
 /// the offsets of its frame. Micro-batches m and m + copies have the same one.
 int64_t copies(const Stage& stage, int buffer);
-/// The bytes that a micro-batch's copy of a buffer lies behind its first one.
+/// The byte offset of a micro-batch's copy of a buffer from the buffer's own
+/// offset.
 int64_t copyOffset(const Stage& stage, const Buffer& buffer, int microBatch);
 /// The pages of the longest sequence; 0 when the model has no attention.
 int64_t pagesOfSequence(const Serving& serving);

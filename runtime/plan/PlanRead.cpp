@@ -45,8 +45,8 @@ const char* typeName(const Json& json) {
   }
 }
 
-/// A node of the document and its path, kept as a chain on the stack so that
-/// the path is spelt out only for an error.
+/// A node of the JSON document. It points to its parent node on the stack, so
+/// that the path is only built for an error message.
 struct Place {
   const Place* parent = nullptr;
   const char* key = nullptr; // for a member of an object
@@ -98,7 +98,7 @@ public:
       attribute(value, list[key], Place{&here, key.c_str()});
   }
 
-  /// Marks a member as known without reading it: other code does.
+  /// Marks a member as known without reading it; other code reads it.
   void leave(const char* name) { (void)member(name); }
 
   /// Reports a member that no field has read.
@@ -319,8 +319,8 @@ Expected<Plan> fromJson(std::string_view text) {
   return plan;
 }
 
-/// The error for a text that does not begin as a plan does. A recipe is what
-/// users name most often.
+/// The error for a file that does not begin like a plan. The file that users
+/// most often name by mistake is a recipe.
 static Status noPlan(const std::string& path) {
   const std::string name = "`" + path + "`";
   for (const char* ending : {".recipe", ".yaml", ".yml"})

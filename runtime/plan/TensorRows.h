@@ -1,4 +1,4 @@
-// Hugging Face tensors whose rows are several parameters.
+// Hugging Face tensors that hold several parameters.
 //
 // A Hugging Face checkpoint may store several parameters in one tensor. They
 // are consecutive along its dimension 0, and their other dimensions equal the

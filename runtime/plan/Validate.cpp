@@ -6,7 +6,7 @@
 //    shard and the farthest position of its frame;
 // 3. functions (each op through ValidateOps.cpp) and schedules;
 // 4. parameters, regions, inputs, outputs: buffers have the right type and
-// size;
+//    size;
 // 5. messages between stages (ValidateTransfers.cpp), the connections between
 //    GPUs (ValidateConnections.cpp), the steps of serving (ValidateServing.cpp)
 //    and the settings of the run (ValidateSettings.cpp).
@@ -351,7 +351,8 @@ private:
                    {DType::f32}, k);
   }
 
-  /// Whether the parameter is in a region of which ranks keep only parts.
+  /// Whether the parameter is in a region of which each rank stores only its
+  /// part.
   bool isInParts(int parameter) const {
     return std::any_of(
         stage.regions.begin(), stage.regions.end(), [&](const Region& region) {

@@ -84,7 +84,7 @@ bool checkAttentionBackward(OpCheck& c) {
          hasRoom(c, sizes::attentionWorkspace(sizesOf(c, q, k)));
 }
 
-/// Checks that the op's step is one of its ring.
+/// Checks that the op's step is below the number of ranks of its ring.
 bool checkStep(OpCheck& c) {
   const ops::AttentionBlockAttributes attributes(c.op.attributes);
   const int64_t ranks = axisSize(c.plan.mesh, attributes.axis);
@@ -94,13 +94,12 @@ bool checkStep(OpCheck& c) {
                  " of a ring of " + std::to_string(ranks)));
 }
 
-/// Checks the sum of an output or gradient that is like `operand`.
+/// Checks an accumulator for an output or gradient with the size of `operand`.
 bool isSum(OpCheck& c, const Buffer& sum, const Buffer& operand) {
   return c.isMath(sum, operand) && c.counts(sum, elementCount(operand.shape));
 }
 
-/// Checks scratch memory, which may be absent, in the type and size of
-/// `operand`.
+/// Checks optional scratch memory, which has the type and size of `operand`.
 bool isRoom(OpCheck& c, size_t result, const Buffer& operand) {
   return !c.hasOut(result) || c.same(operand, c.out(result));
 }
@@ -129,8 +128,8 @@ bool checkAttentionBlockBackward(OpCheck& c) {
          hasRoom(c, sizes::blockWorkspace(sizesOf(c, q, k)));
 }
 
-/// Checks pages [pages, page, hk, d] of keys or values like `k`, and their
-/// scales where they are in 8 bits.
+/// Checks pages [pages, page, hk, d] of keys or values like `k`, and the scales
+/// of pages in 8 bits.
 bool checkPagesLike(OpCheck& c, const Buffer& k, size_t pages) {
   const Serving& serving = *c.plan.serving;
   const size_t scales = pages + 2;

@@ -1,5 +1,5 @@
-// Collectives and a rank's slice: the group exists, and the shapes match its
-// size.
+// Collectives, and `slice`, which takes a rank's part: the group exists, and
+// the shapes match its size.
 
 #include "runtime/ops/CollectiveOps.h"
 #include "runtime/plan/OpCheck.h"
@@ -20,7 +20,8 @@ bool checkAllReduce(OpCheck& c) {
           c.fail("has `reduce` = `" + reduce + "`, neither `sum` nor `max`"));
 }
 
-/// `whole` is `part` with dimension `dim` taken `shards` times.
+/// Checks that `whole` has the shape of `part` with dimension `dim` multiplied
+/// by `shards`.
 bool checkSplit(OpCheck& c, const Buffer& part, const Buffer& whole,
                 int64_t shards) {
   const int64_t dim = ops::AllGatherAttributes(c.op.attributes).dim;
@@ -59,8 +60,8 @@ bool checkAllToAll(OpCheck& c) {
   return c.is(c.out(0), {c.in(0).dtype}) && c.shaped(c.out(0), out);
 }
 
-/// Checks the tensors of a ring shift. Those that are sent are inputs from
-/// number `sent` on; the received ones are the results.
+/// Checks the tensors of a ring shift. The sent tensors are the inputs from
+/// index `sent` on; the received ones are the results.
 bool checkShift(OpCheck& c, size_t sent) {
   if (!c.grouped())
     return false;
@@ -73,7 +74,8 @@ bool checkShift(OpCheck& c, size_t sent) {
   return true;
 }
 
-/// The received tensors are the first inputs of a done op, and its results.
+/// Checks the op that completes a ring shift. The received tensors are its
+/// first inputs and also its results.
 bool checkShiftDone(OpCheck& c) {
   const std::vector<int>&in = c.op.inputs, &out = c.op.outputs;
   return checkShift(c, out.size()) &&

@@ -1,6 +1,6 @@
-// The table of connections: it is there when several GPUs communicate, its
-// entries are of groups and links of the plan, and every collective and message
-// has one.
+// The table of connections: it exists when several GPUs communicate, its
+// entries name groups and links of the plan, and every collective and message
+// has a connection.
 
 #include "runtime/ops/OpTable.h"
 #include "runtime/plan/Mesh.h"
@@ -181,7 +181,8 @@ private:
     const ops::Traits& traits = ops::traitsOf(op.kind);
     if (traits.runsBesideKernels)
       return overlapping.contains(op.group);
-    // The start of a collective has the connection.
+    // An op that completes a collective needs no connection: the op that starts
+    // the collective has it.
     return traits.finishes || inTurn.contains(op.group) ||
            ofKernels.contains(op.group);
   }

@@ -90,8 +90,8 @@ bool checkDispatch(OpCheck& c) {
          (!c.hasIn(2) || checkGates(c, c.in(2), c.in(1), c.in(0)));
 }
 
-/// Checks rows `x` [g,p,h] of the blocks of `counts`, and `y` [g,q,h] of one
-/// block.
+/// Checks rows `x` [g,p,h], in the blocks of `counts`, and `y` [g,q,h], the
+/// rows packed into one block.
 bool checkPacked(OpCheck& c, const Buffer& x, const Buffer& y,
                  const Buffer& counts) {
   if (const int64_t begin = ops::PackRowsAttributes(c.op.attributes).begin;

@@ -1,5 +1,5 @@
-// Ops that make fp8 matrices and multiply them, and matmuls with quantized
-// weights. A matrix has two dimensions, and the description gives the number of
+// Ops that quantize to fp8, matmuls of fp8 matrices, and matmuls with quantized
+// weights. A matrix has two dimensions; sizes/ScaleBlocks.h gives the number of
 // its scales.
 
 #include "runtime/ops/OpKind.h"
@@ -48,7 +48,8 @@ bool checkMade(OpCheck& c, size_t matrix, size_t scale,
          c.counts(c.out(matrix), elementCount(c.in(0).shape));
 }
 
-/// Checks the outputs of a cast of values with the size and type of in(0).
+/// Checks the outputs for one tensor that the op casts to fp8. The tensor has
+/// the size and type of in(0).
 bool checkQuantized(OpCheck& c, const QuantizedTensor& tensor) {
   const auto [first, history] = tensor;
   const auto blocks =
@@ -82,8 +83,8 @@ bool checkAllQuantized(OpCheck& c) {
       [&](const QuantizedTensor& tensor) { return checkQuantized(c, tensor); });
 }
 
-/// Checks that the two matrices of one kernel, whose outputs start at 0 and 5,
-/// match.
+/// Checks that the two matrices that an op casts, with outputs from 0 and from
+/// 5 on, have the same type and shape.
 bool areAlike(OpCheck& c) {
   auto matrixFrom = [&](size_t first) {
     Buffer matrix = c.out(c.hasOut(first) ? first : first + 2);
@@ -154,7 +155,8 @@ bool checkTranspose(OpCheck& c) {
          c.shaped(qt, {q.shape[1], q.shape[0]});
 }
 
-/// Checks a slice of a matrix that ranks keep in parts, and its maximum.
+/// Checks the range of a sharded matrix in all ranks' parts, and the index of
+/// its maximum in `maxima`.
 bool checkPart(OpCheck& c, const Buffer& part, const Buffer& maxima) {
   const ops::ShardAmaxAttributes attributes(c.op.attributes);
   const std::string& axis = attributes.axis;

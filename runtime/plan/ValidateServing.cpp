@@ -1,6 +1,6 @@
-// The section `serving` of a plan: limits agree with one another, and each
-// stage has for each bucket buffers of its size, which the ops that its
-// schedule runs read.
+// The section `serving` of a plan: its limits agree with one another. Each
+// stage has a step for each bucket. The step has buffers of the bucket's size,
+// and the ops of its schedule read these buffers.
 
 #include "runtime/ops/OpKind.h"
 #include "runtime/plan/Mesh.h"
@@ -81,8 +81,8 @@ private:
   bool isFirst() const { return &stage == &plan.stages.front(); }
   bool isLast() const { return &stage == &plan.stages.back(); }
 
-  /// The index names a device buffer of this type and shape. A buffer that is
-  /// not needed may be absent.
+  /// Checks that the index names a device buffer of this type and shape. A
+  /// buffer that is not needed may be absent.
   Status holds(const char* role, int number, DType type,
                const std::vector<int64_t>& shape, bool isNeeded) const {
     if (!isNeeded && number == -1)
@@ -102,8 +102,8 @@ private:
     return Status::ok();
   }
 
-  /// Kernels index pages, sequences and rows with the values of the host, so
-  /// ops read them from the buffers that the host fills.
+  /// Whether the op reads the inputs of the step from the buffers that the host
+  /// fills. Kernels use these values as indices of pages, sequences and rows.
   static bool readsInputs(const Op& op, const StepInputs& in) {
     switch (op.kind) {
     case OpKind::AttentionPaged:
@@ -188,7 +188,7 @@ private:
     return Status::ok();
   }
 
-  /// Each matrix of an adapter is there for all of them.
+  /// Checks that dimension 0 of each LoRA parameter is the number of adapters.
   Status adapters() const {
     if (serving.adapters < 0 || serving.adapters > maxSteps)
       return damaged("its `adapters` = " + std::to_string(serving.adapters) +

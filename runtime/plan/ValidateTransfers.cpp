@@ -70,8 +70,8 @@ Status linesAreApart(const Plan& plan) {
   return Status::ok();
 }
 
-/// Checks the order of messages. In another order a rank would take one message
-/// for another.
+/// Checks that the messages of each link are received in the order in which
+/// they are sent. Otherwise a rank would take one message for another.
 Status linesKeepOrder(const Plan& plan) {
   const auto received = trafficOf(plan, ScheduleStep::Kind::receive);
   for (const auto& [schedule, traffic] :

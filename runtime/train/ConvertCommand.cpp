@@ -37,8 +37,7 @@ struct ConvertArguments {
   }
 };
 
-/// Shows a share on a terminal; elsewhere nothing, as the last line says the
-/// rest.
+/// Shows the progress in percent if stderr is a terminal.
 class ShareShown {
 public:
   explicit ShareShown(const char* what) : what(what) {}
@@ -74,7 +73,7 @@ Expected<checkpoint::InputStatistics> calibrate(const ConvertArguments& line) {
   return std::move(made->statistics);
 }
 
-/// What a calibration goes together with.
+/// Checks that the other options are compatible with a calibration.
 Status checkCalibration(const ConvertArguments& line) {
   if (line.calibration.empty())
     return line.samples > 0

@@ -66,11 +66,11 @@ constexpr std::string_view isSecond = "TARGET is the second argument";
 constexpr std::string_view isFormat =
     "that is `--weights=FORMAT` here: `fp8`, `int8` or `int4`";
 
-/// An option that other programs have, and what to do here.
+/// Options of other programs, and what to do here instead.
 struct ForeignOption {
   std::string_view commands; // with spaces between
   std::string_view options;  // with spaces between
-  std::string_view help;     // for `--name`: that it is called so here
+  std::string_view help;     // `--name`: the option's name here
 };
 
 /// The commands that answer prompts. `bench` has the one command `serve`.
@@ -250,7 +250,8 @@ constexpr ForeignOption foreignOptions[] = {
      "`prune` does not ask; `--dry-run` tells what it would remove"},
 };
 
-/// A setting of the plan that options of other programs set.
+/// A setting of the recipe, and the options of other programs that set the
+/// same.
 struct PlanSetting {
   std::string_view setting;
   std::string_view options;
@@ -284,7 +285,7 @@ constexpr PlanSetting planSettings[] = {
      "--quantization --quantize --weights --load-in-4bit --load-in-8bit -q"},
 };
 
-/// A value that options of other programs take, and what to give here.
+/// Values that an option takes in other programs, and what to write here.
 struct ForeignValue {
   std::string_view commands; // with spaces between
   std::string_view option;
@@ -320,7 +321,7 @@ constexpr ForeignValue foreignValues[] = {
      "give another number for another answer"},
 };
 
-/// An option that takes an id, and the one that takes a text in its place.
+/// An option that takes an id, and the option that takes a text instead.
 struct TextOption {
   std::string_view option, ofText;
 };
@@ -333,8 +334,8 @@ std::string inShellQuotes(const std::string& value) {
   return isPlain ? "'" + value + "'" : "TEXT";
 }
 
-/// A number that is written in another way than options take it: `0,7`, `95%`,
-/// `1_000`, `4k`. The spellings to try, the likeliest first.
+/// The numbers that a value in another notation may mean (`0,7`, `95%`,
+/// `1_000`, `4k`), in the notation of options, the likeliest first.
 std::vector<std::string> numbersMeant(const std::string& value) {
   std::vector<std::string> meant;
   if (value.empty() || !std::isdigit(static_cast<unsigned char>(value[0])))
@@ -381,7 +382,7 @@ bool holds(std::string_view words, std::string_view word) {
   return false;
 }
 
-/// The remedy of the tables; empty when they lack the option.
+/// The remedy from the tables; empty when they do not have the option.
 std::string knownRemedy(std::string_view command, std::string_view option) {
   for (const ForeignOption& each : foreignOptions)
     if (holds(each.commands, command) && holds(each.options, option))
@@ -459,7 +460,7 @@ std::string adviseOption(const cli::Command& command,
 
 std::string adviseOtherOption(const cli::Command& command,
                               const cli::UnknownOption& option) {
-  // What `train` lacks is a setting of the recipe.
+  // An option that `train` lacks is taken for a setting of the recipe.
   const bool isSetting =
       command.name == "train" && option.name.starts_with("--");
   return isSetting ? std::string(isCompiled) : std::string();
@@ -503,8 +504,8 @@ std::string adviseValue(const cli::Command& command, const cli::Option& option,
   return {};
 }
 
-/// `convert BASE ADAPTER TARGET`, as other tools merge, or another folder too
-/// many.
+/// The remedy for three folders: `convert BASE ADAPTER TARGET`, which merges an
+/// adapter in other tools, or one folder too many.
 static std::string
 adviseThreeFolders(const std::vector<std::string>& operands) {
   std::error_code ignored;

@@ -1,9 +1,9 @@
-// 1. Of the ranks that hold the same range of a parameter's moments, one writes
-//    it to checkpoints. The same rank counts the gradient of that range. The
-//    optimizer's op reads the gradient together with the moments, which links
-//    the two buffers.
-// 2. Each rank adds the squares in f64 in the order of the elements. Then the
-//    sums are added over the ranks in rank order.
+// 1. Several ranks may hold the same range of a parameter's moments. The rank
+//    that writes the range to checkpoints also counts the range's gradient. The
+//    gradient's buffer is found through the optimizer's op, which reads the
+//    gradient together with the moments.
+// 2. Each rank sums the squares in f64, in the order of the elements. An
+//    all-reduce then adds the sums in rank order.
 
 #include "runtime/train/GradientNorms.h"
 

@@ -14,8 +14,9 @@ namespace reciperun::train {
 /// exists. Unless `trains`, the training data may be missing.
 Status checkInputPaths(const plan::Plan& plan, bool trains);
 
-/// Returns `; relative paths of the plan start in ...` and how to start them
-/// elsewhere when the path of `setting` is relative; empty otherwise.
+/// For an error message: when the path of `setting` is relative, returns `;
+/// relative paths of the plan start in ...` and how to choose another folder.
+/// Otherwise empty.
 std::string startOfRelative(const plan::Plan& plan, const std::string& setting);
 
 } // namespace reciperun::train

@@ -36,9 +36,9 @@ int runGuarded(comm::MpiSession& session, const std::function<int()>& part);
 using FolderUse = std::function<std::string(const std::string& folder)>;
 
 /// Reads the plan of a job and sets the environment variables that its devices
-/// need. `folder` is as for readPlan; `use` is for the message about a folder
-/// of weights in place of the plan. Call it before MPI starts, because MPI
-/// starts threads and may call drivers.
+/// need. `folder` is that of readPlan. `use` describes the remedy when a folder
+/// of weights is given in place of the plan. Call it before MPI starts, because
+/// MPI starts threads and may call drivers.
 Expected<plan::Plan> readJobPlan(const std::string& path,
                                  const std::string& folder,
                                  const FolderUse& use);

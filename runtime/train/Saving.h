@@ -1,8 +1,8 @@
 // Decides when a run saves checkpoints, and coordinates the ranks.
 //
 // Checkpoints are written while steps continue: first the rank files and, once
-// all ranks have finished theirs, the manifest. The state that ranks share
-// after each step tells them how far the others are.
+// all ranks have finished theirs, the manifest. After each step the ranks
+// exchange how far they are (Training::shareState).
 
 #ifndef RECIPERUN_TRAIN_SAVING_H
 #define RECIPERUN_TRAIN_SAVING_H

@@ -34,10 +34,10 @@ void compare(const char* name, int64_t there, int64_t here,
     changes.push_back({name, std::to_string(there), std::to_string(here)});
 }
 
-/// The settings that changed since the checkpoint. A resumed run may change
-/// them, but should not do so by mistake: the data continue after as many rows
-/// as were consumed, although those were other rows. Manifests without settings
-/// only have the seeds.
+/// The settings that changed since the checkpoint. A resumed run may use other
+/// settings, but the user should notice: for example, the data continue after
+/// as many rows as were consumed, even if those were rows of other data.
+/// Manifests without settings only have the seeds.
 std::vector<Change> changesSince(const checkpoint::Manifest& saved,
                                  const checkpoint::Position& here,
                                  const std::vector<Setting>& settings) {
@@ -53,8 +53,8 @@ std::vector<Change> changesSince(const checkpoint::Manifest& saved,
   return changes;
 }
 
-/// Fails when the tokenizer changed: its token ids mean other tokens, which the
-/// weights do not know.
+/// Fails when the tokenizer changed: the same ids would stand for other tokens
+/// than those on which the weights were trained.
 Status checkTokenizer(const plan::Plan& plan, const std::string& path,
                       const std::vector<Change>& changes) {
   for (const Change& change : changes)
@@ -160,8 +160,9 @@ Expected<Start> open(const plan::Plan& plan, const std::string& path,
   return start;
 }
 
-/// What a run may do whose recipe no longer fits the checkpoint that it finds
-/// in its own folder. Users do not ask for `"auto"`: it is the default.
+/// The remedy when the recipe no longer fits the last checkpoint of the run;
+/// empty unless `checkpoint.resume` is `"auto"`. As this is the default, users
+/// may not know that the run resumes.
 std::string wayOutOf(const std::string& resume) {
   if (resume != "auto")
     return {};

@@ -17,7 +17,7 @@
 
 namespace reciperun::train {
 
-/// What the lines are about. Only rank 0 prints them.
+/// The inputs of the lines. Only rank 0 prints them.
 struct StartReport {
   const plan::Plan& plan;
   const plan::MemoryTable& memory; // of the rank's stage

@@ -261,7 +261,8 @@ Status Training::setInputs(int64_t step) {
       *weight);
 }
 
-/// Adds the values that are combined over all ranks.
+/// Adds the times and other values that are combined over all ranks to the
+/// record.
 void Training::addTimes(StepRecord& record) const {
   record.times = longest;
   if (!device.isHost())
