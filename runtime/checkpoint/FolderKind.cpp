@@ -1,4 +1,5 @@
-// See FolderKind.h. Reads names, and of manifests the serial number alone.
+// See FolderKind.h. Looks at file names; from manifests it only reads the
+// serial number.
 
 #include "runtime/checkpoint/FolderKind.h"
 
@@ -30,8 +31,8 @@ bool hasOneOf(const fs::path& folder,
       names, [&](const char* name) { return has(folder, name); });
 }
 
-/// The place of a checkpoint in the order in which a run saved them; -1 when
-/// its manifest is damaged.
+/// The serial number of a checkpoint, which numbers checkpoints in the order in
+/// which they were saved; 0 when the manifest has none, -1 when it is damaged.
 int64_t serialOf(const fs::path& checkpoint) {
   auto text = readTextFile(checkpoint / manifestFile);
   auto json = parseJson(text ? *text : "");
@@ -43,8 +44,8 @@ int64_t serialOf(const fs::path& checkpoint) {
              : 0;
 }
 
-/// The checkpoint in a folder that was saved last, of equal serial numbers the
-/// one of the highest step; empty when there is none.
+/// The checkpoint in a folder that was saved last. If serial numbers are equal,
+/// it is the one of the highest step. Empty when there is none.
 fs::path newestIn(const fs::path& folder) {
   std::vector<fs::path> paths;
   std::error_code code;

@@ -1,7 +1,7 @@
-// Tells what a path is, among the folders that commands and recipes name: a
-// run, its folder of checkpoints, a checkpoint, an exported model, an adapter.
-// A user easily names one of them for another, so that every message about a
-// wrong one says what it is and which path is meant.
+// Classifies the paths that commands and recipes name: a run, its folder of
+// checkpoints, a checkpoint, an exported model, an adapter. Users easily
+// confuse these, so every message about a wrong path says what it is and which
+// path to use instead.
 
 #ifndef RECIPERUN_CHECKPOINT_FOLDERKIND_H
 #define RECIPERUN_CHECKPOINT_FOLDERKIND_H
@@ -31,19 +31,19 @@ struct Folder {
 
 Folder lookAt(const std::filesystem::path& path);
 
-/// Says what the path is, with the checkpoint that a folder holds: "`runs/a`
-/// is the folder of a run, whose last checkpoint is
+/// Describes a path, including the last checkpoint in a folder: "`runs/a` is
+/// the folder of a run, whose last checkpoint is
 /// `runs/a/checkpoints/step-00000002`".
 std::string describe(const std::filesystem::path& path, const Folder& folder);
 
-/// Which folder to use in place of an adapter without its model: the model
-/// that an export wrote above it, or one that peft merges. `verb` is what is
-/// done with the folder: "name", "convert".
+/// Which folder to use instead of an adapter without its model: the model that
+/// an export wrote to the parent folder, or the result of merging with peft.
+/// `verb` is what the user does with the folder: "name", "convert".
 std::string instead(const std::filesystem::path& adapter,
                     const std::string& verb);
 
-/// How a run comes to have a checkpoint, for the message about one that has
-/// none: "wait for ...".
+/// How to get a checkpoint from a run that has none, for messages: "wait for
+/// ...".
 std::string howToSave();
 
 } // namespace reciperun::checkpoint

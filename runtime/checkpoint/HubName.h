@@ -1,5 +1,5 @@
-// Names of models on the Hugging Face Hub, which users give in place of a
-// folder. Nothing here downloads: a message says how to.
+// Detects names of models on the Hugging Face Hub that users give in place of a
+// folder. Nothing is downloaded; messages say how to download the model.
 
 #ifndef RECIPERUN_CHECKPOINT_HUBNAME_H
 #define RECIPERUN_CHECKPOINT_HUBNAME_H
@@ -21,8 +21,8 @@ bool isHubName(const std::string& written,
 std::string downloadCommand(const std::string& name, const std::string& folder,
                             const std::string& file = {});
 
-/// The error for a model's folder that does not exist: where it was looked
-/// for, and how to download a model of this name.
+/// The error for a model's folder that does not exist. It says in which folder
+/// the path was searched, and how to download a model of this name.
 std::string describeMissingModel(const std::filesystem::path& path);
 
 } // namespace reciperun::checkpoint

@@ -36,8 +36,8 @@ bool isTied(const std::string& text) {
          (*config)["tie_word_embeddings"] == true;
 }
 
-/// The text before the model's names in a directory that has the tensors
-/// `missing` under longer names; empty where one of them is not there.
+/// The common prefix with which a directory has all tensors in `missing`; empty
+/// when there is none.
 std::string prefixOf(const std::vector<std::string>& missing,
                      const ModelFiles& model) {
   for (const std::string& name : model.names()) {
@@ -99,7 +99,7 @@ Status checkUnexpected(const plan::Plan& plan, const ModelFiles& model,
                        listed(unexpected));
 }
 
-/// The parameter's tensor in another program's quantized layout.
+/// Checks a parameter's tensor that is quantized in another program's layout.
 Status checkQuantized(const plan::Parameter& parameter, const std::string& name,
                       const StoredWeight& stored) {
   const std::vector<int64_t> expected = plan::tensorShape(parameter),

@@ -21,13 +21,13 @@ Expected<ModelFiles> openHuggingFace(const plan::Plan& plan,
 Status checkHuggingFace(const plan::Plan& plan,
                         const std::filesystem::path& directory);
 
-/// What checkTensors() found wrong first.
+/// The first fault that checkTensors() found.
 struct TensorFault {
   enum class Kind { none, quantization, names, shapes };
   Kind kind = Kind::none;
   Status status;
-  /// The text before the model's names in the files, `_orig_mod.` of
-  /// torch.compile; empty where the names differ otherwise.
+  /// The prefix of all names in the files, such as `_orig_mod.` of
+  /// torch.compile; empty when the names differ in another way.
   std::string prefix = {};
 };
 TensorFault findTensorFault(const plan::Plan& plan, const ModelFiles& model);

@@ -1,9 +1,9 @@
 // Import: 1. check the directory against the plan (HuggingFaceCheck.h); 2. read
 // each shard run by run through one window of the file, convert and store it.
-// A quantized tensor is copied where the parameter is stored in the same way,
-// and read and dequantized by rows otherwise.
+// A quantized tensor is copied if the parameter is quantized in the same way,
+// and otherwise dequantized row by row.
 //
-// Threads take the parameters in turn, each with buffers of its own: checking,
+// Several threads load parameters, each with its own buffers: checking,
 // converting and quantizing weights takes longer than reading them from the
 // page cache. Only the copies into the arena wait for each other.
 
@@ -106,7 +106,7 @@ int64_t ShardReader::fillWindow(const ShardLayout& layout, int64_t local,
   return taken;
 }
 
-/// The window's bytes of the piece's first `count` elements.
+/// The bytes of the piece's first `count` elements in the window.
 std::span<const std::byte> ShardReader::run(const ShardLayout::Piece& piece,
                                             int64_t count,
                                             ElementType type) const {
@@ -157,8 +157,9 @@ Status ShardReader::load(int number, const TensorShard& part,
       .withContext("`" + place.file->path().string() + "`");
 }
 
-/// The part of a tensor that a quantized parameter is; nullopt when the
-/// parameter is not quantized or no such block.
+/// The block of rows and columns of a tensor that a quantized parameter's shard
+/// covers; nullopt when the parameter is not quantized or the shard is not such
+/// a block.
 std::optional<MatrixBlock> ShardReader::blockOf(int number,
                                                 const TensorShard& part,
                                                 int64_t tensorColumns) const {
@@ -203,7 +204,8 @@ Status ShardReader::loadInputScales(int number, const TensorShard& part,
                           number, stored);
 }
 
-/// Dequantizes chunks of rows, and stores the block's pieces of each.
+/// Dequantizes the tensor in chunks of rows, and stores the elements of each
+/// chunk that are in the shard.
 Status ShardReader::dequantize(int number, const TensorShard& part,
                                const StoredWeight& weight) {
   constexpr int64_t chunkElements = int64_t(1) << 20;
@@ -275,9 +277,9 @@ public:
   }
 
 private:
-  /// Loads the next parameter until none is left or one has failed. Those
-  /// before a failed one have been taken, so that the first failure does not
-  /// depend on timing.
+  /// Loads parameters in order until none is left or one has failed. All
+  /// parameters before a failed one have been taken by some thread and are
+  /// still loaded, so that the first failure does not depend on timing.
   void loadInTurn() {
     QuantizingAccess quantizing(plan, rank, access, /*threads=*/1);
     ShardReader reader(plan, rank, quantizing, access);

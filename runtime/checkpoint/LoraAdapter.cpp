@@ -1,5 +1,5 @@
-// 1. Read adapter_config.json: rank, alpha and what this version does not
-//    serve.
+// 1. Read rank and alpha from adapter_config.json, and reject settings that
+//    this version does not serve.
 // 2. Check that each tensor belongs to a parameter of the plan.
 // 3. For each parameter that the rank holds, widen the tensor, pad it to the
 //    plan's rank, and convert the rank's block.
@@ -31,7 +31,7 @@ using AdapterConfig = nlohmann::json;
 constexpr std::string_view factorA = ".lora_A.weight";
 constexpr std::string_view factorB = ".lora_B.weight";
 
-/// What adapter_config.json says.
+/// The settings in adapter_config.json.
 struct AdapterSettings {
   int64_t rank = 0;
   double scale = 1; // of B A
@@ -102,7 +102,8 @@ Expected<AdapterSettings> readAdapterSettings(const fs::path& path,
                          *alpha / (isStable ? std::sqrt(*rank) : *rank)};
 }
 
-/// The plan's most rank: `hfShape` is [adapters, rank, in] for A.
+/// The maximum rank of adapters in the plan: `hfShape` is [adapters, rank, in]
+/// for A.
 int64_t rankOf(const plan::Plan& plan) {
   for (const plan::Parameter& parameter : plan.parameters)
     if (parameter.adapter && parameter.hfName.ends_with(factorA))
@@ -144,8 +145,8 @@ public:
   }
 
 private:
-  /// Each tensor is a factor of an op that the plan adapts, and comes with the
-  /// other one.
+  /// Checks that each tensor is a LoRA factor of an op that the plan adapts,
+  /// and that the op's other factor is present.
   Status checkNames() const {
     std::unordered_map<std::string_view, const plan::Parameter*> known;
     for (const plan::Parameter& parameter : plan.parameters)
@@ -170,8 +171,8 @@ private:
     return Status::ok();
   }
 
-  /// The tensor of a parameter, padded to the plan's rank. Zeros where the
-  /// adapter has none.
+  /// The tensor of a parameter, padded to the plan's rank. Zeros when the
+  /// adapter does not have the tensor.
   Expected<std::vector<double>> padded(const plan::Parameter& parameter) const {
     const bool isA = parameter.hfName.ends_with(factorA);
     const int64_t rows = parameter.hfShape[1], columns = parameter.hfShape[2];
@@ -220,7 +221,7 @@ private:
                                  const std::vector<double>& whole) const {
     std::vector<ShardLayout::Dim> dims =
         ShardLayout(parameter, plan.mesh, rank).dimensions();
-    dims.erase(dims.begin()); // of the adapters
+    dims.erase(dims.begin()); // the adapter's index
     const ShardLayout block(std::move(dims));
     const int64_t size = plan::byteSize(plan.compute);
     std::vector<std::byte> values(size_t(block.elements() * size));
@@ -241,7 +242,7 @@ private:
   const AdapterSettings& settings;
 };
 
-/// Says what a path without adapter_config.json is.
+/// The error for a path without adapter_config.json. It says what the path is.
 Status noAdapter(const fs::path& directory) {
   const Folder folder = lookAt(directory);
   if (folder.kind == FolderKind::model &&

@@ -1,5 +1,6 @@
-// A LoRA adapter in peft's layout, for a server that keeps several beside its
-// model: adapter_config.json and adapter_model.safetensors.
+// Loads a LoRA adapter in peft's layout (adapter_config.json and
+// adapter_model.safetensors), for a server that keeps several adapters in
+// memory.
 
 #ifndef RECIPERUN_CHECKPOINT_LORAADAPTER_H
 #define RECIPERUN_CHECKPOINT_LORAADAPTER_H
@@ -27,7 +28,7 @@ struct LoraAdapter {
 };
 
 /// Reads the rank's part of the adapter in `directory` for a server's plan.
-/// Ops that the plan adapts and the adapter does not get zeros.
+/// Ops that the plan adapts but the adapter does not get zeros.
 ///
 /// Fails, naming the file, the value and the remedy, when the directory is no
 /// adapter, when it is of another kind than LoRA or changes more than the
@@ -36,8 +37,8 @@ struct LoraAdapter {
 Expected<LoraAdapter> readLoraAdapter(const plan::Plan& plan, int rank,
                                       const std::filesystem::path& directory);
 
-/// Writes the adapter to its place (below plan::Serving::adapters) in the
-/// parameters.
+/// Writes the adapter to index `place`, below plan::Serving::adapters, of the
+/// LoRA parameters.
 Status placeLoraAdapter(const LoraAdapter& adapter, int64_t place,
                         ParameterAccess& access);
 

@@ -3,9 +3,10 @@
 // A checkpoint is a folder with safetensors files, one per writing rank, and
 // this list of them. A parameter's weights and moments are pieces: runs of
 // elements of a block of the whole tensor. The manifest is sufficient to locate
-// any element, independent of the layout in which it was written. Histories
-// (plan/Histories.h) are only useful to the rank that wrote them, in the same
-// layout: they are in its file, and the manifest does not list them.
+// any element, independent of the layout in which it was written. Amax
+// histories (plan/AmaxHistories.h) are only useful to the rank that wrote them,
+// in the same layout. They are in that rank's file, and the manifest does not
+// list them.
 
 #ifndef RECIPERUN_CHECKPOINT_MANIFEST_H
 #define RECIPERUN_CHECKPOINT_MANIFEST_H

@@ -1,6 +1,7 @@
-// config.json against the plan: 1. bring both to the older spelling of rope;
-// 2. fill in what a file may leave to transformers' defaults; 3. compare the
-// keys that both have.
+// Compares a config.json with the plan's:
+// 1. Convert the rope settings of both to the older spelling.
+// 2. Add transformers' defaults for keys that may be absent.
+// 3. Compare the keys that both have.
 
 #include "runtime/checkpoint/ModelConfig.h"
 
@@ -16,7 +17,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-/// Keys that say nothing about what the weights compute.
+/// Keys that do not affect what the weights compute.
 constexpr std::string_view cosmeticKeys[] = {
     "_attn_implementation",
     "_name_or_path",
@@ -38,7 +39,8 @@ bool isCosmetic(const std::string& key) {
          std::end(cosmeticKeys);
 }
 
-/// A rope record in one spelling: `rope_type` for `type`; `default` is none.
+/// Normalizes a rope record: `type` becomes `rope_type`, and the type `default`
+/// becomes null.
 Json normalizedScaling(Json scaling) {
   if (!scaling.is_object())
     return nullptr;
@@ -51,8 +53,8 @@ Json normalizedScaling(Json scaling) {
   return scaling;
 }
 
-/// The config with rope as `rope_theta` and `rope_scaling`, and with the
-/// defaults that transformers gives to keys that are absent.
+/// Normalizes a config: rope settings become `rope_theta` and `rope_scaling`,
+/// and absent keys get transformers' defaults.
 Json normalized(Json config) {
   if (config.contains("rope_parameters")) {
     const Json parameters = config["rope_parameters"];

@@ -71,8 +71,8 @@ private:
 
 /// The ranks that have the distinct blocks of a parameter, in ascending order:
 /// those at coordinate 0 of every axis that does not split it, in the first
-/// stage that has it. With `shardAxis`, along which each rank has a part of a
-/// block, all ranks along it.
+/// stage that has it. If blocks are split further along `shardAxis`, all ranks
+/// along that axis are included.
 std::vector<int> shardOwners(const plan::Parameter& parameter,
                              const plan::Mesh& mesh,
                              const std::string& shardAxis = {});

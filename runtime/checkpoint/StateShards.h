@@ -19,7 +19,7 @@ namespace reciperun::checkpoint {
 enum class StateKind { weight, momentM, momentV, history };
 
 /// A run of elements of a parameter's block, and its location in the rank's
-/// buffers; or a whole amax history (plan/Histories.h), which belongs to no
+/// buffers; or a whole amax history (plan/AmaxHistories.h), which belongs to no
 /// parameter.
 struct StateShard {
   int parameter = -1;
@@ -27,10 +27,10 @@ struct StateShard {
   int64_t first = 0; // index in the block
   int64_t count = 0;
   int buffer = -1;     // of the rank's stage
-  int64_t element = 0; // of the buffer's, where the run begins
-  /// Of masters kept in halves (device/MasterHalves.h), the lower ones of which
-  /// are in `buffer`: where the upper ones are, from the same element on. -1
-  /// for all else.
+  int64_t element = 0; // index in the buffer of the run's first element
+  /// For masters that are stored in halves (device/MasterHalves.h): the buffer
+  /// of the upper halves, which start at the same element. `buffer` has the
+  /// lower halves. Otherwise -1.
   int upper = -1;
 };
 
@@ -47,8 +47,8 @@ ParametersRegion regionInParts(const plan::Stage& stage, int parameter);
 /// rank or stage has it. The plan must be that of the rank's stage.
 std::vector<StateShard> valueParts(const plan::Plan& plan, int rank);
 
-/// The shards of a rank, which other ranks may also have: by region and member,
-/// then the frozen parameters.
+/// All shards of a rank, including those that other ranks also have: first by
+/// region and parameter, then the frozen parameters outside of regions.
 std::vector<StateShard> stateParts(const plan::Plan& plan, int rank);
 
 /// The shards that the rank writes to a checkpoint: each shard is written by

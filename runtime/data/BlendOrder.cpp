@@ -1,6 +1,7 @@
-// Finds the row at an index: 1. search for a key below which there are at most
-// as many rows as before the index, and only a few less; 2. advance row by row
-// from there.
+// Finds the row at an index:
+// 1. Search for a key such that the rows up to it are at most as many as the
+//    rows before the index, and only a few less.
+// 2. Advance row by row from there.
 
 #include "runtime/data/BlendOrder.h"
 

@@ -43,8 +43,9 @@ BlendRows::BlendRows(const plan::DataSource& blend,
 
 // ---- epochs
 
-/// The number of rows up to the end of an epoch. Among the sources with more
-/// epochs than this one, the last source to complete it counts, or the first.
+/// The number of rows up to the end of an epoch. Among the sources whose limit
+/// includes this epoch, the epoch ends when the last one completes it, or, with
+/// `first_exhausted`, the first one.
 int64_t BlendRows::endOf(int64_t epoch) const {
   int64_t end = -1;
   for (size_t i = 0; i < sources.size(); ++i) {

@@ -12,7 +12,8 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view linesEnding = ".jsonl";
 
-/// `a.jsonl` of `a.csv` and of `a.jsonl.gz`, `a.lines.jsonl` of `a.jsonl`.
+/// The name of the converted file: `a.jsonl` for `a.csv` and `a.jsonl.gz`,
+/// `a.lines.jsonl` for `a.jsonl`.
 std::string pathOfLines(const std::string& path) {
   fs::path stem = fs::path(path).replace_extension();
   const bool isPacked = stem.extension() == linesEnding;
@@ -27,10 +28,11 @@ std::string pathOfLines(const std::string& path) {
   return made;
 }
 
-/// A command of a format that writes its lines to standard output.
+/// A file format, and a command that writes such a file as lines to standard
+/// output.
 struct Reader {
   std::string_view format;
-  std::string_view verb; // with the blank behind it
+  std::string_view verb; // ends with a space
   std::string_view command;
 };
 

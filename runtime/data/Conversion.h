@@ -1,4 +1,4 @@
-// Commands that convert a file of data, as helps write them.
+// Shell commands that convert a data file, for help messages.
 
 #ifndef RECIPERUN_DATA_CONVERSION_H
 #define RECIPERUN_DATA_CONVERSION_H
@@ -11,12 +11,13 @@ namespace reciperun::data {
 /// Quotes a path for a shell command.
 std::string shellWord(const std::string& path);
 
-/// "`COMMAND FILE > NEW`, and name the new file": NEW takes lines of JSON
-/// beside the file at `path`, under a name that is free.
+/// Help with a command that converts the file at `path` to JSON lines:
+/// "`COMMAND FILE > NEW`, and name the new file". NEW is an unused name next to
+/// that file.
 std::string linesBy(const std::string& command, const std::string& path);
 
-/// How to write lines of JSON with the rows of a file in another format, such
-/// as `gzip`, `Parquet` or `CSV`. Empty for a format that holds no rows.
+/// Help on converting a file of another format, such as `gzip`, `Parquet` or
+/// `CSV`, to JSON lines. Empty for other formats.
 std::string linesOfFormat(const std::string& path, std::string_view format);
 
 } // namespace reciperun::data

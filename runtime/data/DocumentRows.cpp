@@ -101,8 +101,9 @@ std::vector<std::string> DocumentRows::notes() const {
   return list;
 }
 
-/// The documents, their lengths, and the layouts of epochs: two lists of
-/// numbers each, and while one is packed its rows and the tree of free tokens.
+/// The memory of the documents, of their lengths, of the cached layouts (two
+/// numbers per document each) and, with packing, of the rows and the tree of
+/// free tokens while a layout is made.
 int64_t DocumentRows::bytes() const {
   constexpr int64_t number = sizeof(int64_t);
   constexpr int64_t packing = 80; // for each document

@@ -184,7 +184,7 @@ Expected<Documents> Documents::read(const plan::DataSource& source,
 
 namespace {
 
-/// [bos] + the ids of the pieces.
+/// Returns [bos] + the ids of the pieces.
 Expected<std::vector<int32_t>> encodePieces(const plan::Data& data,
                                             const Tokenizer& tokenizer,
                                             std::span<const Piece> pieces) {

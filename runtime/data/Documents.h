@@ -71,15 +71,16 @@ private:
   std::vector<std::string> messages;
 };
 
-/// The ids of a text that a model continues: [bos] + its own.
+/// The ids of a text for a model to continue: [bos] + the text's ids.
 Expected<std::vector<int32_t>> encodeText(const plan::Data& data,
                                           const Tokenizer& tokenizer,
                                           const std::string& text);
 
-/// The ids before the answer to `prompt`: those of encodeText, or for chat data
-/// (`data.train` reads messages) those of a user's message and of the
-/// template's text before an assistant's. A generating plan therefore keeps the
-/// `data.train` of the training, though it reads no data.
+/// The ids that precede the answer to `prompt`. For chat data (`data.train`
+/// reads messages) these are a user's message and the template's text before an
+/// assistant's message; otherwise they are those of encodeText. A plan for
+/// generation keeps the training's `data.train` for this purpose, although it
+/// reads no data.
 Expected<std::vector<int32_t>> encodePrompt(const plan::Data& data,
                                             const Tokenizer& tokenizer,
                                             const std::string& prompt);

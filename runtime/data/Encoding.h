@@ -11,9 +11,9 @@ namespace reciperun::data {
 /// A byte as `0xFC`.
 std::string hexadecimal(char byte);
 
-/// A help with the command that writes a file in UTF-8 beside the file at
-/// `path`, under a name that is free: from UTF-16 where `head`, its beginning,
-/// has the byte order mark of that, else from Latin-1.
+/// Help with the command that converts the file at `path` to UTF-8, under an
+/// unused name next to it. Assumes UTF-16 if `head`, the file's beginning, has
+/// its byte order mark, and Latin-1 otherwise.
 std::string conversionToUtf8(const std::string& path, std::string_view head);
 
 } // namespace reciperun::data

@@ -159,8 +159,9 @@ bool isBlank(std::string_view line) {
   return trimmed(line).empty();
 }
 
-/// The format of a table by its name or its first line, the names of its
-/// columns; empty where it is none.
+/// The format of a table, such as `CSV`; empty when the file is not a table. It
+/// is one if its name says so, or if its first line has a separator and
+/// contains `column`.
 std::string tableOf(const std::string& path, std::string_view header,
                     const std::string& column) {
   const bool isNamed = path.ends_with(".csv") || path.ends_with(".tsv");
@@ -241,8 +242,8 @@ bool JsonlReader::next(Sample& sample) {
   return false;
 }
 
-/// Whether the first line shows that the file has another form than an object a
-/// line. The fault is then reported once instead of for each line.
+/// Whether the first line shows that the file does not have one object per
+/// line. The fault is then reported once for the file instead of for each line.
 bool JsonlReader::noteForm(std::string_view line) {
   line = trimmed(line);
   if (line == "{")
@@ -262,7 +263,8 @@ bool JsonlReader::noteForm(std::string_view line) {
   return form.has_value();
 }
 
-/// A line that is a list of other values than objects is a faulty line.
+/// Notes that the file is a JSON list. A complete list of other values than
+/// objects is only a faulty line.
 void JsonlReader::noteList(std::string_view line) {
   const Expected<Json> value = parseJson(line, {.noun = "line"});
   if (value && (value->empty() || !value->front().is_object()))
@@ -272,7 +274,7 @@ void JsonlReader::noteList(std::string_view line) {
           "convert it by " + linesBy("jq -c '.[]'", source.path)};
 }
 
-/// Notes a table, which names its columns in the first line, or any other text.
+/// Notes that the file is a table or another text.
 void JsonlReader::noteNoJson(std::string_view line) {
   const std::string format = tableOf(source.path, line, source.prompt);
   const std::string due = ", and each line has to be one object of JSON";
@@ -325,7 +327,7 @@ Status JsonlReader::parseLine(std::string_view line, Sample& sample) {
   return taken;
 }
 
-/// The remedy for a line that is no object.
+/// The remedy for a line that is not an object.
 SampleRemedy JsonlReader::remedyForText(std::string_view line) const {
   if (hasComma(line))
     return {"remove the commas by " +
@@ -375,7 +377,7 @@ std::optional<JsonlReader::Failure> JsonlReader::failure() const {
   return Failure{text, remedy.help, remedy.missingField};
 }
 
-/// The remedy for a field that other lines of the file have.
+/// The remedy for a missing field that other lines of the file have.
 std::string JsonlReader::helpWithGap() const {
   const bool isOne = faultyLines == 1;
   return "other lines have `" + remedy.missingField + "`: add it to " +

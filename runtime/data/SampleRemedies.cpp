@@ -1,7 +1,8 @@
-// 1. The first field that is missing, or is no text, is the one to mend.
-// 2. A missing field may be nested, which a `jq` filter mends, or have another
-//    name, which the recipe may give.
-// 3. Of messages the first faulty one is mended, in all lines by one filter.
+// 1. The help is about the first field that is missing or is not a string.
+// 2. A missing field may be nested: a `jq` filter moves it. It may also have
+//    another name: the recipe can name that field instead.
+// 3. For messages, the help is about the first faulty one. One `jq` filter
+//    fixes all lines of the file.
 
 #include "runtime/data/SampleRemedies.h"
 
@@ -20,15 +21,15 @@ namespace {
 
 using Json = nlohmann::json;
 
-/// Fields that a help offers in place of a missing one.
+/// The maximum number of fields that the help suggests for a missing one.
 constexpr size_t mostOffered = 4;
 
 std::string convertBy(const std::string& filter, const std::string& path) {
   return "convert the file by " + linesBy("jq -c '" + filter + "'", path);
 }
 
-/// A field as `jq` writes it: `.a`, `.["a b"]`. Empty for names that cannot
-/// stand in the quotation marks of a shell.
+/// A field as `jq` writes it: `.a`, `.["a b"]`. Empty for names with a single
+/// quote, because the filter is in single quotes in the shell.
 std::string filterOf(const std::string& field) {
   if (field.find('\'') != field.npos)
     return {};
@@ -39,8 +40,7 @@ bool isListOfObjects(const Json& value) {
   return value.is_array() && !value.empty() && value.front().is_object();
 }
 
-/// The value at `a.b.c` in objects inside one another; null where there is
-/// none.
+/// The value at the path `a.b.c` in nested objects; null when there is none.
 const Json* nested(const Json& object, const std::string& path) {
   const Json* at = &object;
   for (size_t begin = 0; begin <= path.size();) {
@@ -54,8 +54,7 @@ const Json* nested(const Json& object, const std::string& path) {
   return at;
 }
 
-/// The last name of `a.b.c`, or the whole as one name where the object has the
-/// last one already.
+/// `c` for the path `a.b.c`, or `a_b_c` if the object already has a field `c`.
 std::string nameOfNested(const Json& object, const std::string& path) {
   const std::string last = path.substr(path.rfind('.') + 1);
   if (!object.contains(last))
@@ -65,7 +64,7 @@ std::string nameOfNested(const Json& object, const std::string& path) {
   return whole;
 }
 
-/// A field of the recipe and its name there.
+/// A setting of the recipe that names a field of samples.
 struct Wanted {
   const char* setting;      // `prompt`
   const std::string& field; // its value
@@ -87,7 +86,8 @@ SampleRemedy helpWithNested(const Json& object, const Wanted& wanted,
           wanted.field};
 }
 
-/// The fields of an object that hold texts, without one that is read already.
+/// The names of an object's string fields, except `taken`, which the recipe
+/// already reads.
 std::vector<std::string> textsOf(const Json& object, const std::string& taken) {
   std::vector<std::string> names;
   for (const auto& [name, value] : object.items())
@@ -110,7 +110,7 @@ SampleRemedy helpWithOtherField(const Json& object, const Wanted& wanted,
           wanted.field};
 }
 
-/// A value where a text is due, in all lines.
+/// Help for a field whose value is not a string. The filter fixes all lines.
 std::string helpWithValue(const Json& value, const std::string& field,
                           const std::string& path) {
   const std::string filter = filterOf(field);
@@ -160,7 +160,7 @@ SampleRemedy remedyForFields(const Json& object,
 
 // ---- messages
 
-/// The filter that changes `content` of each message.
+/// The `jq` filter that applies `change` to each message of a list.
 std::string eachContent(const std::string& list, const std::string& change) {
   return list + " |= map(" + change + ")";
 }
@@ -216,7 +216,7 @@ std::string helpWithMessage(const Json& message, const std::string& list,
   return {};
 }
 
-/// A value where a list of messages is due.
+/// Help for a field that should be a list of messages but is not a list.
 std::string helpWithNoList(const Json& value, const std::string& list,
                            const std::string& path) {
   const auto* text = value.get_ptr<const std::string*>();

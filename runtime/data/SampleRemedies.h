@@ -1,5 +1,5 @@
-// What to do about an object of a JSONL file that holds no sample: a field that
-// it calls otherwise, a value of another type, messages in the form of another
+// Help for an object of a JSONL file that is not a sample: a field has another
+// name, a value has another type, or messages have the format of another
 // program.
 
 #ifndef RECIPERUN_DATA_SAMPLEREMEDIES_H
@@ -13,20 +13,20 @@
 
 namespace reciperun::data {
 
-/// A help, and where it applies.
+/// A help text, and whether it concerns the recipe too.
 struct SampleRemedy {
   std::string help; // may be empty
-  /// The field of the recipe that the object lacks; empty when the file is to
-  /// change alone.
+  /// The field that the recipe names and the object lacks; empty when only the
+  /// file has to change.
   std::string missingField = {};
 };
 
-/// The remedy for `object`, which is no sample of `source`.
+/// The remedy for `object`, which is not a sample of `source`.
 SampleRemedy remedyFor(const nlohmann::json& object,
                        const plan::DataSource& source);
 
-/// An object as the source reads it: `{"prompt": "...", "completion": "..."}`
-/// with the names of its fields.
+/// An example of an object that the source can read: `{"prompt": "...",
+/// "completion": "..."}`, with the source's field names.
 std::string exampleSample(const plan::DataSource& source);
 
 } // namespace reciperun::data

@@ -46,8 +46,9 @@ private:
   std::vector<bool> hidden; // by id
 };
 
-/// Describes an id that is not below the model's `vocab`, with its tokenizer:
-/// one that was replaced after the plan was compiled is a frequent cause.
+/// The error text for an id that is not below the model's `vocab`. It names the
+/// tokenizer, because a frequent cause is that the tokenizer was replaced after
+/// the plan was compiled.
 std::string tooLargeId(const plan::Data& data, const Tokenizer& tokenizer,
                        int32_t id);
 

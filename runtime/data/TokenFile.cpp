@@ -67,8 +67,8 @@ std::string typeOfMegatron(int number) {
          (isKnown ? std::string(" (") + names[number - 1] + ")" : "");
 }
 
-/// The Python program that writes the ids of a NumPy array as a file of one
-/// dimension, of the type of the model's ids.
+/// Help with a Python command that flattens a NumPy array of ids and converts
+/// it to the type for the model's ids.
 std::string conversionOfArray(const std::string& path, int64_t vocab) {
   const std::string made =
       std::filesystem::path(path).replace_extension().string() + ".ids.npy";
@@ -279,8 +279,8 @@ double TokenFile::shareBelow(int64_t bytes) const {
   return head.empty() ? 0 : double(below) * double(bytes) / double(head.size());
 }
 
-/// The bytes of the first ids, of `bytes` bytes each; empty where they cannot
-/// be read.
+/// Reads the first ids, of `bytes` bytes each, as raw bytes; empty when they
+/// cannot be read.
 std::vector<std::byte> TokenFile::readHead(int64_t bytes) const {
   constexpr int64_t most = 1 << 12; // ids
   const int64_t ids = std::min(most, (file.size() - start) / bytes);

@@ -37,12 +37,13 @@ public:
   Status read(int64_t first, std::span<int32_t> ids) const;
   /// Checks that the first `most` ids are below `vocab`.
   Status checkHead(int64_t most) const;
-  /// Bytes of an id as they are read.
+  /// The bytes per id with which the file is read.
   int64_t bytesOfId() const { return width; }
-  /// Bytes of an id of a file without a header, as its zeros tell: 8 of `int64`
-  /// read as narrower ids, of which all but every fourth or second one are 0.
+  /// For a file without a header: the bytes per id that its zeros suggest. If
+  /// wider ids are read as narrower ones, such as `int64` as `uint16`, all but
+  /// every second or fourth value are 0.
   int64_t bytesByZeros() const;
-  /// What to do about ids of so many bytes.
+  /// Help on reading ids of `bytes` bytes.
   std::string helpWithBytes(int64_t bytes) const;
 
 private:

@@ -1,7 +1,9 @@
-// encode: 1. split the text at the added tokens that match the original text;
-// 2. normalize the text in between and split it at the other added tokens; 3.
-// split the rest into words; 4. merge the bytes of each word; 5. add the
-// post-processor's tokens around it.
+// encode:
+// 1. Split the text at the added tokens that match the original text.
+// 2. Normalize the text in between, and split it at the other added tokens.
+// 3. Split the rest into words.
+// 4. Merge the bytes of each word.
+// 5. Add the post-processor's tokens before and after the ids of the text.
 
 #include "runtime/data/Tokenizer.h"
 

@@ -1,4 +1,5 @@
-// What a calibration has measured of the inputs of linear layers.
+// The statistics of the inputs of linear layers that a calibration has
+// measured.
 
 #ifndef RECIPERUN_CHECKPOINT_QUANTIZED_INPUTSTATISTICS_H
 #define RECIPERUN_CHECKPOINT_QUANTIZED_INPUTSTATISTICS_H
@@ -14,19 +15,20 @@
 
 namespace reciperun::checkpoint {
 
-/// The statistics of each input, and the matrices that read it. Matrices with
-/// one input, such as those of queries, keys and values, share its factors, so
-/// that other programs may join them.
+/// The statistics of each input, and the matrices that read it. Matrices that
+/// read the same input, such as those of queries, keys and values, share its
+/// factors, so that other programs can merge these matrices.
 struct InputStatistics {
-  /// The norm that computes an input, where nothing but the matrices reads it.
-  /// Its weight can take the factors, so that the input needs none.
+  /// The norm that computes an input, if only the matrices read its result. The
+  /// factors can be folded into the norm's weight, so that the input needs
+  /// none.
   struct Norm {
     std::string tensor;    // of its weight
     bool centered = false; // it multiplies by 1 + weight
   };
   std::vector<quantize::ActivationStatistics> inputs;
-  std::vector<std::optional<Norm>> norms; // by input; absent ones at the end
-  /// An index of `inputs`, by the name of the matrix's tensor, `X.weight`.
+  std::vector<std::optional<Norm>> norms; // by input; may have fewer entries
+  /// Maps the name of a matrix's tensor, `X.weight`, to an index of `inputs`.
   std::map<std::string, size_t, std::less<>> inputOf;
 };
 

@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 using Json = nlohmann::json;
 using Names = std::initializer_list<std::string_view>;
 
-/// An object of a file and its place in it, for messages.
+/// A JSON value of a file, and its path for messages.
 struct ConfigNode {
   const Json& json;
   std::string where;
@@ -87,7 +87,7 @@ Status readGroupSize(const ConfigNode& size, QuantizationConfig& config) {
   return Status::ok();
 }
 
-/// The weights of one of compressed-tensors' groups.
+/// Reads the section `weights` of one of compressed-tensors' groups.
 Status readWeights(const ConfigNode& weights, QuantizationConfig& config) {
   if (!weights.isThere())
     return Status::error(weights.where + " is missing");
@@ -106,7 +106,7 @@ Status readWeights(const ConfigNode& weights, QuantizationConfig& config) {
   return readGroupSize(weights.at("group_size"), config);
 }
 
-/// The bits of the groups' weights, or 0 when groups differ.
+/// The bits of the weights in all groups, or 0 when groups differ.
 int64_t widthOfAll(const ConfigNode& groups) {
   int64_t bits = 0;
   for (const auto& [name, group] : groups.json.items()) {

@@ -1,7 +1,7 @@
-// What a Hugging Face directory says about its quantized weights.
+// The description of quantized weights in a Hugging Face directory.
 //
 // It is in `quantization_config` of config.json, or, from ModelOpt, in
-// hf_quant_config.json. The tensors themselves say the rest: StoredWeights.h.
+// hf_quant_config.json. All else follows from the tensors: see StoredWeights.h.
 
 #ifndef RECIPERUN_CHECKPOINT_QUANTIZED_QUANTIZATIONCONFIG_H
 #define RECIPERUN_CHECKPOINT_QUANTIZED_QUANTIZATIONCONFIG_H
@@ -23,15 +23,16 @@ struct QuantizationConfig {
   };
   Method method = Method::nativeFp8;
   std::string where; // names the file and the object, for messages
-  /// The elements that share a scale, where the file says so; else 0.
+  /// The size of the blocks that share a scale, if the file states it;
+  /// otherwise 0.
   int64_t blockRows = 0, blockColumns = 0;
-  /// Of packed integers, where the file has groups of one width only; else 0.
+  /// The bits of packed integers, if all groups have the same; otherwise 0.
   int64_t integerBits = 0;
 };
 
 /// Reads the directory's description; nullopt when weights are not quantized.
-/// Fails for methods and formats that StoredWeights does not read, naming the
-/// file, the field, its value and what is supported.
+/// Fails for methods and formats that StoredWeights does not support, naming
+/// the file, the field, its value and what is supported.
 Expected<std::optional<QuantizationConfig>>
 readQuantizationConfig(const std::filesystem::path& directory);
 

@@ -1,11 +1,12 @@
-// 1. Choose what becomes of each tensor of the source, and describe the tensors
-//    to write: a matrix is followed by its scales.
+// 1. Choose for each tensor of the source whether to quantize, dequantize or
+//    copy it, and describe the output tensors: a matrix is followed by its
+//    scales.
 // 2. With a calibration, search the factors of each input over all matrices
 //    that read it.
-// 3. Stream the matrices by runs of rows: read or dequantize, multiply by the
-//    factors, quantize, pack. The scales of a matrix wait until its end.
+// 3. Stream the matrices in runs of rows: read or dequantize, multiply by the
+//    factors, quantize, pack. The scales of a matrix are written after it.
 // 4. Write the configuration and copy the small files. The directory appears
-//    when all is written (ExportDirectory.h).
+//    when everything is written (ExportDirectory.h).
 
 #include "runtime/checkpoint/quantized/QuantizeDirectory.h"
 
@@ -33,7 +34,7 @@ namespace fs = std::filesystem;
 using sizes::WeightFormat;
 using OrderedJson = nlohmann::ordered_json;
 
-/// A tensor of the source and what becomes of it.
+/// A tensor of the source and how it is converted.
 struct Job {
   std::string name; // `X.weight` of a matrix, quantized or not
   ModelFiles::Place place;
@@ -41,7 +42,7 @@ struct Job {
   int64_t rows = 0, columns = 0;
   bool isLinear = false;    // has the name of a linear layer's matrix
   bool isQuantized = false; // in the target
-  int input = -1;           // of the calibration's
+  int input = -1;           // index in the calibration; -1: not measured
 
   int64_t bytes() const {
     const ModelFiles::Place& data = stored ? stored->data : place;
@@ -52,7 +53,7 @@ struct Job {
   }
 };
 
-/// The first four words, as "a, b or c".
+/// Lists up to four words as "a, b or c".
 std::string joined(const std::set<std::string>& words,
                    const std::string& conjunction) {
   constexpr size_t most = 4;
@@ -146,7 +147,7 @@ private:
     return false;
   }
 
-  /// What canQuantize asks of a matrix.
+  /// The shapes of matrices that canQuantize accepts, for messages.
   static std::string takenShapes(WeightFormat format) {
     return format == WeightFormat::int4
                ? "a multiple of " + std::to_string(sizes::weightGroup) +
@@ -158,7 +159,7 @@ private:
     return sizes::weightFormatName(options.format);
   }
 
-  /// The matrices of linear layers that the format does not fit.
+  /// The matrices of linear layers whose shapes the format does not support.
   std::vector<Job> unfitJobs() const {
     std::vector<Job> unfit;
     for (const Job& job : jobs)
@@ -167,7 +168,7 @@ private:
     return unfit;
   }
 
-  /// The error where the format fits no matrix.
+  /// The error when the format supports no matrix.
   Status nothingToQuantize() const {
     const std::string folder = "`" + model.directory().string() + "`";
     const std::vector<Job> unfit = unfitJobs();
@@ -274,13 +275,13 @@ private:
     return Status::ok();
   }
 
-  /// Whether a matrix has a tensor of its input's factors.
+  /// Whether a matrix gets a tensor with the factors of its input.
   bool hasOwnFactors(const Job& job) const {
     return job.input >= 0 && !foldedInputs.contains(job.input);
   }
 
-  /// Multiplies a norm's weight by the factors of its result, as ModelOpt does,
-  /// if all matrices that read the result are quantized.
+  /// Folds the factors of an input into the weight of the norm that computes
+  /// it, as ModelOpt does, if all matrices that read the input are quantized.
   Status foldIntoNorm(int input, const InputStatistics& statistics) {
     if (size_t(input) >= statistics.norms.size() ||
         !statistics.norms[size_t(input)] || factors[size_t(input)].empty())
@@ -296,8 +297,9 @@ private:
     return job == jobs.end() ? Status::ok() : foldInto(*job, norm, input);
   }
 
-  /// Replaces the factors by the quotients of the rounded weights, with which
-  /// the matrices are exact.
+  /// Multiplies the norm's weight by the factors. Then replaces each factor by
+  /// the quotient of the rounded new weight and the old one, so that the
+  /// rounding causes no error.
   Status foldInto(const Job& job, const InputStatistics::Norm& norm,
                   int input) {
     std::vector<float>& scales = factors[size_t(input)];
@@ -321,7 +323,7 @@ private:
       const float quotient = (floatAt(type, stored) + added) / before;
       const bool isExact = quotient > 0 && std::isfinite(quotient);
       scales[j] = isExact ? quotient : 1;
-      if (!isExact) // of a channel that is always 0
+      if (!isExact) // the channel is always 0
         std::copy_n(original.data() + j * size_t(byteSize(type)),
                     byteSize(type), stored);
     }
@@ -447,13 +449,14 @@ private:
     return writer.append(std::as_bytes(std::span(shape)));
   }
 
-  /// A run's bytes in the layout that is written. Runs have whole pairs of rows
-  /// (RowStream's have an even number, as all int4 matrices here).
+  /// The bytes of a run in the output layout. Runs of int4 have an even number
+  /// of rows: RowStream makes such runs, and all matrices quantized to int4
+  /// have an even number of rows.
   std::span<const std::byte> packed(std::span<const uint8_t> data,
                                     int64_t columns) {
     if (options.format == WeightFormat::fp8 ||
         (options.format == WeightFormat::int4 && !isModelOpt()))
-      return std::as_bytes(data); // the offset of int4 is 8 here, too
+      return std::as_bytes(data); // both layouts offset int4 by 8
     repacked.resize(data.size());
     if (options.format == WeightFormat::int8)
       for (size_t i = 0; i < data.size(); ++i)
@@ -463,8 +466,8 @@ private:
     return std::as_bytes(std::span(repacked));
   }
 
-  /// Two rows of int4 with an offset of 8 to one row of bytes in two's
-  /// complement, the even row in the low half.
+  /// Packs two rows of int4 codes with an offset of 8 into one row of bytes, in
+  /// two's complement, the even row in the low half.
   void packPairs(std::span<const uint8_t> data, int64_t columns) {
     const size_t k = size_t(columns), rows = data.size() * 2 / k;
     assert(rows % 2 == 0 && "runs have pairs of rows");
@@ -587,8 +590,8 @@ private:
     return writeTextFile(target / name, json.dump(2) + "\n");
   }
 
-  /// The tokenizer's and the model's other small files. A plan is for the
-  /// weights that it was compiled for.
+  /// Copies the tokenizer's and the model's other small files. Plans are not
+  /// copied: they are compiled for the weights of the source.
   Status copyFiles() const {
     const std::set<std::string> kinds = {".json", ".jinja", ".txt", ".model",
                                          ".md"};

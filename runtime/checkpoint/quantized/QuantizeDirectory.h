@@ -16,26 +16,27 @@
 
 namespace reciperun::checkpoint {
 
-/// The layouts that are written. For fp8 they have a scale for each row, for
-/// int4 one for each group of 128; int8, which only compressed-tensors has, one
-/// for each row.
+/// The output layouts. fp8 and int8 have a scale for each row, int4 one for
+/// each group of 128. Only compressed-tensors has int8.
 enum class QuantizedLayout { compressedTensors, modelOpt };
 
 struct QuantizeOptions {
   sizes::WeightFormat format = sizes::WeightFormat::fp8;
   QuantizedLayout layout = QuantizedLayout::compressedTensors;
-  /// Calibrates: for int4 in ModelOpt's layout each matrix gets factors of its
-  /// inputs (quantize/ActivationScales.h) in `X.pre_quant_scale`. Called once,
-  /// after source and target have been opened. Without it there are none.
+  /// Runs a calibration, for int4 in ModelOpt's layout only. Matrices then get
+  /// factors of their inputs (quantize/ActivationScales.h), in
+  /// `X.pre_quant_scale` or folded into a norm; without a calibration there are
+  /// none. Called once, after source and target have been opened.
   std::function<Expected<InputStatistics>()> calibrate = {};
   int threads = 1;
   int64_t maxFileBytes = int64_t(5'000'000'000);
   /// Called before each piece; a failure cancels.
   std::function<Status()> goesOn = {};
-  /// Called with the bytes of the source that are done, and all of them. Those
-  /// of calibrated matrices are read twice.
+  /// Called with the bytes of the source that have been processed, and their
+  /// total. Calibrated matrices are read, and counted, twice.
   std::function<void(int64_t, int64_t)> progress = {};
-  /// Called with a note on matrices that the format does not fit.
+  /// Called with notes, such as on matrices whose shapes the format does not
+  /// support.
   std::function<void(const std::string&)> note = {};
   Existing existing = Existing::replace;
 };
@@ -43,9 +44,10 @@ struct QuantizeOptions {
 /// Quantizes the matrices of linear layers, recognised by their names
 /// (isLinearName) and two dimensions.
 /// Tensors that the format cannot hold (int4 needs rows of whole groups) and
-/// all others are copied; the written configuration lists them as ignored. A
-/// source may be quantized itself. Files of the tokenizer and the configuration
-/// are copied, too. Needs memory for a few runs of rows; fails without a trace.
+/// all others are copied; the written configuration lists them as ignored. The
+/// source may itself be quantized. Files of the tokenizer and the configuration
+/// are copied too. Needs memory for a few runs of rows. A failure leaves no
+/// files.
 Status quantizeHuggingFace(const std::filesystem::path& source,
                            const std::filesystem::path& directory,
                            const QuantizeOptions& options);

@@ -15,9 +15,10 @@ namespace reciperun::checkpoint {
 plan::DType writtenType(const plan::Plan& plan,
                         const plan::Parameter& parameter);
 
-/// Passes everything on, except values of quantized parameters: those arrive in
-/// f32, from the first element to the last, and are stored quantized with their
-/// scales. A value may be written again from its start.
+/// Forwards all accesses, except writes of values of quantized parameters.
+/// Those values must be written in f32, from the first element to the last, and
+/// are stored quantized with their scales. A value may be written again from
+/// its start.
 class QuantizingAccess : public ParameterAccess {
 public:
   /// The arguments must outlive the object. Quantizes on `threads` threads.

@@ -27,7 +27,8 @@ constexpr std::array<ServedForm, 4> servedForms = {
      {WeightFormat::int8, WeightScales::rows},
      {WeightFormat::int4, WeightScales::groups}}};
 
-/// The form with which a server copies the tensor's codes.
+/// The form in which a server can store the tensor by copying its codes;
+/// nullopt when there is none.
 std::optional<ServedForm> formOf(const StoredWeight& weight) {
   const bool hasGroups = weight.scaleColumns % sizes::weightGroup == 0;
   if (weight.format == WeightFormat::int4 &&
@@ -50,7 +51,8 @@ std::string moduleOf(const std::string& name) {
   return name.substr(0, name.size() - std::string_view(".weight").size());
 }
 
-/// The matrices of a directory, as an unquantized one names them.
+/// The names of a directory's linear matrices, without experts, as they would
+/// be in an unquantized directory.
 std::vector<std::string> linearNames(const ModelFiles& model) {
   constexpr std::string_view packed = "_packed";
   std::vector<std::string> names;

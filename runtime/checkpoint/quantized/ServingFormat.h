@@ -1,4 +1,5 @@
-// How a server stores the weights of a quantized directory as they are.
+// How a server can store the weights of a quantized directory without
+// quantizing them again.
 
 #ifndef RECIPERUN_CHECKPOINT_QUANTIZED_SERVINGFORMAT_H
 #define RECIPERUN_CHECKPOINT_QUANTIZED_SERVINGFORMAT_H
@@ -15,8 +16,8 @@ namespace reciperun::checkpoint {
 /// of no embedding, norm or router and not of the logits.
 bool isLinearName(std::string_view name);
 
-/// Values of the fields of `serve` with which the codes of a directory are
-/// copied (StoredCodes.h).
+/// Values for the fields of `serve` with which a server copies the codes of a
+/// directory (StoredCodes.h).
 struct ServingFormat {
   std::string weights = "bf16"; // `serve.weights`
   bool hasBlocks = false;       // `serve.fp8_scales = "block"`
@@ -26,11 +27,11 @@ struct ServingFormat {
   std::vector<std::string> excluded;
 };
 
-/// The format of most elements among those that a server has: fp8 and int8 with
-/// scales of rows or one scale, fp8 with scales of blocks and int4 with scales
-/// of groups whose sizes are multiples of the server's. `"bf16"` for a
-/// directory without such weights. Fails when the directory's quantization is
-/// not read (StoredWeights.h).
+/// The format of most elements, among the formats that a server supports: fp8
+/// and int8 with scales of rows or one scale, fp8 with scales of blocks and
+/// int4 with scales of groups whose sizes are multiples of the server's.
+/// `"bf16"` for a directory without such weights. Fails when the directory's
+/// quantization is not supported (StoredWeights.h).
 Expected<ServingFormat> servingFormatOf(const ModelFiles& model);
 
 } // namespace reciperun::checkpoint

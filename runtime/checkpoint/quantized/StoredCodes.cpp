@@ -37,8 +37,9 @@ ScaleBlock scaleBlockOf(WeightScales scales, const MatrixBlock& block) {
   return {};
 }
 
-/// Whether each piece of `size` of a range, which begins at `first` of the
-/// tensor, is inside a piece of `storedSize` of the tensor.
+/// Whether each piece of `size` elements of a range is inside one piece of
+/// `storedSize` elements of the tensor. The range begins at element `first` of
+/// the tensor.
 bool areInside(int64_t first, int64_t count, int64_t size, int64_t storedSize) {
   for (int64_t begin = 0; begin < count; begin += size) {
     const int64_t last = std::min(begin + size, count) - 1;

@@ -22,15 +22,15 @@ struct MatrixBlock {
   int64_t firstColumn = 0, columns = 0;
 };
 
-/// The block of a tensor with `tensorColumns` columns that a shard of a
-/// parameter [rows, columns] is; nullopt when it is no such block.
+/// The block that a shard [rows, columns] of a parameter covers in a tensor
+/// with `tensorColumns` columns; nullopt when the shard is not such a block.
 std::optional<MatrixBlock> matrixBlockOf(const ShardLayout& layout,
                                          int64_t rows, int64_t columns,
                                          int64_t tensorColumns);
 
-/// Whether the codes of a tensor are those of a parameter with this scheme: the
-/// formats are the same, and the elements that share a scale of the parameter
-/// share one of the tensor, too.
+/// Whether a tensor's codes can be copied to a parameter with this scheme: the
+/// formats are equal, and elements that share a scale in the parameter also
+/// share one in the tensor.
 bool holdsCodes(const quantize::Scheme& scheme, const MatrixBlock& block,
                 const StoredWeight& stored);
 
@@ -40,8 +40,8 @@ Status copyCodes(const quantize::Scheme& scheme, const MatrixBlock& block,
                  const StoredWeight& stored, int parameter,
                  ParameterAccess& access);
 
-/// Writes the factors of a parameter's columns: those of the shard's columns in
-/// `all`, which has one for each column of the tensor.
+/// Writes the input factors of a parameter's shard. `all` has a factor for each
+/// column of the tensor; those of the shard's columns are written.
 Status writeInputScales(const ShardLayout& layout, int64_t columns,
                         std::span<const float> all, int parameter,
                         ParameterAccess& access);

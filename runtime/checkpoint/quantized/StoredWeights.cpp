@@ -104,8 +104,8 @@ private:
                          "ModelOpt's `U8`");
   }
 
-  /// The matrix's shape is a tensor of its own, as the last word of a row may
-  /// be padded.
+  /// Reads a packed matrix. Its shape is in a separate tensor, because the last
+  /// word of a row may be padded.
   Status findPacked() {
     const StoredTensor& tensor = *weight.data.tensor;
     if (tensor.dtype != "I32")
@@ -129,8 +129,8 @@ private:
     return Status::ok();
   }
 
-  /// Whether rows of this many words hold numbers of `bits` bits. Short rows
-  /// hold both widths, and the description decides.
+  /// Whether rows of this many words can hold codes of `bits` bits. For short
+  /// rows both widths are possible, and `config` decides.
   bool isWordCount(int64_t words, int64_t bits) const {
     return words == divideUp(weight.columns, 32 / bits) &&
            (config.integerBits == 0 || config.integerBits == bits);
@@ -209,7 +209,8 @@ private:
                          "of a row or for each block");
   }
 
-  /// Whether the scales are those of blocks, even if there is one per row.
+  /// Whether each scale belongs to a block, even if there are as many scales as
+  /// rows.
   bool isBlocks() const {
     return config.blockRows > 1 || weight.scale.tensor->name.ends_with("_inv");
   }
@@ -262,7 +263,8 @@ const CodeValues& codeValues(WeightFormat format) {
   return tables[size_t(format)];
 }
 
-/// The codes of rows that are words of an I32 each; int8 has an offset of 128.
+/// Unpacks the codes of rows that are stored as I32 words. Stored int8 codes
+/// have an offset of 128.
 void unpackWords(const uint8_t* bytes, int64_t rowBytes, bool isHalf,
                  int64_t columns, std::span<uint8_t> codes) {
   const int64_t count = int64_t(codes.size()) / columns;
@@ -274,8 +276,9 @@ void unpackWords(const uint8_t* bytes, int64_t rowBytes, bool isHalf,
     }
 }
 
-/// The codes of rows from `first` on; `bytes` begins with the pair that holds
-/// it. Two's complement of 4 bits becomes an offset of 8.
+/// Unpacks the codes of rows from `first` on. `bytes` begins with the pair of
+/// rows that contains row `first`. Converts 4 bits in two's complement to codes
+/// with an offset of 8.
 void unpackPairs(const uint8_t* bytes, int64_t first, int64_t columns,
                  std::span<uint8_t> codes) {
   const int64_t count = int64_t(codes.size()) / columns;

@@ -16,8 +16,8 @@
 //   |                                        | 2i + 1; X.weight_scale;        |
 //   |                                        | X.pre_quant_scale [k]          |
 //
-// An element's value is its stored number times its scale. The number of scales
-// says which elements share one: all, a row, a group of a row, or a block.
+// An element's value is its code times its scale. The number of scales tells
+// which elements share one: all, a row, a group of a row, or a block.
 
 #ifndef RECIPERUN_CHECKPOINT_QUANTIZED_STOREDWEIGHTS_H
 #define RECIPERUN_CHECKPOINT_QUANTIZED_STOREDWEIGHTS_H
@@ -58,13 +58,14 @@ struct StoredWeight {
 /// The quantized weights of a directory.
 class StoredWeights {
 public:
-  /// Finds them; none in a directory that is not quantized. Fails when the
-  /// directory's description or a tensor is of a kind that is not read, and
-  /// when a weight lacks its scales or they have another shape. `model` must
-  /// outlive the object.
+  /// Finds the quantized weights; none in a directory that is not quantized.
+  /// Fails when the directory's description or a tensor is of an unsupported
+  /// kind, and when a weight has no scales or they have the wrong shape.
+  /// `model` must outlive the object.
   static Expected<StoredWeights> open(const ModelFiles& model);
 
-  /// The weight of a name as an unquantized checkpoint has it: `X.weight`.
+  /// The weight with the name `X.weight`, as in an unquantized checkpoint; null
+  /// when there is none.
   const StoredWeight* find(std::string_view name) const;
   /// Whether a tensor belongs to a quantized weight or to quantized
   /// activations.
@@ -79,10 +80,10 @@ private:
 /// Reads rows of a weight, as floats or as they are stored.
 class StoredWeightReader {
 public:
-  /// What becomes of the factors of columns, `X.pre_quant_scale`.
+  /// What happens to the factors of the columns, `X.pre_quant_scale`.
   enum class InputScales {
-    folded, // into the values
-    apart,  // the reader of the values multiplies its input by them
+    folded, // multiplied into the values
+    apart,  // left out: the caller multiplies the weight's input by them
   };
 
   /// Reads the scales. `weight` must outlive the object.
@@ -93,11 +94,11 @@ public:
   /// count).
   Status readRows(int64_t first, int64_t count, std::span<float> out);
 
-  /// Fills `codes` [count, columns] with the stored numbers, a byte each: the
-  /// bits of fp8 and int8, and for int4 the value + 8.
+  /// Fills `codes` [count, columns] with the codes, one byte each: the bits of
+  /// fp8 and int8, and for int4 the value + 8.
   Status readCodes(int64_t first, int64_t count, std::span<uint8_t> codes);
 
-  /// The values of codes of whole rows from `first` on.
+  /// Converts the codes of whole rows, from row `first` on, to values.
   void valuesOf(int64_t first, std::span<const uint8_t> codes,
                 std::span<float> out) const;
 
@@ -113,13 +114,13 @@ private:
 
   const StoredWeight* weight;
   std::vector<float> scales;      // [blocks down, scalesAcross]
-  std::vector<float> inputScales; // [columns], or none to fold
+  std::vector<float> inputScales; // [columns]; empty if none are folded
   std::vector<std::byte> stored;
   std::vector<uint8_t> codes;
 };
 
-/// The factors of a weight's columns, which multiply its input; ones where it
-/// has none.
+/// The factors of a weight's columns, by which its input is multiplied; all 1
+/// when the weight has none.
 Expected<std::vector<float>> readInputScales(const StoredWeight& weight);
 
 } // namespace reciperun::checkpoint
