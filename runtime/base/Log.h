@@ -1,4 +1,4 @@
-// Lines of text about the program's work, on stderr, by their importance.
+// Log lines on stderr, by level.
 
 #ifndef RECIPERUN_BASE_LOG_H
 #define RECIPERUN_BASE_LOG_H
@@ -9,14 +9,15 @@ namespace reciperun {
 
 enum class LogLevel { debug, info, warning, error };
 
-/// Lines below `level` are left out from now on. It is `info` at the start.
+/// Omits lines below `level` from now on. The initial level is `info`.
 void setLogLevel(LogLevel level);
-/// Whether a line of this level is written, for those that cost much to make.
+/// Whether lines of this level are written. Check it before building an
+/// expensive line.
 bool logs(LogLevel level);
 
 /// Writes `debug: message`, `note: message`, `warning: message` or `error:
-/// message` as one line. May be called by any thread. The message must not
-/// contain secrets, and no text of a client.
+/// message` as one line. May be called by any thread. The message must contain
+/// neither secrets nor a client's text.
 void logLine(LogLevel level, const std::string& message);
 
 } // namespace reciperun

@@ -180,7 +180,7 @@ char byteBefore(std::string_view text, size_t at) {
   return at > 0 ? text[at - 1] : '\0';
 }
 
-/// Whether the byte at `at` lies in a string.
+/// Whether the byte at `at` is inside a string.
 bool isInString(std::string_view text, size_t at) {
   bool isString = false;
   for (size_t i = 0; i < at; ++i)
@@ -196,12 +196,12 @@ bool isWordByte(char c) {
          c == '-' || c == '.';
 }
 
-/// The longest word without quotation marks that a message quotes.
+/// The maximum length of a word or text that a message quotes.
 constexpr size_t longestWord = 40;
 
-/// The word without quotation marks that the byte at `at` belongs to, a name or
-/// a text of YAML or JavaScript, as a part of `text`. Empty when there is none,
-/// and where the word is the first of the text, which is then no JSON at all.
+/// The unquoted word that contains the byte at `at`, such as a name or a string
+/// in YAML or JavaScript; a view into `text`. Empty when there is none, and
+/// when the word is the first one of the text, which is then not JSON at all.
 std::string_view bareWord(std::string_view text, size_t at) {
   size_t begin = at, end = at;
   while (begin > 0 && isWordByte(text[begin - 1]))
@@ -217,8 +217,8 @@ std::string_view bareWord(std::string_view text, size_t at) {
   return isWord ? text.substr(begin, end - begin) : std::string_view();
 }
 
-/// Describes a word without quotation marks. In an object a name follows `{` or
-/// a comma.
+/// Describes an unquoted word. It is a name if it follows `{` or precedes a
+/// colon.
 std::string describeWord(std::string_view text, std::string_view word) {
   const size_t begin = size_t(word.data() - text.data());
   const std::string_view rest = text.substr(begin + word.size());
@@ -250,13 +250,13 @@ std::string describeBytes(std::string_view text, size_t at) {
   return "";
 }
 
-/// A text in quotation marks: the bytes of the marks.
+/// A quoted string: the offsets of its quotation marks.
 struct Quoted {
   size_t begin, end;
 };
 
-/// The last two texts that end at or before the byte at `at`, the later one
-/// first. Those that there are not begin at npos.
+/// The last two strings that end at or before the byte at `at`, the later one
+/// first. A missing one has `begin` = npos.
 std::pair<Quoted, Quoted> textsBefore(std::string_view text, size_t at) {
   Quoted last{text.npos, 0}, before{text.npos, 0};
   size_t begin = text.npos;
@@ -272,13 +272,13 @@ std::pair<Quoted, Quoted> textsBefore(std::string_view text, size_t at) {
 
 constexpr const char* escapesQuote = "`\"` inside a text is written `\\\"`";
 
-/// A fault and the byte where it is.
+/// A fault and the offset of its byte.
 struct PlacedFault {
   size_t at;
   std::string what; // empty where there is none
 };
 
-/// A text as a message shows it.
+/// A string as a message shows it: quoted, or `a text` when it is long.
 std::string shownText(std::string_view text, const Quoted& quoted) {
   const size_t size = quoted.end + 1 - quoted.begin;
   return size > longestWord ? "a text"
@@ -290,7 +290,8 @@ bool isOnlySpace(std::string_view text, size_t from, size_t to) {
                      isSpace);
 }
 
-/// What is missing between two texts.
+/// The fault when one string directly follows another: a missing colon or
+/// comma, or an unescaped quotation mark.
 PlacedFault faultBetween(std::string_view text, const Quoted& first,
                          const Quoted& second) {
   if (byteBefore(text, first.begin) == '{')
@@ -304,8 +305,9 @@ PlacedFault faultBetween(std::string_view text, const Quoted& first,
                             " is missing before " + shownText(text, second)};
 }
 
-/// What is wrong behind the end of a text, where parsing stopped at `at`: a
-/// quotation mark inside the text has ended it, or a mark is missing.
+/// The fault when parsing stopped at `at`, after the end of a string: an
+/// unescaped quotation mark ended the string too early, or a colon or comma is
+/// missing. `what` is empty when neither applies.
 PlacedFault faultBehindText(std::string_view text, size_t at) {
   const auto [last, before] = textsBefore(text, at);
   // Parsing stops at the end of a second text.
@@ -347,7 +349,7 @@ std::string placeOf(std::string_view text, size_t at, const JsonRules& rules) {
   return "line " + std::to_string(line) + ", " + place;
 }
 
-/// The number whose last byte is at `at`.
+/// The number that ends with the byte at `at`.
 std::string_view numberBefore(std::string_view text, size_t at) {
   size_t end = std::min(at + 1, text.size()), begin = end;
   while (begin > 0 &&
@@ -357,8 +359,8 @@ std::string_view numberBefore(std::string_view text, size_t at) {
   return text.substr(begin, end - begin);
 }
 
-/// The bracket that a list or an object of several lines begins with; empty
-/// when the line has anything else.
+/// The opening bracket of a list or object that spans several lines, if it is
+/// all that the line has; otherwise empty.
 std::string_view loneBracket(std::string_view line) {
   const size_t first = line.find_first_not_of(" \t\r\n");
   const bool isLone = first != line.npos &&

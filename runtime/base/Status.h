@@ -45,13 +45,13 @@ public:
   bool isOk() const { return text.empty(); }
   /// Empty when ok.
   const std::string& message() const { return text; }
-  /// Of a failure.
+  /// The code of a failure.
   StatusCode code() const { return kind; }
   /// The same failure with context: "`context`: message". Ok stays ok.
   Status withContext(const std::string& context) const {
     return isOk() ? *this : error(context + ": " + text, kind);
   }
-  /// The same failure with what to do about it: "message; remedy".
+  /// The same failure with a remedy: "message; remedy". Ok stays ok.
   Status withRemedy(const std::string& remedy) const {
     return isOk() ? *this : error(text + "; " + remedy, kind);
   }

@@ -17,7 +17,7 @@
 
 namespace reciperun::cli {
 
-/// An error in a command line, and the remedy, which may be empty.
+/// A command-line error and its remedy, which may be empty.
 struct UsageError {
   std::string message;
   std::string help = {};
@@ -108,8 +108,8 @@ struct Program {
   std::function<std::string()> version = {};
   /// The remedy for an option that the command lacks; empty when none is known.
   std::function<std::string(const Command&, const UnknownOption&)> advise = {};
-  /// The same for an option that is neither misspelt nor similar to one of the
-  /// command by its description.
+  /// Like `advise`, but called only when no option of the command has a similar
+  /// name or description.
   std::function<std::string(const Command&, const UnknownOption&)> adviseLast =
       {};
   /// The remedy for a value that an option does not take; empty when none is

@@ -1,4 +1,4 @@
-// Searches the names of the options, their help texts and those of their words.
+// Searches the names and help texts of the options and of their choices.
 
 #include "runtime/cli/NearestOption.h"
 
@@ -7,7 +7,7 @@
 namespace reciperun::cli {
 namespace {
 
-/// All options are of one place.
+/// The search index groups documents by place. All options are in this one.
 constexpr const char* place = "command";
 
 search::Document documentOf(const Option& option) {
@@ -22,7 +22,7 @@ std::string textOf(const Option& option) {
   const std::string value =
       option.valueName.empty() ? "" : "=" + option.valueName;
   std::string help = option.help;
-  if (help.ends_with(':')) // its words follow
+  if (help.ends_with(':')) // a list of choices follows it
     help.pop_back();
   return "`" + option.name + value + "`: " + help;
 }

@@ -1,4 +1,4 @@
-// The option that an unknown one is most likely meant for, by their texts.
+// Suggests an option for an unknown one, by comparing words.
 
 #ifndef RECIPERUN_CLI_NEARESTOPTION_H
 #define RECIPERUN_CLI_NEARESTOPTION_H

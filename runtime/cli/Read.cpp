@@ -19,7 +19,8 @@
 namespace reciperun::cli {
 namespace {
 
-/// `--k` is no clear beginning of a name, `--ke` is one.
+/// The longest input that is too short to count as the beginning of a name:
+/// `--k` is too short, `--ke` is not.
 constexpr size_t shortestBeginning = 3;
 
 std::string seeHelp(const std::string& path) {
@@ -41,8 +42,8 @@ const std::vector<Command>& commandsAt(const Program& program,
   return split.command ? split.command->subcommands : program.commands;
 }
 
-/// The remedy for a word that is no subcommand. For a path, `bench DIR`, it
-/// names the whole call: `bench serve DIR`.
+/// The remedy for a word that is not a subcommand. For a path, such as `bench
+/// DIR`, it shows the whole call: `bench serve DIR`.
 std::string missingSubcommand(const Split& split) {
   const Command& first = split.command->subcommands.front();
   const std::string& word = *split.unknown;
@@ -121,7 +122,8 @@ UsageError unknownOption(const Program& program, const Split& split) {
   // Only a misspelt `--help` asks for help; `--keep` does not.
   if (name.starts_with("--h"))
     names.push_back("--help");
-  // `--keep` for `--keep-last`: what was written is the beginning of a name.
+  // An unknown option may be the beginning of a name: `--keep` of
+  // `--keep-last`.
   std::vector<std::string> longer;
   for (const std::string& each : names)
     if (each.starts_with(name) && name.size() > shortestBeginning)

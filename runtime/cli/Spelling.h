@@ -1,4 +1,4 @@
-// Suggests the name that a misspelt one was most likely meant to be.
+// Suggests the correct name for a misspelt one.
 
 #ifndef RECIPERUN_CLI_SPELLING_H
 #define RECIPERUN_CLI_SPELLING_H

@@ -13,7 +13,8 @@ namespace reciperun::quantize {
 namespace {
 
 constexpr int alphaSteps = 20;
-/// Channels that are never used still get a positive factor.
+/// The lower bound of a channel's mean, so that unused channels get a positive
+/// factor.
 constexpr float leastMean = 1e-4f;
 
 std::vector<float> factorsFor(const std::vector<float>& mean, double alpha) {
@@ -35,7 +36,8 @@ std::vector<float> inverse(const std::vector<float>& factors) {
   return inverses;
 }
 
-/// The expected square error of the outputs of W for the dequantized W s.
+/// The expected square error of W's outputs when `scaled`, the dequantized W s,
+/// replaces W.
 double outputError(std::span<const float> values,
                    const std::vector<float>& scaled,
                    const std::vector<float>& factors,

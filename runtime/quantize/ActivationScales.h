@@ -31,12 +31,13 @@ struct ActivationScales {
 };
 
 /// Searches the factors of an input x [k], which all weights that read x share:
-/// s_j = mean_j^alpha, divided by the root of the product of their extremes,
-/// for the alpha in 0, 1/20, ..., 1 with the least error of all outputs. Errors
-/// of input channels are taken as independent: the error is the sum over j of
-/// E[x_j^2] |W_j - Q(W s)_j / s_j|^2, which Q also minimises where it clips.
-/// The factors of alpha = 0 are 1, those of round-to-nearest. Weights are added
-/// run by run, so that the search needs memory for three runs only.
+/// s_j = mean_j^alpha, divided by the geometric mean of the smallest and the
+/// largest of them. Chooses alpha from 0, 1/20, ..., 1 by the least error of
+/// all outputs. The errors of input channels are assumed to be independent: the
+/// error is the sum over j of E[x_j^2] |W_j - Q(W s)_j / s_j|^2. Clipping in Q
+/// minimises the same error. For alpha = 0 all factors are 1, which is
+/// round-to-nearest. Weights are added run by run, so that the search needs
+/// memory for three runs only.
 class ActivationScaleSearch {
 public:
   /// `statistics` must outlive the search. The scheme has scales of rows or of

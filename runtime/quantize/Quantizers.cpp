@@ -1,8 +1,7 @@
 // Quantization of a run of rows:
 //
 //   1. Cut the rows into blocks that share a scale: rows, 128 elements of a
-//   row,
-//      or 128 by 128 elements.
+//      row, or 128 by 128 elements.
 //   2. Find the largest magnitude of a block and its scale. With `searchesClip`
 //      compare the square errors of several scales.
 //   3. Round the block's elements.
@@ -28,8 +27,8 @@ using sizes::weightGroup;
 constexpr float infinity = std::numeric_limits<float>::infinity();
 constexpr auto fp8Values = device::f8e4m3::table();
 
-/// NaN counts as infinity. The integer order of magnitudes is that of floats,
-/// and the loop vectorises.
+/// The largest magnitude; NaN counts as infinity. Compares magnitudes as
+/// integers, which have the same order as floats, so that the loop vectorises.
 float mostOf(const float* values, int64_t count) {
   uint32_t most = 0;
   for (int64_t i = 0; i < count; ++i)
@@ -91,8 +90,8 @@ void load(WeightFormat format, const uint8_t* stored, int64_t count,
   }
 }
 
-/// The square error of a group in int4 with a scale, each element's multiplied
-/// by its importance unless that is null.
+/// The square error of an int4 group with the given scale. `importance`, which
+/// may be null, weights the errors of the elements.
 float squareError(const float* values, const float* importance, int64_t count,
                   float scale) {
   const float factor = 1.0f / scale;
@@ -131,7 +130,8 @@ struct Blocks {
                   : columns),
         across((columns + width - 1) / width) {}
 
-  /// The elements of a block's row from column block `block` on.
+  /// The number of elements in a row of the block with index `block`; the last
+  /// block of a row may be narrower.
   int64_t widthOf(int64_t block) const {
     return std::min(width, columns - block * width);
   }
@@ -146,8 +146,8 @@ public:
         largest(largest), data(data), scales(scales), importance(importance),
         bytes(rowBytes(scheme, columns)) {}
 
-  /// Rows [begin, end); `begin` is a multiple of the blocks' height. Returns
-  /// whether all values are finite.
+  /// Quantizes rows [begin, end); `begin` is a multiple of the blocks' height.
+  /// Returns whether all values are finite.
   bool run(int64_t begin, int64_t end) const {
     for (int64_t row = begin; row < end; row += blocks.height)
       for (int64_t block = 0; block < blocks.across; ++block)

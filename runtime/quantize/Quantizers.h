@@ -5,8 +5,8 @@
 // shapes. Rows are quantized in runs, so that a caller needs memory for a run
 // only. The results depend on neither the runs nor the threads.
 //
-// A scale maps the largest magnitude of its block to the largest number of the
-// format (448, 127 or 7), and is 1 for a block of zeros. Numbers are rounded to
+// A scale maps the largest magnitude of its block to the largest value of the
+// format (448, 127 or 7), and is 1 for a block of zeros. Values are rounded to
 // nearest, ties to even, and clamped.
 
 #ifndef RECIPERUN_QUANTIZE_QUANTIZERS_H
@@ -29,8 +29,8 @@ using sizes::WeightScales;
 struct Scheme {
   WeightFormat format = WeightFormat::fp8;
   WeightScales scales = WeightScales::rows;
-  /// Scales of int4 groups are also tried up to 25 % smaller, and the one with
-  /// the least square error is kept. It may clamp the largest numbers.
+  /// For int4 groups, scales up to 25 % smaller are tried too, and the one with
+  /// the least square error is used. It may clamp the largest values.
   bool searchesClip = false;
 
   bool operator==(const Scheme&) const = default;
@@ -56,8 +56,9 @@ float largestMagnitude(std::span<const float> values, int threads);
 /// Quantizes a run of rows. `values` is [rows, columns], `data` [rows,
 /// rowBytes] and `scales` [scaleCount]. For `tensor`, `largest` is the largest
 /// magnitude of the whole weight; otherwise it is not read. Fails for NaN or
-/// infinity, and for an odd number of columns in int4. The square errors of a
-/// clip are multiplied by `importance` [columns]; empty: all count alike.
+/// infinity, and for an odd number of columns in int4. The search for clipped
+/// scales weights the square errors by `importance` [columns]; if it is empty,
+/// all columns have equal weight.
 Status quantizeRows(const Scheme& scheme, std::span<const float> values,
                     int64_t columns, float largest, std::span<uint8_t> data,
                     std::span<float> scales, int threads,

@@ -10,8 +10,8 @@
 
 namespace reciperun::quantize {
 
-/// A run of quantized rows: what to store from byte `firstByte` of the data and
-/// from scale `firstScale` on.
+/// A run of quantized rows. `data` belongs at byte `firstByte` of the weight's
+/// data, and `scales` at index `firstScale` of its scales.
 struct QuantizedRun {
   int64_t firstByte = 0, firstScale = 0;
   std::span<const uint8_t> data;
@@ -19,8 +19,8 @@ struct QuantizedRun {
 };
 
 /// Takes the elements of a weight [rows, columns] in their order. A run has
-/// about 1 MiB of floats for each thread and, but for the last, an even number
-/// of rows; it is the whole weight where that has one scale.
+/// about 1 MiB of floats for each thread, and an even number of rows except for
+/// the last run. A weight with a single scale is one run.
 class RowStream {
 public:
   using Store = std::function<Status(const QuantizedRun&)>;
@@ -41,7 +41,7 @@ private:
   int threads;
   Store store;
   std::span<const float> importance;
-  int64_t rowsOfRun; // usually; the last run may have fewer
+  int64_t rowsOfRun; // the last run may have fewer
   int64_t firstRow = 0;
   std::vector<float> run;
   std::vector<uint8_t> data;

@@ -10,9 +10,9 @@
 
 namespace reciperun::quantize {
 
-/// Calls body(begin, end) for pieces of [0, count), each on a thread of its
-/// own. A loop that does less than `work` elements' work in all stays on the
-/// calling thread.
+/// Calls body(begin, end) for pieces of [0, count), each on its own thread.
+/// `work` is the number of elements that the loop processes in total; a loop
+/// with few elements stays on the calling thread.
 template <class Body>
 void forRows(int threads, int64_t count, int64_t work, Body&& body) {
   constexpr int64_t leastWork = int64_t(1) << 16; // pays for a thread
