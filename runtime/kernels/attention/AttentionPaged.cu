@@ -60,12 +60,13 @@ bool rotates(const CudaKernelArgs& args) {
   return ops::AttentionPagedAttributes(args.op.attributes).rope;
 }
 
-/// The queries that the tokens attend with, after writePages.
+/// The queries after writePages: in the output if they are rotated.
 template <class T> const T* queriesOf(const CudaKernelArgs& args) {
   return rotates(args) ? args.outputs[0].as<T>() : args.inputs[0].as<T>();
 }
 
-/// Calls body(DeviceType<P>()) for the type of the pages of a call in T.
+/// Calls body(DeviceType<P>()) for the type P of the pages, for a call that
+/// computes in T.
 template <class T, class Body>
 Status withPages(const CudaKernelArgs& args, Body body) {
   const DType type = args.outputs[1].type;
@@ -105,8 +106,8 @@ Status withLayout(const PagedStep& step, bool isAligned, Body body) {
   return withLayout<T, 8>(step, isAligned, body);
 }
 
-/// The pieces of `count` single tokens: enough blocks to fill the GPU, and no
-/// more than the scratch holds.
+/// Cuts `count` single tokens into pieces: enough to fill the GPU with blocks,
+/// and no more than the scratch holds.
 SinglePieces takePieces(const CudaKernelArgs& args, const PagedStep& step,
                         int64_t count, Scratch& room) {
   const AttentionShape& shape = step.shape;
@@ -141,7 +142,7 @@ struct Singles {
   }
 };
 
-/// Launches a kernel that starts overlapped.
+/// Launches a kernel that overlaps the end of the previous one.
 template <class... Parameter, class... Argument>
 Status launchStep(const CudaKernelArgs& args, void (*kernel)(Parameter...),
                   dim3 grid, int threads, int sharedBytes,
@@ -182,7 +183,7 @@ Status attendInVectors(const CudaKernelArgs& args, const PagedStep& step,
   });
 }
 
-/// Runs the single tokens, of which there are up to `count`.
+/// Computes up to `count` single tokens.
 template <class T, class P>
 Status attendOneByOne(const CudaKernelArgs& args, const PagedStep& step,
                       SingleTokens tokens, int64_t count, Scratch& room) {
@@ -208,14 +209,15 @@ Status attendOneByOne(const CudaKernelArgs& args, const PagedStep& step,
                     step, tokens, singles.pieces, out);
 }
 
-/// Whether runs of tokens are computed by warpgroups, given aligned rows.
+/// Whether warpgroup kernels compute the tiles of queries if all rows are
+/// aligned.
 template <class P>
 bool usesWarpgroups(const CudaKernelArgs& args, const PagedStep& step) {
   return step.shape.width <= 128 && args.context.properties().major == 9 &&
          step.shape.width % vectorLength<P> == 0;
 }
 
-/// Runs long runs of tokens in tiles.
+/// Computes the tokens of long runs in tiles of queries.
 template <int width, class P>
 Status attendInTiles(const CudaKernelArgs& args, const PagedStep& step,
                      const PagedDivision& division, const FreshRows& fresh,
@@ -245,7 +247,8 @@ Status attendInTiles(const CudaKernelArgs& args, const PagedStep& step,
                     Block::sharedBytes, step, data, division);
 }
 
-/// Takes room for as many fresh rows as possible, if tiles read them.
+/// Allocates as many fresh rows as the scratch holds, if the kernel for tiles
+/// reads them.
 template <class P>
 FreshRows takeFreshRows(const CudaKernelArgs& args, const PagedStep& step,
                         Scratch& room) {
@@ -265,8 +268,8 @@ FreshRows takeFreshRows(const CudaKernelArgs& args, const PagedStep& step,
   return fresh;
 }
 
-/// Takes room for the division of a step. Its counts stay null if all tokens
-/// are single.
+/// Allocates the division of a step. Leaves its counts null if all tokens are
+/// single.
 template <class P>
 Status takeDivision(const PagedStep& step, Scratch& room,
                     PagedDivision& division) {
@@ -301,7 +304,8 @@ Status writeStep(const CudaKernelArgs& args, const PagedStep& step,
                       0, step, rows, division, rotation);
   RECIPERUN_TRY(readRotation(args.op, step.shape.width, rotation));
   const auto rowBytes = int(sizeof(T)) * step.shape.keyHeads * step.shape.width;
-  // A vector of pairs lies in one half of a head.
+  // If n divides half the rotated width, no vector of pairs crosses the middle
+  // of a head.
   if (rotation.half % n == 0)
     return launchStep(args, writePages<n, true, T, P>, blocks, writingThreads,
                       rowBytes, step, rows, division, rotation);
@@ -309,7 +313,7 @@ Status writeStep(const CudaKernelArgs& args, const PagedStep& step,
                     rowBytes, step, rows, division, rotation);
 }
 
-/// Runs both parts of a division.
+/// Computes the tiles of a division, then its single tokens.
 template <class P>
 Status attendDivided(const CudaKernelArgs& args, const PagedStep& step,
                      const PagedDivision& division, const FreshRows& fresh,

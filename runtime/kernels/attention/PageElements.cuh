@@ -1,5 +1,5 @@
-// Elements of pages of keys and values in registers, and rows of pages in 8
-// bits; see PageRows.h.
+// Elements of pages of keys and values in registers, and rows of pages that are
+// quantized to 8 bits; see PageRows.h.
 
 #ifndef RECIPERUN_KERNELS_ATTENTION_PAGEELEMENTS_CUH
 #define RECIPERUN_KERNELS_ATTENTION_PAGEELEMENTS_CUH
@@ -18,7 +18,8 @@ namespace reciperun::kernels::cuda {
 /// Whether rows of P have scales.
 template <class P> inline constexpr bool isScaled = sizeof(P) == 1;
 
-/// The largest number of P, which a scale maps a row's maximum to.
+/// The largest finite value of P. A row's scale maps the row's largest
+/// magnitude to it.
 template <class P>
 inline constexpr float largestOfPage =
     std::is_same_v<P, __nv_fp8_e4m3> ? 448 : 127;
@@ -28,7 +29,7 @@ struct ElementPairs {
   uint32_t first, second;
 };
 
-/// The numbers of four bytes, f8e4m3 or integers, in fp16, which holds them
+/// Widens four bytes, f8e4m3 or integers, to fp16, which represents them
 /// exactly.
 template <class P>
 __device__ __forceinline__ ElementPairs widenPairs(uint32_t word) {
@@ -57,7 +58,7 @@ __device__ __forceinline__ ElementPairs widenPairs(uint32_t word) {
   return made;
 }
 
-/// The same as floats.
+/// Like widenPairs, but widens to floats.
 template <class P>
 __device__ __forceinline__ void widenWord(uint32_t word, float* to) {
   const ElementPairs pairs = widenPairs<P>(word);
@@ -71,7 +72,7 @@ __device__ __forceinline__ void widenWord(uint32_t word, float* to) {
   to[3] = second.y;
 }
 
-/// n neighbouring elements of a row in 8 bits, without its scale.
+/// n neighbouring elements of a row in 8 bits, not multiplied by its scale.
 template <class P, int n> struct WidenedElements {
   float elements[n];
 
@@ -80,7 +81,7 @@ template <class P, int n> struct WidenedElements {
   __device__ static WidenedElements load(const P* from) {
     WidenedElements made;
     if constexpr (n % 4 == 0) {
-      // As words: of bytes, the compiler would put words together again.
+      // Loads words: the compiler would assemble words from loaded bytes.
       const auto words = Vector<uint32_t, n / 4>::load(
           reinterpret_cast<const uint32_t*>(from));
 #pragma unroll
@@ -99,8 +100,8 @@ template <class P, int n>
 using PageElements =
     std::conditional_t<isScaled<P>, WidenedElements<P, n>, Vector<P, n>>;
 
-/// Writes the eight elements of two words times their row's scale, 16 bytes of
-/// bf16.
+/// Dequantizes the eight elements of two words by their row's scale and writes
+/// them as 16 bytes of bf16.
 template <class P>
 __device__ __forceinline__ void widenWords(const uint32_t* words, float scale,
                                            __nv_bfloat16* to) {
@@ -115,7 +116,7 @@ __device__ __forceinline__ void widenWords(const uint32_t* words, float scale,
   rounded<__nv_bfloat16>(made).store(to);
 }
 
-/// The number of a value that has been divided by its scale.
+/// Quantizes a value that is already divided by its scale.
 template <class P> __device__ P numberOf(float value) {
   if constexpr (std::is_same_v<P, __nv_fp8_e4m3>)
     return __nv_fp8_e4m3(value); // saturates
@@ -123,8 +124,8 @@ template <class P> __device__ P numberOf(float value) {
     return int8_t(__float2int_rn(fminf(fmaxf(value, -127.0f), 127.0f)));
 }
 
-/// Writes the numbers of a row and returns its scale; also writes the numbers
-/// times the scale to `wide`, unless it is null. All lanes of a warp call it.
+/// Writes a quantized row and returns its scale. Also writes the dequantized
+/// row to `wide`, unless that is null. All lanes of a warp call it.
 template <class P, class T>
 __device__ float storeRow(const T* from, int width, P* to, T* wide) {
   const int lane = int(threadIdx.x) % 32;

@@ -1,5 +1,6 @@
-// Rows of keys and values in 8 bits, as pages store them: a number an element,
-// and a scale for the row (ops/attention.ops, `attention_paged`).
+// Rows of keys and values quantized to 8 bits, as pages store them: a quantized
+// value for each element and a scale for the row (ops/attention.ops,
+// `attention_paged`).
 
 #ifndef RECIPERUN_KERNELS_ATTENTION_PAGEROWS_H
 #define RECIPERUN_KERNELS_ATTENTION_PAGEROWS_H
@@ -14,7 +15,8 @@
 
 namespace reciperun::kernels {
 
-/// The largest number of P, which a scale maps a row's maximum to.
+/// The largest finite value of P. A row's scale maps the row's largest
+/// magnitude to it.
 template <class P> constexpr float largestOfPage();
 template <> constexpr float largestOfPage<device::f8e4m3>() {
   return device::f8e4m3::largest();
@@ -23,21 +25,24 @@ template <> constexpr float largestOfPage<int8_t>() {
   return 127;
 }
 
-/// The number of a value that has been divided by its scale.
+/// Quantizes a value that is already divided by its scale.
 template <class P> P numberOf(float value);
 template <> inline device::f8e4m3 numberOf(float value) {
   return device::f8e4m3(value);
 }
 template <> inline int8_t numberOf(float value) {
-  // A NaN, of a row whose scale is NaN, has no integer.
+  // A value is NaN only if the scale of its row is. Its integer does not matter
+  // then.
   return value == value
              ? int8_t(std::nearbyint(std::clamp(value, -127.0f, 127.0f)))
              : int8_t(0);
 }
 
-/// The value of a number other than NaN. Vectorises.
+/// The value of an f8e4m3 that is not NaN, without branches, so that loops
+/// vectorise.
 inline float valueOf(device::f8e4m3 number) {
-  // The exponent's bits where a float has them, and the difference of biases.
+  // Moves exponent and mantissa to their positions in a float; the factor
+  // corrects for the difference of the exponent biases.
   const uint32_t bits = number.bits;
   const float magnitude = std::bit_cast<float>((bits & 0x7f) << 20) * 0x1p120f;
   return bits & 0x80 ? -magnitude : magnitude;
@@ -46,7 +51,7 @@ inline float valueOf(int8_t number) {
   return float(number);
 }
 
-/// Writes the numbers of a row and returns its scale.
+/// Writes a quantized row and returns its scale.
 template <class P, class T>
 float storeRow(const T* from, int64_t width, P* to) {
   constexpr float infinity = std::numeric_limits<float>::infinity();

@@ -1,4 +1,4 @@
-// The copies of attention over pages by warpgroups: the warps that bring a
+// The copying half of attention over pages by warpgroups: warps that copy a
 // sequence's keys and values into shared memory, a tile of positions at a time,
 // while other warps compute (PagedWarpgroups.cuh).
 
@@ -11,9 +11,10 @@
 
 namespace reciperun::kernels::cuda {
 
-/// Shared memory of a block: 128 queries, and two tiles each of keys and
-/// values, as the boxes of WarpgroupMatmuls.cuh, rows of 64 elements; for rows
-/// in 8 bits also two tiles of either as they are in the pages.
+/// Shared memory of a block: 128 queries and two buffers each for a tile of
+/// keys and a tile of values, in the boxes of WarpgroupMatmuls.cuh with rows of
+/// 64 elements. For pages in 8 bits also two buffers for each tile before it is
+/// widened.
 template <int width, class P> struct PagedTilesInShared {
   static constexpr int tileKeys = 128, blockQueries = 128;
   static constexpr int boxes = width / 64;
@@ -21,7 +22,7 @@ template <int width, class P> struct PagedTilesInShared {
   static constexpr int tileBytes = tileKeys * width * 2;
   static constexpr int queryBytes = blockQueries * width * 2;
   static constexpr int storedBytes = isScaled<P> ? tileKeys * width : 0;
-  /// With room to align the boxes.
+  /// Includes space to align the boxes.
   static constexpr int bytes =
       queryBytes + 4 * (tileBytes + storedBytes) + 1024;
 
@@ -34,8 +35,8 @@ template <int width, class P> struct PagedTilesInShared {
   __device__ static int chunkInBox(int row, int chunk) {
     return row * rowBytes + (chunk ^ (row & 7)) * 16;
   }
-  /// The offset of a box, for a row that is a multiple of 16: keys are in boxes
-  /// of all rows, values and queries in boxes of 64.
+  /// The offset of a box, for a row that is a multiple of 16. A box of keys has
+  /// all rows of the tile; a box of values or queries has 64 rows.
   __device__ static constexpr int boxOfKey(int row, int box) {
     return box * (tileKeys * rowBytes) + row * rowBytes;
   }
@@ -47,28 +48,32 @@ template <int width, class P> struct PagedTilesInShared {
     return side == PagedSide::keys ? boxOfKey(row, box) : boxOfValue(row, box);
   }
 
-  /// The tile of a side, `turn` even or odd.
+  /// The buffer of the keys or values of tile number `turn`. Tiles alternate
+  /// between two buffers.
   __device__ char* tile(PagedSide side, int turn) const {
     return queries + queryBytes + (turn % 2 * 2 + int(side)) * tileBytes;
   }
-  /// Its rows as they are in the pages, [positions, width].
+  /// The buffer for the same tile in 8 bits as stored in the pages, [positions,
+  /// width].
   __device__ char* stored(PagedSide side, int turn) const {
     return queries + queryBytes + 4 * tileBytes +
            (turn % 2 * 2 + int(side)) * storedBytes;
   }
-  /// The offset of a byte in a stored row. Halves of odd rows of 128 bytes are
-  /// swapped: then two rows of a half have their bytes in different banks.
+  /// The offset of a byte in a stored row. In odd rows of 128 bytes both halves
+  /// are swapped, so that equal halves of two neighbouring rows use different
+  /// banks.
   __device__ static int byteInStoredRow(int row, int byte) {
     return width == 128 ? byte ^ (row % 2 * 64) : byte;
   }
 };
 
-/// When a tile has been copied, and when it has been read. Tile n of a side is
-/// phase n / 2 of the barriers of turn n % 2.
+/// Barriers that complete when a tile has been copied, and when it has been
+/// read. Tile n uses the barriers of buffer n % 2, in their phase n / 2.
 struct PagedTileBarriers {
   ClusterBarrier ready[2][2], isFree[2][2]; // [side][turn % 2]
 
-  /// `copying` and `reading` warps arrive.
+  /// Initializes the barriers for `copying` warps that copy and `reading` warps
+  /// that read.
   __device__ void open(int copying, int reading) {
     for (int side = 0; side < 2; ++side)
       for (int turn = 0; turn < 2; ++turn) {
@@ -79,16 +84,17 @@ struct PagedTileBarriers {
   __device__ void waitUntilReady(PagedSide side, int tile) {
     ready[int(side)][tile % 2].wait(uint32_t(tile / 2));
   }
-  /// Waits until the tile two before has been read. There is none at first.
+  /// Waits until tile `tile` - 2, which used the same buffer, has been read.
+  /// Returns at once for the first two tiles.
   __device__ void waitUntilFree(PagedSide side, int tile) {
     isFree[int(side)][tile % 2].wait(uint32_t(tile / 2 + 1));
   }
-  /// A warp has copied its part of a tile.
+  /// Called by each copying warp when its part of a tile is copied.
   __device__ void markReady(PagedSide side, int tile) {
     ptx::fence_proxy_async(ptx::space_shared); // for the matmuls
     arrive(ready[int(side)][tile % 2]);
   }
-  /// A warp has read a tile.
+  /// Called by each reading warp when it has read a tile.
   __device__ void markFree(PagedSide side, int tile) {
     arrive(isFree[int(side)][tile % 2]);
   }
@@ -101,8 +107,8 @@ private:
   }
 };
 
-/// The work of a launch: each head of each tile of queries, those with the most
-/// positions first. A block takes every gridDim.x-th item.
+/// The work items of a launch: one for each head of each tile of queries, those
+/// with the most positions first. A block takes every gridDim.x-th item.
 template <class P> struct PagedItems {
   const PagedStep& step;
   const PagedTileData<P>& data;
@@ -120,12 +126,14 @@ template <class P> struct PagedItems {
   }
 };
 
-/// The work of the copying warps, a warpgroup: the tiles of all items of the
-/// block, numbered through. Eight threads copy a row; a thread copies the rows
-/// `row` + 16 i, in which its chunks have one place in the boxes.
+/// The work of the copying warpgroup: the tiles of all items of the block,
+/// numbered consecutively. Eight threads copy a row. A thread copies the rows
+/// `row` + 16 i; its chunks have the same offset in the boxes in all of these
+/// rows.
 ///
-/// Tiles in bf16 are copied into their boxes: those of pages in bf16, and fresh
-/// ones. Others are copied as they are in the pages and then widened.
+/// Tiles in bf16 (those of pages in bf16, and fresh ones) are copied directly
+/// into their boxes. Other tiles are first copied as stored in the pages and
+/// then widened.
 template <int width, class P> class PagedCopier {
   using Shared = PagedTilesInShared<width, P>;
   using Run = PagedRun<Shared::tileKeys, P>;
@@ -133,7 +141,7 @@ template <int width, class P> class PagedCopier {
   static constexpr PagedSide keys = PagedSide::keys, values = PagedSide::values;
 
 public:
-  /// `thread` is that of the warpgroup.
+  /// `thread` is the thread's index in the warpgroup.
   __device__ PagedCopier(const PagedItems<P>& items, const Shared& shared,
                          PagedTileBarriers& barriers, int thread)
       : items(items), shared(shared), barriers(barriers), lane(thread % 32),
@@ -164,8 +172,8 @@ private:
   struct Source {
     bool isThere, isFresh;
     int keyHead;
-    /// That of one of the 32 rows that the lanes of a warp copy: row
-    /// `row` + 16 i is that of lane 4 i + lane / 8.
+    /// The slot of one of the 32 rows that the warp copies. Lane 4 i + lane / 8
+    /// holds the slot of this thread's row `row` + 16 i.
     PagedSlot slot;
   };
 
@@ -190,8 +198,8 @@ private:
     isCopying = false;
   }
 
-  /// Widens the rows of tiles up to a fresh one, each while the next one is
-  /// copied.
+  /// Copies and widens tiles until the next one is fresh. A tile is widened
+  /// while the next one is copied.
   __device__ __forceinline__ void widenTiles() {
     endCopies();
     startStored(number);
@@ -203,7 +211,7 @@ private:
         startStored(number + 1);
       commitCopies();
       waitForCopies<1>();
-      __syncwarp(); // a thread reads what others have copied
+      __syncwarp(); // lanes read what other lanes have copied
       widen<keys>(keyScale);
       widen<values>(valueScale);
       ++number;
@@ -219,7 +227,8 @@ private:
     return Run(items.step, items.data, queries, items.headOf(item));
   }
 
-  /// Loads the run of the item after this one, an item ahead of its use.
+  /// Starts with the tiles of `item`, and already loads the run of the item
+  /// after it.
   __device__ __forceinline__ void beginItem() {
     if (item >= items.count)
       return;
@@ -230,7 +239,7 @@ private:
     itemKeyHead = seen().keyHead();
   }
 
-  /// Looks up the rows of the tile, a tile ahead of their use.
+  /// Looks up the slots of the current tile, one tile ahead of their use.
   __device__ __forceinline__ Source findSource() const {
     if (item >= items.count)
       return {false, false, 0, PagedSlot::none()};
@@ -262,14 +271,15 @@ private:
   __device__ __forceinline__ int slotOf(int i) const {
     return __shfl_sync(~0u, slot, 4 * i + lane / 8);
   }
-  /// The element that this thread's chunks of a row begin at.
+  /// The index in the pages of the first element of this thread's head in a
+  /// slot's row.
   __device__ __forceinline__ int64_t elementOf(int slot) const {
     return int64_t(max(slot, 0)) * rowElements +
            keyHead * items.step.shape.width;
   }
 
-  /// Starts to copy a side of the tile into its boxes, when these are free.
-  /// Rows without a slot become zeros.
+  /// Waits until the boxes of the tile's keys or values are free, then starts
+  /// to copy into them. Rows without a slot become zeros.
   template <PagedSide side> __device__ __forceinline__ void startCopy() {
     barriers.waitUntilFree(side, number);
     const Bf16* const rows = items.data.wideRows(side, isFresh);
@@ -289,8 +299,8 @@ private:
     commitCopies();
   }
 
-  /// Starts to copy both sides of the tile as they are in the pages. It becomes
-  /// tile `number`.
+  /// Starts to copy the keys and values of a tile as stored in the pages, into
+  /// the buffers of tile `number`.
   __device__ __forceinline__ void startStored(int number) {
     scales[0] = items.step.scaleOf(keys, slot, keyHead);
     scales[1] = items.step.scaleOf(values, slot, keyHead);
@@ -312,8 +322,9 @@ private:
     }
   }
 
-  /// Writes a side of the tile, which this warp has copied, times the rows'
-  /// scales, when its boxes are free. `scale` is that of this lane's row.
+  /// Dequantizes the rows of the tile that this warp has copied into the tile's
+  /// boxes, once these are free. `scale` is the scale of the row whose slot
+  /// this lane holds.
   template <PagedSide side> __device__ __forceinline__ void widen(float scale) {
     constexpr int atOnce = 4; // loads in flight
     static_assert(width <= 128, "a thread copies one chunk of a row");
@@ -351,16 +362,16 @@ private:
   const Shared& shared;
   PagedTileBarriers& barriers;
   const int lane, row, chunk, rowElements;
-  // Of `next`.
+  // The item and tile of `next`.
   int item, tile, tiles, itemKeyHead;
   QueryRun queries, following;
   Source next;
-  // Of the tile to copy.
+  // The tile to copy now.
   bool isThere, isFresh;
   int keyHead, slot;
   int number = 0;
-  bool isCopying = false; // the values of the tile before
-  float scales[2];        // of this lane's row, of the rows being copied
+  bool isCopying = false; // the values of the previous tile
+  float scales[2];        // of keys and values, for this lane's slot
 };
 
 } // namespace reciperun::kernels::cuda

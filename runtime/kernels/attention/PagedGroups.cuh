@@ -1,21 +1,21 @@
-// Attention over pages in bf16 for single tokens, on tensor cores: decoding.
-// The time is that of reading the keys and values.
+// Attention over pages in bf16 or 8 bits for single tokens (decoding) on tensor
+// cores. It is bound by the reads of the keys and values.
 //
 // A thread block processes a token, up to eight query heads that share a key
-// head, and one piece of the positions that the token sees (SinglePieces). Its
-// warps take 16 positions each in turn and never wait for one another before
-// the end:
+// head, and one piece of the positions that the token sees (SinglePieces). In
+// each round a warp processes 16 positions, and warps do not wait for one
+// another before the end:
 //
 //   scores [16 positions, 8 heads] = keys [16, width] queries [8, width]^T
 //   sums [width, 8 heads] += values [16, width]^T weights [16, 8 heads]
 //
 // A warp copies the keys and values of its next positions into shared memory
-// while it computes. The order in which a matmul sums is free, and so is the
-// order of its rows: the columns are permuted such that what a lane needs of a
-// row is whole vectors, which it widens in registers. Lane l has of rows l / 4
-// and l / 4 + 8 of the keys every fourth vector from l % 4 on, and of rows
-// 2 (l % 4), 2 (l % 4) + 1 and the same plus 8 of the values every eighth
-// vector from l / 4 on.
+// while it computes. A matmul may sum in any order and have its rows in any
+// order. The columns are therefore permuted such that each lane needs whole
+// vectors of a row, which it widens in registers. Of the keys, lane l has rows
+// l / 4 and l / 4 + 8: every fourth vector, starting at l % 4. Of the values,
+// it has rows 2 (l % 4), 2 (l % 4) + 1 and the same plus 8: every eighth
+// vector, starting at l / 4.
 //
 // At the end the block merges the softmax of its warps.
 
@@ -33,8 +33,8 @@ template <class P> struct PagedGroupData {
   Bf16* out;
 };
 
-/// The transpose of an 8 x 8 matrix of two-byte elements in a warp's registers,
-/// of which lane l holds elements 2 (l % 4) and 2 (l % 4) + 1 of row l / 4.
+/// Transposes an 8 x 8 matrix of two-byte elements in a warp's registers. Lane
+/// l holds elements 2 (l % 4) and 2 (l % 4) + 1 of row l / 4.
 __device__ inline uint32_t transposed(uint32_t matrix) {
   uint32_t result;
   asm("movmatrix.sync.aligned.m8n8.trans.b16 %0, %1;"
@@ -43,7 +43,7 @@ __device__ inline uint32_t transposed(uint32_t matrix) {
   return result;
 }
 
-/// The largest value of the lanes that hold a column of an accumulator.
+/// The maximum over the lanes that hold a column of an accumulator.
 __device__ inline float largestOfColumn(float x) {
 #pragma unroll
   for (int far = 4; far < 32; far *= 2)
@@ -94,7 +94,7 @@ template <int width, class P> class PagedGroupBlock {
 
 public:
   static constexpr int heads = 8;
-  /// The blocks of a multiprocessor that shared memory has room for.
+  /// The number of blocks per multiprocessor that shared memory allows.
   static constexpr int residentBlocks = width > 128 ? 1 : isScaled<P> ? 4 : 3;
   static constexpr int sharedBytes = std::max(
       warps * Stages::bytes, warps* heads*(sumPitch + 2) * int(sizeof(float)));
@@ -146,8 +146,8 @@ private:
     return first + (round * warps + warp) * positions;
   }
 
-  /// The slot of position lane % 16 of a round; none for those that the piece
-  /// lacks, which may have no page.
+  /// The slot of position lane % 16 of a round; none for a position beyond the
+  /// end of the piece, which may have no page.
   __device__ PagedSlot findSlot(int round) const {
     const int mine = beginOf(round) + lane % positions;
     return mine < end ? step.findSlot(sequence, mine) : PagedSlot::none();
@@ -195,7 +195,7 @@ private:
     }
     float scale = 1, undone = 1;
     if constexpr (isScaled<P>) {
-      // A power of 2 brings the head's queries into the range of fp16.
+      // Scales the head's queries by a power of 2 into the range of fp16.
 #pragma unroll
       for (int far = 1; far < 4; far *= 2)
         largest = fmaxf(largest, __shfl_xor_sync(~0u, largest, far));
@@ -225,7 +225,7 @@ private:
   }
 
   /// Starts to copy the positions of a round, and looks up the slots of the
-  /// next one. Positions that the piece lacks become zeros.
+  /// next round. Positions beyond the end of the piece become zeros.
   __device__ __forceinline__ void fetch(int round, int stage) {
     const int slot = nextSlot.number(step.page);
     nextSlot = findSlot(round + 1);
@@ -257,7 +257,7 @@ private:
     const int begin = beginOf(round);
     if (begin >= end)
       return;
-    // [2 i + j]: position lane / 4 + 8 i, head 2 (lane % 4) + j.
+    // scores[2 i + j] is of position lane / 4 + 8 i and head 2 (lane % 4) + j.
     float scores[4] = {};
     multiplyKeys(scores, stage);
     // Weights are powers of 2 below the maximum of the scores plus the
@@ -377,11 +377,11 @@ private:
   int keyHead, head, count; // the query heads of this block
   int first, end;           // its positions
   PagedSlot nextSlot;       // of the round that is fetched next
-  // Of position lane % 16 of each stage, for rows in 8 bits.
+  // For pages in 8 bits: the scales of position lane % 16 of each stage.
   float keyScale[stages], valueScale[stages];
   uint32_t query[width / 16][2];
-  // Index j is head 2 (lane % 4) + j. A matmul's sums have two neighbouring
-  // columns, of two heads each.
+  // Index j is of head 2 (lane % 4) + j. `sum` has the accumulators of the
+  // matmuls, with two neighbouring columns (heads) for each row.
   float queryScale[2], maximum[2], total[2], sum[width / 16][4];
 };
 

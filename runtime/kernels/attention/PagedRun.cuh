@@ -99,7 +99,8 @@ template <int size, class P> struct PagedRun {
     return isScaled<P> && own.token + own.count <= data.fresh.count &&
            max(tile * size, first) >= own.position - own.before;
   }
-  /// The fresh row of a position of such a tile: its token's number.
+  /// The fresh row of a row of a tile for which isFresh() holds. Fresh rows are
+  /// indexed by token.
   __device__ PagedSlot findFresh(int tile, int row) const {
     const int position = tile * size + row;
     return isSeen(position) ? PagedSlot{0, own.token + position - own.position}
@@ -107,11 +108,11 @@ template <int size, class P> struct PagedRun {
   }
 
   __device__ int keyHead() const { return head / step.shape.group(); }
-  /// The head's column of the pages.
+  /// The keys or values of the head in the pages' first row.
   __device__ const P* column(PagedSide side) const {
     return data.pages(side) + int64_t(keyHead()) * step.shape.width;
   }
-  /// That of their scales.
+  /// The head's scale of the pages' first row.
   __device__ const float* scales(PagedSide side) const {
     return step.scales(side) + keyHead();
   }

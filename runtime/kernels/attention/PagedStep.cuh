@@ -17,13 +17,13 @@ namespace reciperun::kernels::cuda {
 
 enum class PagedSide { keys, values };
 
-/// Where the pages have a position. The loads of findSlot are waited for when
-/// the number is computed.
+/// The page and the row in it that store a position. findSlot() only issues the
+/// load of the page; the thread waits for it when number() uses the value.
 struct PagedSlot {
   int page, row; // of the page; -1: none
 
   __device__ static PagedSlot none() { return {0, -1}; }
-  /// The row's number in the pages, of `rows` rows each, or -1.
+  /// The row's index over all pages of `rows` rows each, or -1.
   __device__ int number(int rows) const {
     return row < 0 ? -1 : page * rows + row;
   }
@@ -35,7 +35,7 @@ struct PagedStep {
   StepTokens tokens;
   const int32_t* table; // [sequences, perSequence]
   int perSequence, page, pageCount;
-  // Of rows in 8 bits, [pages, page, key heads].
+  // For pages in 8 bits, [pages, page, key heads].
   float *keyScales, *valueScales;
 
   __device__ int64_t keyRow() const {
@@ -85,8 +85,8 @@ struct PagedStep {
                unsigned(pageCount);
   }
 
-  /// Ends the work on the GPU if the token at a position sees a position that
-  /// has no page, which the CPU rejects. All threads of a block call it.
+  /// Traps the GPU if the token at a position sees a position that has no page;
+  /// the CPU kernel returns an error for it. All threads of a block call it.
   __device__ void check(int sequence, int position) const {
     const int first = firstSeen(position) / page, last = position / page;
     bool areThere = true;
@@ -105,8 +105,9 @@ struct PagedStep {
 inline constexpr int writingThreads = 256;
 
 /// Writes a token's row of keys or values, of all key heads, to a slot, n
-/// elements at a time where the pages are of T; rows in 8 bits also to `fresh`,
-/// unless it is null. The threads of half a block call it.
+/// elements at a time. If the pages are in 8 bits, quantizes the row and also
+/// writes the dequantized row to `fresh`, unless that is null. The threads of
+/// half a block call it.
 template <int n, class T, class P>
 __device__ void writeRow(const AttentionShape& shape, const T* from, P* pages,
                          float* scales, int64_t slot, T* fresh) {

@@ -36,7 +36,8 @@ struct BulkBarrier {
     cuda::ptx::cp_async_bulk(cuda::ptx::space_cluster, cuda::ptx::space_global,
                              to, from, bytes, &word);
   }
-  /// Waits until a phase is complete: the current one or the one before.
+  /// Waits until phase `turn` is complete. It must be the current phase or the
+  /// one before.
   __device__ void wait(uint32_t turn) {
     while (!cuda::ptx::mbarrier_try_wait_parity(&word, turn % 2)) {
     }

@@ -2,13 +2,14 @@
 // m64n256k16 on bf16 with float accumulators and operands in shared memory, and
 // the barriers and copies that load the operands.
 //
-// A tile in shared memory consists of boxes as device::mapMatrices defines
-// them: 64 columns of some rows, swizzled, aligned to 1024 bytes. If an
-// operand's rows are the summed dimension (`across`), a box holds 64 summed
-// rows by 64 of the operand's places, and the next box holds the next places.
-// Otherwise the rows are the places, and a box holds 64 columns of the summed
-// dimension. Descriptors: PTX ISA 8.5, 9.7.15.5.1, "Shared Memory Matrix
-// Layout".
+// An operand has the summed dimension and an outer one: the rows of the left
+// operand, the columns of the right one. A tile in shared memory consists of
+// boxes as device::mapMatrices defines them: 64 columns of some rows, swizzled,
+// aligned to 1024 bytes. If an operand's rows are the summed dimension
+// (`across`), a box holds 64 summed rows by 64 outer elements, and the next box
+// holds the next 64 outer elements. Otherwise the rows are the outer dimension,
+// and a box holds 64 columns of the summed dimension. Descriptors: PTX ISA 8.5,
+// 9.7.15.5.1, "Shared Memory Matrix Layout".
 
 #ifndef RECIPERUN_KERNELS_COMMON_WARPGROUPMATMULS_CUH
 #define RECIPERUN_KERNELS_COMMON_WARPGROUPMATMULS_CUH
@@ -48,13 +49,14 @@ struct ClusterBarrier {
                  "r"(block)
                  : "memory");
   }
-  /// Waits until a phase is complete: the current one or the one before.
+  /// Waits until phase `turn` is complete. It must be the current phase or the
+  /// one before.
   __device__ void wait(uint32_t turn) {
     while (!ptx::mbarrier_try_wait_parity(&word, turn % 2)) {
     }
   }
 
-  /// Arrival and wait for blocks that read data which another block has
+  /// Like arriveAt() and wait(), for blocks that read what another block has
   /// written.
   __device__ void arriveWithWrites(uint32_t block) {
     asm volatile("{\n"
@@ -111,7 +113,7 @@ template <int count> __device__ void takeRegisters() {
 /// The shared memory descriptor of an operand.
 template <bool across> class OperandTile {
 public:
-  /// The stride of boxes of 64 places by 64 summed rows.
+  /// The stride between boxes of 64 outer elements by 64 summed rows.
   static constexpr int boxBytes = 64 * 128;
 
   __device__ explicit OperandTile(const void* data)
@@ -190,8 +192,7 @@ __device__ __forceinline__ void WideSums::add(uint64_t left, uint64_t right) {
       : "memory");
 }
 
-/// The 64 by `columns` accumulators of a warpgroup, with the places of
-/// WideSums.
+/// The 64 by `columns` accumulators of a warpgroup, in the layout of WideSums.
 template <int columns> struct WarpgroupSums {
   float of[columns / 2];
 
@@ -207,11 +208,11 @@ template <int columns> struct WarpgroupSums {
       asm volatile("" : "+f"(of[i])::"memory");
   }
 
-  /// Accumulates left [64, 16] times right [16, columns], whose rows are the
-  /// places.
+  /// Accumulates left [64, 16] times right [16, columns]. The rows of both
+  /// tiles are the outer dimension.
   __device__ __forceinline__ void add(uint64_t left, uint64_t right);
-  /// The same with the left operand in registers, 16 rows of it in each warp
-  /// (MatrixFragments.cuh), and a right one whose rows are the summed
+  /// Like add(), with the left operand in registers, 16 rows of it in each warp
+  /// (MatrixFragments.cuh), and a right operand whose rows are the summed
   /// dimension.
   __device__ __forceinline__ void addAcross(const uint32_t (&left)[4],
                                             uint64_t right);

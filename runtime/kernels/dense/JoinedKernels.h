@@ -1,4 +1,4 @@
-// Independent ops of a GPU that one kernel runs.
+// Runs several independent ops as one GPU kernel.
 
 #ifndef RECIPERUN_KERNELS_DENSE_JOINEDKERNELS_H
 #define RECIPERUN_KERNELS_DENSE_JOINEDKERNELS_H
@@ -9,9 +9,9 @@
 
 namespace reciperun::kernels {
 
-/// Enqueues ops of which none writes what another one uses as one kernel, if
-/// there is one for them: for matmuls of few rows. Returns false, and enqueues
-/// nothing, if there is none.
+/// Enqueues ops as one kernel, if there is one that can run them (matmuls of
+/// few rows). No op may write a buffer that another one uses. Returns false,
+/// and enqueues nothing, if there is no such kernel.
 Expected<bool>
 runJoinedCudaKernels(std::span<const device::CudaKernelArgs> calls);
 

@@ -48,7 +48,8 @@ struct Operands {
   }
 };
 
-/// Starts to copy a vector that is read once to shared memory.
+/// Starts to copy a vector to shared memory, bypassing L1 because it is read
+/// once.
 __device__ inline void copyOnce(uint4* to, const void* from) {
   asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16;" ::"r"(
                    uint32_t(__cvta_generic_to_shared(to))),
@@ -56,7 +57,7 @@ __device__ inline void copyOnce(uint4* to, const void* from) {
                : "memory");
 }
 
-/// a - b of both halves of words, in bf16.
+/// a - b for both halves of the words, in bf16.
 __device__ inline uint32_t subtractPairs(uint32_t a, uint32_t b) {
   uint32_t difference;
   asm("sub.rn.bf16x2 %0, %1, %2;" : "=r"(difference) : "r"(a), "r"(b));
@@ -69,8 +70,9 @@ __device__ inline uint32_t multiplyPairs(uint32_t a, uint32_t b) {
   return product;
 }
 
-// A stored weight: the elements of 16 bytes, how they widen to pairs in bf16,
-// exactly, and the same order of 8 elements of x.
+// The stored formats of a weight. 16 bytes hold `elements` weights. widen()
+// converts them exactly to pairs in bf16, and arrange() puts 8 elements of x
+// into the order of the pairs.
 
 struct StoredBf16 {
   static constexpr int elements = 8;
@@ -84,8 +86,9 @@ struct StoredBf16 {
   static __device__ uint4 arrange(const uint4& x) { return x; }
 };
 
-/// f8e4m3. Its exponent and mantissa are those of a bf16 that is smaller by a
-/// factor of 2^120. Pairs are elements 0 and 2 of a word, then 1 and 3.
+/// f8e4m3. Its exponent and mantissa bits, moved into a bf16, stand for a value
+/// that is smaller by a factor of 2^120. Pairs are elements 0 and 2 of a word,
+/// then 1 and 3.
 struct StoredFp8 {
   static constexpr int elements = 16;
 
@@ -103,7 +106,8 @@ struct StoredFp8 {
   }
 
 private:
-  /// The pair whose magnitudes and signs are in the places of bf16.
+  /// Widens a pair whose magnitude and sign bits are at their positions in
+  /// bf16.
   static __device__ uint32_t widened(uint32_t magnitudes, uint32_t signs) {
     constexpr uint32_t factors = 0x7b807b80; // 2^120 twice
     return multiplyPairs((magnitudes & 0x07f007f0) | (signs & 0x80008000),
@@ -111,8 +115,8 @@ private:
   }
 };
 
-/// i8. The lower seven bits follow 128 in bf16, and 128 times the sign bit is
-/// subtracted.
+/// i8. The lower seven bits become the mantissa of a bf16 from 128 to 255.
+/// Subtracting 128, or 256 for a negative number, gives the value.
 struct StoredInt8 {
   static constexpr int elements = 16;
 
@@ -132,8 +136,8 @@ struct StoredInt8 {
   }
 };
 
-/// Two elements a byte, the first in the lower half, with 8 added. A pair is
-/// elements i and i + 4 of a word, whose bits are 16 apart.
+/// i4, stored with 8 added: two elements per byte, the first in the lower half.
+/// A pair is elements i and i + 4 of a word, whose bits are 16 apart.
 struct StoredInt4 {
   static constexpr int elements = 32;
 
@@ -151,10 +155,10 @@ struct StoredInt4 {
   }
 };
 
-/// The columns of a step of a warp.
+/// The columns that a warp processes in a step.
 template <class Stored> inline constexpr int stepColumns = 4 * Stored::elements;
 
-/// Words of two elements times their factors, rounded.
+/// Multiplies pairs of elements by their factors and rounds.
 __device__ inline uint4 scaled(const uint4& x, const float* factors) {
   const uint32_t words[] = {x.x, x.y, x.z, x.w};
   uint32_t products[4];
@@ -168,7 +172,7 @@ __device__ inline uint4 scaled(const uint4& x, const float* factors) {
   return {products[0], products[1], products[2], products[3]};
 }
 
-/// A lane's columns of x in a step, or zeros behind the last row.
+/// Reads a lane's columns of x in a step, or zeros beyond the last row.
 template <class Stored>
 __device__ void readColumns(const Operands& of, int64_t row, int64_t column,
                             uint32_t (&pairs)[Stored::elements / 2]) {
@@ -189,12 +193,13 @@ __device__ void readColumns(const Operands& of, int64_t row, int64_t column,
   }
 }
 
-/// The steps that a warp copies ahead. A step of int4 takes the longest to
-/// multiply.
+/// The number of steps that a warp copies ahead. A step of int4 takes the
+/// longest to multiply.
 template <class Stored>
 inline constexpr int copiedSteps = std::is_same_v<Stored, StoredInt4> ? 2 : 4;
 
-/// The shared memory of a block: what is copied, then the sums of the warps.
+/// The shared memory of a block: the copied weights, later the sums of the
+/// warps.
 template <class Stored, int tiles, int warps> union TileRoom {
   static constexpr int outputs = 16;
 

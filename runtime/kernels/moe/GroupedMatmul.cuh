@@ -38,8 +38,8 @@ inline constexpr int pairRows(bool beside) {
 inline constexpr int pairColumns(bool beside) {
   return (beside ? wideCluster : 1) * wideColumns;
 }
-/// Rows of the boxes that tiles are copied in: for an operand whose rows are
-/// the summed dimension, and for a left and a right operand with other rows.
+/// Rows of the boxes in which tiles are copied: for an operand whose rows are
+/// the summed dimension; otherwise for a left and for a right operand.
 inline constexpr int acrossBox = wideDepth, leftBox = 64, rightBox = 128;
 
 /// A cluster's pair of tiles.
@@ -182,8 +182,8 @@ template <class Out_> struct WeightMatmuls {
 template <bool acrossLeft, bool acrossRight> class StageRing {
 public:
   static constexpr int stages = 4;
-  /// Bytes of a row of 64 summed elements. A box of an operand whose rows are
-  /// the summed dimension has 64 places, which take the same size.
+  /// Bytes of a row of 64 summed elements. If an operand's rows are the summed
+  /// dimension, a box row has 64 outer elements, which take the same size.
   static constexpr int rowBytes = wideDepth * 2, boxPlaces = 64;
   static constexpr int leftBytes = wideRows * wideDepth * 2;
   static constexpr int rightBytes = wideColumns * wideDepth * 2;
@@ -245,9 +245,9 @@ private:
 
   __device__ uint32_t stage() const { return step % stages; }
 
-  /// Copies places of an operand, from `place` on, to a tile, from row `inside`
-  /// on. The destination is the block itself, or the given `blocks` of the
-  /// cluster.
+  /// Copies outer elements of an operand, starting at `place`, to a tile,
+  /// starting at row `inside`. The destination is the block itself, or the
+  /// given `blocks` of the cluster.
   template <int places, class Work>
   __device__ void copyLeft(const Work& work, int place, int at, int inside,
                            uint16_t blocks) const {

@@ -1,12 +1,12 @@
-// A token for each row of logits, on a GPU: a block a row.
+// Chooses a token for each row of logits, on a GPU. A block processes a row.
 //
-// 1. Find the largest logit. At temperature 0 that is all.
-// 2. With filters, collect in shared memory the tokens above a bound that they
-//    certainly exclude: for top-k, that many threads have a larger logit; for
-//    min-p and top-p as in TokenDraw.cpp. Where they have no room, the
-//    following steps read the row.
-// 3. Find the last token of top-k, then that of top-p, by bisection: first of
-//    the logits, then of the indices of equal ones.
+// 1. Find the largest logit. At temperature 0 that is the result.
+// 2. With filters, compute a bound below which they exclude all tokens, and
+//    collect the other tokens in shared memory. For top-k, at least k threads
+//    have a logit at or above the bound; for min-p and top-p see TokenDraw.cpp.
+//    If there are too many tokens, the following steps read the row instead.
+// 3. Find the last token of top-k, then that of top-p, by bisection: first over
+//    the logits, then over the indices of equal logits.
 // 4. Find the token at which the running sum of the weights passes the random
 //    number, in ever smaller segments of the row.
 //
@@ -23,10 +23,10 @@ namespace {
 
 constexpr int rowThreads = 512, warps = rowThreads / 32;
 constexpr int listLength = 4096;
-/// The key of an element that is not finite, above all others.
+/// The key of an element that is not finite. It is above all other keys.
 constexpr uint64_t notFinite = UINT64_MAX;
 
-/// Orders finite values as unsigned numbers. -0 equals 0.
+/// Maps finite values to unsigned integers of the same order. -0 equals 0.
 __device__ uint32_t orderOf(float value) {
   const uint32_t bits = __float_as_uint(value == 0 ? 0.f : value);
   return bits >> 31 ? ~bits : bits | 0x80000000u;
@@ -36,7 +36,7 @@ __device__ float valueOf(uint32_t order) {
   return __uint_as_float(order >> 31 ? order & 0x7fffffffu : ~order);
 }
 
-/// Orders elements by value, and equal values by descending index.
+/// A key that orders elements by value, and equal values by descending index.
 __device__ uint64_t keyOf(float value, int64_t index) {
   if (!isfinite(value))
     return notFinite;
@@ -85,7 +85,7 @@ public:
     if (topP < 1)
       keepFirst(topP * (isTopK || minP > 0 ? sumOf(kept) : total), kept);
     const double sum = sumOf(kept);
-    // A product that is rounded up must not pass the last token.
+    // If the multiplication rounds up, the target must still be below the sum.
     return findInOrder(fmin(uniform * sum, sum * (1 - 0x1p-50)));
   }
 
@@ -103,7 +103,7 @@ private:
     return key >= least && isLikely(key) ? weightOf(key) : 0;
   }
 
-  /// Visits the tokens that may be kept, each by one thread.
+  /// Visits the tokens that may be kept, each in one thread.
   template <class Body> __device__ void forTokens(Body body) const {
     if (isListed) {
       for (int i = int(threadIdx.x); i < room.count; i += rowThreads)
@@ -128,16 +128,16 @@ private:
     return sum[0];
   }
 
-  /// An order below which tokens of a smaller weight than this are. The margin
-  /// is larger than the error of weights.
+  /// Returns an order below which every token has a weight less than `weight`.
+  /// The margin is larger than the error of weights.
   __device__ uint32_t boundOf(double weight) const {
     constexpr double margin = 1e-4;
     const double least = highest + temperature * (log(weight) - margin);
     return min(largest, orderOf(float(fmax(least, -3.4028234e38))));
   }
 
-  /// The k-th largest of the threads' largest logits is at most the k-th
-  /// largest logit.
+  /// Returns a bound that at least k threads' largest logits reach. It is at
+  /// most the k-th largest logit.
   __device__ uint32_t boundOfTopK() {
     if (topK > rowThreads)
       return 0;
@@ -154,7 +154,8 @@ private:
     return low;
   }
 
-  /// Sets the bound, and lists the tokens from it on where they have room.
+  /// Sets the bound, and lists the tokens at or above it if they fit into the
+  /// list.
   __device__ void collect(uint32_t from) {
     bound = from;
     if (threadIdx.x == 0)
@@ -168,8 +169,9 @@ private:
     isListed = room.count <= listLength;
   }
 
-  /// Keeps the first tokens, in the order of the filters, whose f sums to
-  /// `target`, or all of them. Equal logits have an equal f.
+  /// Keeps the first tokens, in the order of the filters, until the sum of `f`
+  /// over them reaches `target`; keeps all if it does not. `f` is equal for
+  /// equal logits.
   template <class F> __device__ void keepFirst(double target, F f) {
     const auto from = [&](uint64_t first) {
       return sumOf([&](uint64_t key) { return key >= first ? f(key) : 0.; });
@@ -180,7 +182,8 @@ private:
       const uint64_t middle = low + (high - low) / 2;
       (from(middle << 32) >= target ? low : high) = middle;
     }
-    // Of the tokens of order `low`, those of an index below `end`.
+    // Among the tokens of order `low`, find the `end` below which indices are
+    // kept.
     int64_t begin = 0, end = width;
     if (from(low << 32) - f(low << 32) >= target)
       while (end - begin > 1) {
@@ -197,7 +200,7 @@ private:
     int64_t begin = 0, end = width;
     while (end - begin > 32)
       narrow(begin, end, target);
-    // All warps find the same.
+    // All warps compute the same result.
     const int lane = int(threadIdx.x) % 32;
     const int64_t at = begin + lane;
     double running = at < end ? keptWeight(keyAt(at)) : 0;
@@ -214,8 +217,9 @@ private:
     return keyOf(float(logits[at]), at);
   }
 
-  /// Replaces a range by the part of it, one of as many as there are warps, in
-  /// which the running sum exceeds `target`, which then counts from its start.
+  /// Cuts the range into one segment for each warp and replaces it by the
+  /// segment in which the running sum exceeds `target`. `target` becomes
+  /// relative to the start of that segment.
   __device__ void narrow(int64_t& begin, int64_t& end, double& target) {
     const int64_t length = (end - begin + warps - 1) / warps;
     const int lane = int(threadIdx.x) % 32, warp = int(threadIdx.x) / 32;
@@ -248,7 +252,7 @@ private:
   uint32_t bound = 0; // order of the last token that may be kept
   uint64_t least = 0; // key of the last token that is kept
   bool isListed = false;
-  int turn = 0; // of the room for sums
+  int turn = 0; // alternates between both buffers for sums
 };
 
 template <class T, int n>
