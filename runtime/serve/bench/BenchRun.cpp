@@ -54,8 +54,8 @@ public:
   }
 
 private:
-  /// The memory of the results is taken before the run, so that growth in the
-  /// course of it is the server's.
+  /// Allocates the results before the run, so that memory growth during the run
+  /// is due to the server.
   void takeMemory() {
     constexpr int64_t mostGaps = int64_t(1) << 26;
     result.records.resize(requests.size());
@@ -143,7 +143,7 @@ double SteadyBenchClock::now() {
 }
 
 void SteadyBenchClock::waitUntil(double time) {
-  // Short naps, so that a stop signal ends the run soon.
+  // Sleeps only briefly, so that a stop signal ends the run soon.
   constexpr double longest = 0.1;
   const double left = std::min(time - now(), longest);
   if (left > 0)

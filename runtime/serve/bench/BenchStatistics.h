@@ -25,26 +25,26 @@ struct BenchSummary {
 BenchSummary summarize(std::vector<double> values, double unit = 1);
 BenchSummary summarize(std::vector<float> values, double unit = 1);
 
-/// Of the requests that were answered. Throughputs are divided by the time from
-/// the start of the run to its last token.
+/// The statistics of the answered requests. Throughputs are divided by the time
+/// from the start of the run to its last token.
 struct BenchStatistics {
   int64_t completed = 0;
   int64_t failed = 0;
   std::string firstError; // of the requests that failed
   int64_t inputTokens = 0, outputTokens = 0;
-  int64_t draftedTokens = 0, acceptedTokens = 0; // guesses, and right ones
+  int64_t draftedTokens = 0, acceptedTokens = 0; // of drafts; of these, right
   double seconds = 0;
   double requestThroughput = 0; // requests/s
   double outputThroughput = 0;  // output tokens/s
   double totalThroughput = 0;   // input and output tokens/s
   double gpuThroughput = 0;     // output tokens/s for each GPU or CPU rank
-  /// The average over requests of output tokens divided by the latency.
+  /// The average over requests of output tokens per second of latency.
   double userThroughput = 0;
   /// The average over requests of 1 / TPOT.
   double userSpeed = 0;
-  /// In milliseconds. Time to first token; time per output token after the
-  /// first, of requests with at least two; gaps between tokens; from the start
-  /// to the last token.
+  /// In milliseconds: time to the first token; time per output token after the
+  /// first, for requests with at least two; intervals between tokens; time from
+  /// the start to the last token.
   BenchSummary ttft, tpot, itl, latency;
 };
 

@@ -20,7 +20,7 @@ struct CalibrationOptions {
   int64_t tokens = 512;  // at most, of a sample; the rest of it is left out
   /// Called before each step; a failure cancels.
   std::function<Status()> goesOn = {};
-  /// Called with the samples that are done, and all of them.
+  /// Called with the number of finished samples and the number of all samples.
   std::function<void(int64_t, int64_t)> progress = {};
 };
 

@@ -1,10 +1,10 @@
-// 1. At the start, find the inputs: buffers that `linear` ops read beside the
-//    weight of a parameter. Ops with one input belong together. Each bucket of
-//    the plan is a function with buffers of its own; the parameters are common.
-//    Find the norms whose results only these ops read.
-// 2. Before an op, measure its input if it is the first of those that share it.
-//    The rows of tokens come first, and padding follows. The last layers
-//    compute only the rows whose logits are wanted.
+// 1. At the start, find the inputs: the buffers that linear ops multiply by a
+//    parameter. Ops that read the same buffer share an input. Each bucket of
+//    the plan is a function with its own buffers, but all functions share the
+//    parameters. Also find the norms whose results only these ops read.
+// 2. Before an op, measure its input if it is the first op that reads it. The
+//    rows of tokens come first, and padding follows. The last layers compute
+//    only the rows whose logits are wanted.
 
 #include "runtime/serve/calibrate/InputObserver.h"
 
@@ -83,10 +83,11 @@ void InputObserver::findInputs(const plan::Function& function) {
   }
 }
 
-/// The norms of inputs; all functions of a plan have the same ops.
+/// Finds the norm that produces each input. All functions of a plan have the
+/// same ops.
 void InputObserver::findNorms(const plan::Function& function) {
   std::map<int, int> reads;    // by buffer, of all ops
-  std::map<int, int> products; // by buffer, of ops that multiply it by a matrix
+  std::map<int, int> products; // by buffer, of linear ops
   for (const plan::Op& op : function.ops) {
     for (int buffer : op.inputs)
       ++reads[buffer];

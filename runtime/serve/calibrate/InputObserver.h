@@ -22,8 +22,8 @@ public:
   /// The plan serves on one rank; the arguments must outlive the object.
   InputObserver(const plan::Plan& plan, device::Device& device);
 
-  /// The next step, whose inputs count: those of its tokens, not of the
-  /// bucket's padding.
+  /// Announces the next step. Only its tokens are measured, not the bucket's
+  /// padding.
   void startStep(const StepPlan& step);
 
   void beginsOp(const plan::Op& op, std::span<const device::Tensor> inputs,
@@ -31,7 +31,7 @@ public:
 
   /// Fails when an input could not be read, or is not finite.
   const Status& status() const { return failure; }
-  /// The statistics up to now, of inputs that had a token.
+  /// Returns the statistics so far, of inputs that had at least one token.
   checkpoint::InputStatistics take();
 
 private:

@@ -3,10 +3,10 @@
 //   {"index": 0, "id": "a", "prompt": "...", "answer": "...", "tokens": 12,
 //    "stop": "end_token"}
 //
-// `id` is that of the prompt's row, if it has one. Of several answers to a
-// prompt each has an object, with `sample` from 0, and `index` counts them all.
-// A prompt that could not be answered has `error` in place of `answer`,
-// `tokens` and `stop`.
+// `id` is the id of the prompt's row, if it has one. If a prompt has several
+// answers, each has an object with its number `sample`, from 0; `index` counts
+// the answers to all prompts. If a prompt could not be answered, `error`
+// replaces `answer`, `tokens` and `stop`.
 
 #ifndef RECIPERUN_SERVE_COMMANDS_ANSWERROWS_H
 #define RECIPERUN_SERVE_COMMANDS_ANSWERROWS_H

@@ -34,7 +34,7 @@ public:
   void endLine();
 
 private:
-  /// An answer behind one that is not complete.
+  /// An answer that waits for an earlier one to be printed.
   struct Waiting {
     std::string text; // as far as it is known
     bool isFinished = false;

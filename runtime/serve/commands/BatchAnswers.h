@@ -49,23 +49,23 @@ public:
 
 class BatchAnswers {
 public:
-  /// The references must outlive the object. The folder has a tokenizer.
-  /// `grammar` is that of all answers, or null.
+  /// The references must outlive the object. The folder must have a tokenizer.
+  /// `grammar` constrains all answers, unless it is null.
   BatchAnswers(Engine& engine, const ModelFolder& folder,
                const PromptTokens& tokens,
                std::shared_ptr<grammar::MaskTable> grammar = {});
 
   /// Answers the prompts for which `isWanted` is true and passes the answers to
-  /// `sink`, in any but a reproducible order. A prompt that cannot be answered
-  /// has an Answer with an error. Returns after the step in progress when a
-  /// stop signal has arrived, see StopSignal.h. Fails when the device or the
-  /// sink does.
+  /// `sink`, in an arbitrary but reproducible order. A prompt that cannot be
+  /// answered gets an Answer with `error`. Returns after the step in progress
+  /// when a stop signal has arrived (StopSignal.h). Fails when the device or
+  /// the sink fails.
   Status run(std::span<const Prompt> prompts,
              const std::function<bool(size_t prompt)>& isWanted,
              AnswerSink& sink);
 
 private:
-  /// A prompt that the engine has.
+  /// A prompt that was submitted to the engine.
   struct Open {
     size_t prompt;
     Answer answer;

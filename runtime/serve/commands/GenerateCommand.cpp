@@ -58,7 +58,7 @@ Status writeLogits(const ModelFolder& folder, ServingRanks& ranks,
   return writer->finish();
 }
 
-/// Answers and their counts, wherever they go.
+/// Counts of a run, for answers on stdout or in a file.
 struct Outcome {
   size_t failures = 0;
   size_t answers = 0; // in the file
@@ -66,7 +66,7 @@ struct Outcome {
 
 using Grammar = std::shared_ptr<const grammar::Automaton>; // or null
 
-/// The engine of a folder, and what encodes prompts for it.
+/// The engine of a folder and the encoder of its prompts.
 struct Opened {
   PromptTokens tokens;
   std::unique_ptr<Engine> engine;
@@ -93,7 +93,7 @@ Expected<Opened> openAll(const ModelFolder& folder, const Grammar& grammar,
   return opened;
 }
 
-/// Says how many guesses of next tokens were right.
+/// Prints how many tokens of drafts were accepted.
 void reportGuesses(const Engine& engine) {
   const SchedulerStatistics& counts = engine.statistics().scheduler;
   if (counts.draftedTokens > 0)
@@ -147,7 +147,7 @@ Expected<Outcome> answerToFile(const ModelFolder& folder,
   return Outcome{sink.failures(), sink.answers()};
 }
 
-/// Says how far an interrupted call has come.
+/// Reports that a signal stopped the run, and how many answers are in the file.
 void reportStop(const Outcome& outcome, size_t prompts,
                 const GenerateArguments& arguments) {
   if (arguments.output.empty())

@@ -1,4 +1,4 @@
-// Ctrl-C as a flag, for programs that stop what they do and go on.
+// Turns Ctrl-C into a flag, for programs that stop an operation and continue.
 
 #ifndef RECIPERUN_SERVE_COMMANDS_INTERRUPTKEY_H
 #define RECIPERUN_SERVE_COMMANDS_INTERRUPTKEY_H

@@ -62,7 +62,7 @@ bool AdapterPool::acquire(AdapterId adapter) {
       adapters.at(holder).place = -1;
     holder = adapter;
     each.place = place;
-    // The last adapter of a place is the one that is needed there.
+    // If a place is assigned twice before a step, load only the last adapter.
     std::erase_if(loads,
                   [&](const AdapterLoad& load) { return load.place == place; });
     loads.push_back({adapter, place});
@@ -72,8 +72,8 @@ bool AdapterPool::acquire(AdapterId adapter) {
   return true;
 }
 
-/// A free place, or that of the adapter that was used least recently among
-/// those that no running sequence uses; -1 when there is none.
+/// A free place, else the place of the least recently used adapter that no
+/// running sequence uses; -1 when there is none.
 int AdapterPool::placeFor() const {
   int best = -1;
   int64_t bestUse = 0;

@@ -1,9 +1,9 @@
-// The LoRA adapters that a server knows, and those that it has in memory.
+// The LoRA adapters that a server knows, and which of them are in memory.
 //
-// An adapter has a place while a running sequence uses it, and keeps it
-// afterwards until another one needs it: the adapter that was used least
-// recently gives its place up. Ids are never used again, so that what was
-// computed with a removed adapter is not mistaken for a later one's.
+// Memory has a fixed number of places. An adapter has a place while a running
+// sequence uses it, and keeps it until another adapter needs it; the least
+// recently used adapter is replaced first. Ids are never reused, so that cached
+// results of a removed adapter cannot be mistaken for those of a later one.
 
 #ifndef RECIPERUN_SERVE_ENGINE_ADAPTERPOOL_H
 #define RECIPERUN_SERVE_ENGINE_ADAPTERPOOL_H
@@ -14,12 +14,12 @@
 
 namespace reciperun::serve {
 
-/// A number that is unique among the adapters of an engine.
+/// Identifies an adapter. Unique within an engine.
 using AdapterId = int64_t;
-/// Of a request for the model without an adapter.
+/// The id in requests for the model without an adapter.
 inline constexpr AdapterId noAdapter = -1;
 
-/// An adapter that is to be written to its place.
+/// An adapter to copy to its place before a step.
 struct AdapterLoad {
   AdapterId adapter = noAdapter;
   int place = -1;
@@ -37,24 +37,27 @@ public:
   /// Removes an adapter when its last request has ended.
   void remove(AdapterId adapter);
 
-  /// Counts a request, from its submission to its end.
+  /// Count the requests of an adapter: beginRequest() at the submission,
+  /// endRequest() at the end.
   void beginRequest(AdapterId adapter);
   void endRequest(AdapterId adapter);
 
   /// Whether acquire() would succeed.
   bool canAcquire(AdapterId adapter) const;
-  /// Counts a running sequence of the adapter, which then has a place. Returns
-  /// false, and changes nothing, when running sequences use all places.
+  /// Counts a running sequence of the adapter and gives the adapter a place if
+  /// it has none. Returns false, and changes nothing, when running sequences
+  /// use all places.
   bool acquire(AdapterId adapter);
   void release(AdapterId adapter);
-  /// -1 for `noAdapter` and for an adapter without one.
+  /// The place of an adapter; -1 for `noAdapter` and for an adapter without a
+  /// place.
   int placeOf(AdapterId adapter) const;
 
-  /// The requests that wait and whose adapter cannot have a place. Takes time
-  /// in the number of adapters.
+  /// The number of waiting requests whose adapter cannot get a place. Takes
+  /// time linear in the number of adapters.
   int64_t waitingForPlace() const;
 
-  /// The adapters that have got a place since the last call.
+  /// The adapters that got a place since the last call.
   std::vector<AdapterLoad> takeLoads();
   /// The adapters that have been removed since the last call.
   std::vector<AdapterId> takeRemoved();
@@ -65,7 +68,7 @@ private:
     int64_t requests = 0;
     int64_t running = 0;
     int64_t lastUse = 0;
-    bool isLeaving = false; // with its last request
+    bool isLeaving = false; // removed with its last request
   };
 
   int placeFor() const;

@@ -25,7 +25,8 @@ Status checkEqual(const char* what, int64_t draft, int64_t served) {
                        "; compile the plan again with `recipec plan`");
 }
 
-/// The sequences of both models have the same slots and pages.
+/// Both models must have the same slots and pages, because a sequence has the
+/// same ones in both.
 Status checkLimits(const plan::Plan& draft, const plan::Plan& served) {
   if (!draft.serving || draft.serving->hasStates || draft.mesh.ranks != 1)
     return Status::error("the draft model's plan does not serve on one rank "
@@ -49,7 +50,7 @@ std::string bytesOf(const data::Tokenizer& tokenizer, int32_t id) {
   return id < tokenizer.size() ? quoted(tokenizer.bytesOf(id)) : "no token";
 }
 
-/// Fails with the first id that is another token.
+/// Fails with the first id that is another token in the draft model.
 Status compareTokens(const data::Tokenizer& draft,
                      const data::Tokenizer& served) {
   const int64_t most = std::max(draft.size(), served.size());
@@ -61,7 +62,7 @@ Status compareTokens(const data::Tokenizer& draft,
   return Status::ok();
 }
 
-/// A guess is of use only when both models give an id the same meaning.
+/// An id must be the same token in both models, else drafts are useless.
 Status checkTokenizer(const fs::path& directory,
                       const data::Tokenizer& served) {
   const fs::path path = directory / "tokenizer.json";

@@ -1,5 +1,5 @@
-// The draft model of a served model: its plan, which the compiler has made for
-// the limits of the served one, and the directory of its weights.
+// The draft model of a served model: its plan, which the compiler has made with
+// the limits of the served model, and the directory of its weights.
 
 #ifndef RECIPERUN_SERVE_ENGINE_DRAFTFOLDER_H
 #define RECIPERUN_SERVE_ENGINE_DRAFTFOLDER_H
@@ -20,19 +20,19 @@ struct DraftFolder {
   plan::Plan plan;            // of serving, for one rank
 };
 
-/// The plan of the draft model of `served`. Fails when it is invalid, and when
-/// its vocabulary, slots or pages are not those of `served`.
+/// The plan of the draft model of `served`. Fails when the plan is invalid, and
+/// when its vocabulary, slots or pages differ from those of `served`.
 Expected<plan::Plan> draftPlan(const plan::Plan& served);
 
-/// The draft model of the plan of a folder. Fails, with the remedy, when its
-/// directory has not the model's tensors, and when it gives an id another
-/// meaning than `tokenizer`, that of the folder. Reads no weights.
+/// The draft model that a folder's plan names. Fails, with the remedy, when its
+/// directory lacks tensors of the model, and when an id is another token there
+/// than in `tokenizer`, the folder's own. Reads no weights.
 Expected<DraftFolder>
 readDraftFolder(const plan::Plan& served,
                 const std::optional<data::Tokenizer>& tokenizer);
 
-/// Loads the draft model on this process's device. `threads` of the host are
-/// used.
+/// Loads the draft model on this process's device. It uses `threads` CPU
+/// threads.
 Expected<std::unique_ptr<DraftModel>> openDraft(const DraftFolder& folder,
                                                 int threads);
 

@@ -1,5 +1,5 @@
-// See DraftModel.h. Two sequences may compute a page that they share, each for
-// itself: they write the same keys and values.
+// See DraftModel.h. If two sequences share a page, each may compute it: both
+// write the same keys and values.
 
 #include "runtime/serve/engine/DraftModel.h"
 
@@ -36,14 +36,14 @@ DraftModel::Turn DraftModel::begin(DraftWish& wish) {
   if (isNew)
     reusePages(held, sequence);
   acceptChosen(held, sequence);
-  // The spans of a step stay valid while tokens are appended.
+  // Reserve, because a step has spans of these tokens while more are appended.
   wish.tokens.clear();
   wish.tokens.reserve(size_t(wish.most));
   return {&wish, &held};
 }
 
-/// Keeps the guesses that were chosen. The last token of the sequence is always
-/// computed, because its logits are wanted.
+/// Keeps the draft tokens that proved right. The last token of the sequence is
+/// always computed again, because its logits are needed.
 void DraftModel::acceptChosen(Held& held, const Sequence& sequence) const {
   const int64_t most = sequence.length() - 1;
   held.computed = std::min(held.computed, most);
@@ -56,7 +56,7 @@ void DraftModel::acceptChosen(Held& held, const Sequence& sequence) const {
   held.ahead.clear();
 }
 
-/// Finds the sequence's first pages that have its tokens already.
+/// Reuses the leading pages of a sequence that already hold its tokens.
 void DraftModel::reusePages(Held& held, const Sequence& sequence) const {
   if (limits.page == 0)
     return;
@@ -68,7 +68,7 @@ void DraftModel::reusePages(Held& held, const Sequence& sequence) const {
   held.computed = held.full * limits.page;
 }
 
-/// The key of a full page. The keys before it are made on the way.
+/// The key of a full page. Also computes the missing keys of earlier pages.
 const Hash& DraftModel::keyOf(Held& held, const Sequence& sequence,
                               int64_t page) const {
   const std::span<const int32_t> tokens = sequence.tokens;
@@ -86,7 +86,7 @@ std::span<const int32_t> DraftModel::Turn::pending() const {
   return std::span(wish->sequence->tokens).subspan(size_t(held->computed));
 }
 
-/// Computes a step of the draft model, in which each turn has a token at least.
+/// Computes a step of the draft model with at least one token of each turn.
 Status DraftModel::runStep(std::span<Turn> turns) {
   const StepPlan step = planOf(turns);
   invalidatePages(step);
@@ -124,7 +124,7 @@ StepPlan DraftModel::planOf(std::span<const Turn> turns) const {
   return step;
 }
 
-/// The pages that the step writes have other contents from now on.
+/// Forgets the keys of the pages that the step overwrites.
 void DraftModel::invalidatePages(const StepPlan& step) {
   if (limits.page == 0)
     return;
@@ -136,7 +136,7 @@ void DraftModel::invalidatePages(const StepPlan& step) {
   }
 }
 
-/// Takes the result of a turn's part. `row` is the next row of the step.
+/// Takes the result of a turn's part. `row` is the next row of the results.
 void DraftModel::take(Turn& turn, const StepPart& part, int64_t& row) {
   Held& held = *turn.held;
   DraftWish& wish = *turn.wish;
@@ -154,7 +154,7 @@ void DraftModel::take(Turn& turn, const StepPart& part, int64_t& row) {
     wish.tokens.push_back(token);
 }
 
-/// Makes the pages that have become full findable.
+/// Records the keys of pages that have become full, so that they can be reused.
 void DraftModel::notePages(Held& held, const Sequence& sequence) {
   if (limits.page == 0)
     return;

@@ -1,19 +1,20 @@
-// Guesses with a smaller model of the same vocabulary (Leviathan et al., "Fast
-// Inference from Transformers via Speculative Decoding", ICML 2023). Its
-// likeliest tokens are the guess. The answers do not depend on it: a step of
-// the large model chooses each token, and compares.
+// Makes drafts with a smaller model of the same vocabulary (Leviathan et al.,
+// "Fast Inference from Transformers via Speculative Decoding", ICML 2023). A
+// draft consists of the likeliest tokens of the draft model. It does not change
+// the answers: a step of the large model samples each token and compares it
+// with the draft.
 //
-// The draft model's cache has as many pages as that of the large model, and a
+// The draft model's cache has as many pages as the large model's cache, and a
 // sequence has the same pages in both. What the scheduler decides about pages
 // (preemption, shared prefixes, eviction) therefore holds for both caches.
 //
-// 1. Before the guess, compute the tokens of a sequence that are new: its
-//    prompt, or what the last steps chose. Pages of other sequences that begin
-//    with the same tokens are reused. Guesses that were chosen are in the cache
-//    already; later tokens overwrite the others.
-// 2. Then compute one token of each sequence in a step, the likeliest one
-//    behind the last, until all guesses are long enough. A sequence that is
-//    behind with its prompt catches up in the same steps.
+// 1. Before a draft, compute the new tokens of a sequence: its prompt, or the
+//    tokens that the last steps sampled. Pages of other sequences that begin
+//    with the same tokens are reused. Draft tokens that proved right are in the
+//    cache already; later tokens overwrite the wrong ones.
+// 2. Then each step computes one token of each sequence and appends the
+//    likeliest next token, until all drafts are long enough. A sequence whose
+//    prompt is not computed yet continues with it in the same steps.
 
 #ifndef RECIPERUN_SERVE_ENGINE_DRAFTMODEL_H
 #define RECIPERUN_SERVE_ENGINE_DRAFTMODEL_H
@@ -34,9 +35,9 @@ namespace reciperun::serve {
 
 class DraftModel : public DraftSource {
 public:
-  /// `limits` are those of the draft model's plan. Its slots, pages and tokens
-  /// of a sequence are at least those of the scheduler. It keeps no states of
-  /// state-space layers, which could not take a guess back.
+  /// `limits` are those of the draft model's plan. They must have at least the
+  /// slots, pages and tokens per sequence of the scheduler. The model must not
+  /// have state-space layers, whose states cannot be rolled back.
   DraftModel(std::unique_ptr<StepModel> model, const plan::Serving& limits);
 
   void propose(std::span<DraftWish> wishes) override;
@@ -44,18 +45,18 @@ public:
   void forget(RequestId request) override { sequences.erase(request); }
   Status status() const override { return failure; }
 
-  /// The tokens that the draft model has computed since the start.
+  /// The number of tokens that the draft model has computed since the start.
   int64_t computedTokens() const { return counted; }
 
 private:
-  /// What the cache has of a sequence that runs.
+  /// What the cache holds of a running sequence.
   struct Held {
-    int64_t computed = 0;       // its first tokens
-    std::vector<int32_t> ahead; // guesses behind those
-    int64_t full = 0;           // its first pages, which others may reuse
-    std::vector<Hash> keys;     // of full pages, as far as they were needed
+    int64_t computed = 0;       // number of its first tokens in the cache
+    std::vector<int32_t> ahead; // draft tokens in the cache, after those
+    int64_t full = 0;       // number of its first pages that others may reuse
+    std::vector<Hash> keys; // of full pages, computed when needed
   };
-  /// A guess that is being made.
+  /// A draft in progress.
   struct Turn {
     DraftWish* wish = nullptr;
     Held* held = nullptr;
@@ -84,7 +85,7 @@ private:
   std::unique_ptr<StepModel> model;
   plan::Serving limits;
   std::unordered_map<RequestId, Held> sequences;
-  /// Of each page that is full: the key of its tokens (PagePool.h).
+  /// The key (PagePool.h) of each page that is full.
   std::vector<std::optional<Hash>> contents;
   StepResults results; // of the last step
   Status failure;

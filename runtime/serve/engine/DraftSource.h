@@ -1,5 +1,5 @@
-// Guesses the next tokens of sequences (speculative decoding). A step of the
-// model checks the guesses; see Scheduler.h.
+// Makes drafts of the next tokens of sequences (speculative decoding). A step
+// of the model checks the drafts; see Scheduler.h.
 
 #ifndef RECIPERUN_SERVE_ENGINE_DRAFTSOURCE_H
 #define RECIPERUN_SERVE_ENGINE_DRAFTSOURCE_H
@@ -13,29 +13,29 @@
 
 namespace reciperun::serve {
 
-/// A sequence that decodes, and the tokens that are guessed for it.
+/// A decoding sequence and the draft of its next tokens.
 struct DraftWish {
   Sequence* sequence = nullptr;
-  int64_t most = 0; // tokens; the step and the cache have room for no more
-  std::vector<int32_t> tokens = {}; // the guess, at most `most`
+  int64_t most = 0; // tokens that fit into the step and the cache
+  std::vector<int32_t> tokens = {}; // the draft, at most `most`
 };
 
 class DraftSource {
 public:
   virtual ~DraftSource() = default;
 
-  /// Guesses the tokens of all wishes. A guess may be short or empty.
+  /// Makes the drafts of all wishes. A draft may be short or empty.
   virtual void propose(std::span<DraftWish> wishes) = 0;
-  /// Whether a guess of `most` tokens needs the sequence's pages for these
-  /// tokens while it is made.
+  /// Whether propose() writes to the sequence's pages for the `most` draft
+  /// tokens, which must exist then.
   virtual bool writesPages() const { return false; }
-  /// The sequence gives up its slot and pages.
+  /// Called when the sequence gives up its slot and pages.
   virtual void forget(RequestId) {}
-  /// Why there can be no more guesses, when the device has failed.
+  /// The failure of the device after which no more drafts are made; ok before.
   virtual Status status() const { return Status::ok(); }
 };
 
-/// Guesses by the n-grams of each sequence (NgramDraft.h).
+/// Makes drafts from the n-grams of each sequence (NgramDraft.h).
 class NgramSource : public DraftSource {
 public:
   void propose(std::span<DraftWish> wishes) override {

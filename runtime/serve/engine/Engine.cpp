@@ -1,6 +1,6 @@
-// A step: 1. the scheduler's plan; 2. the model; 3. for each part that wants
-// it, the next token and whether the answer ends; 4. back to the scheduler. A
-// pipeline has started the next ones by then.
+// A step: 1. get a plan from the scheduler; 2. run the model; 3. for each part
+// that wants rows, choose the next tokens and decide whether the answer ends;
+// 4. tell the scheduler. With a pipeline, later steps are underway meanwhile.
 
 #include "runtime/serve/engine/Engine.h"
 
@@ -233,8 +233,8 @@ std::span<float> Engine::logitsOf(int64_t row) {
   return results.logitsOf(row, /*rows=*/1, model->vocab());
 }
 
-/// Chooses the tokens, one thread for each answer at a time: its sampler and
-/// constraint depend on no other answer.
+/// Chooses tokens, with one thread per answer: samplers and constraints are
+/// independent of other answers.
 void Engine::chooseTokens(std::vector<Choice>& choices) {
   const auto count = int64_t(choices.size());
   const bool areChosen = std::ranges::all_of(choices, [](const Choice& each) {
@@ -247,8 +247,8 @@ void Engine::chooseTokens(std::vector<Choice>& choices) {
   });
 }
 
-/// Chooses the token behind each token of the part that wants one, as long as
-/// the draft has guessed the one before.
+/// Chooses the token after each token of the part that wants one, and stops
+/// where the draft was wrong.
 void Engine::chooseTokens(Choice& choice) {
   if (!choice.answer)
     return;
@@ -270,8 +270,8 @@ void Engine::chooseTokens(Choice& choice) {
   }
 }
 
-/// Computes the log probabilities of the prompt tokens that follow those of the
-/// part. Skips those reported before the sequence was preempted.
+/// Computes the log probabilities of the prompt tokens that follow the part's
+/// tokens. Skips those that were reported before a preemption.
 Status Engine::scorePrompt(Choice& choice) {
   const StepPart& part = *choice.part;
   if (part.promptRows == 0)
@@ -341,8 +341,8 @@ StepOutcome Engine::take(Choice choice, Progress& progress) {
   return outcome;
 }
 
-/// The tokens that a step adds to an answer, and those of its prompt where they
-/// are its first.
+/// The number of tokens that a step adds to an answer. The answer's first
+/// tokens also count the tokens of the prompt.
 int64_t Engine::countTokens(const Choice& choice) {
   Answer& answer = *choice.answer;
   auto tokens = int64_t(choice.tokens.size());

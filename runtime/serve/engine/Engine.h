@@ -1,12 +1,12 @@
 // Answers many requests at once with one model.
 //
 // submit() queues a request. Each step() computes some tokens of many requests,
-// as the Scheduler decides, and samples the next tokens of those whose tokens
-// are all computed. A request whose logits are not finite or whose constraint
-// fails ends alone. An engine belongs to one thread.
+// as the Scheduler decides, and samples the next token of each request that has
+// no pending tokens left. If a request's logits are not finite or its
+// constraint fails, only that request ends. An engine belongs to one thread.
 //
-// The engine works on token ids. AnswerText turns them into text and finds stop
-// strings; its caller ends such a request with cancel().
+// The engine works on token ids. Its caller turns them into text and finds stop
+// strings (AnswerText), and ends a request at a stop string with cancel().
 
 #ifndef RECIPERUN_SERVE_ENGINE_ENGINE_H
 #define RECIPERUN_SERVE_ENGINE_ENGINE_H
@@ -59,16 +59,18 @@ struct Request {
   /// The name of an adapter (addAdapter); empty: the model alone.
   std::string adapter = {};
   std::shared_ptr<TokenConstraint> constraint = {};
-  /// Requests find the prefixes of others in the cache where their salts are
-  /// equal, so that the time of an answer tells nothing of other tenants.
+  /// Requests reuse each other's cached prefixes only if their salts are equal.
+  /// With a salt per tenant, response times reveal nothing about the prompts of
+  /// other tenants.
   std::string cacheSalt = {};
-  /// Ends behind the prompt with its embedding and without a token.
+  /// The request ends after its prompt, with an embedding and no tokens.
   bool embeds = false;
 };
 
-/// How a request went through the engine so far.
+/// What has happened to a request in the engine so far.
 struct RequestCourse {
-  /// The begin of its first step; the clock's epoch: it has waited to its end.
+  /// When its first step began. The clock's epoch if the request ended while it
+  /// waited.
   std::chrono::steady_clock::time_point started = {};
   int64_t preemptions = 0;
   int64_t cachedTokens = 0; // of the prompt, found in the prefix cache
@@ -82,8 +84,8 @@ struct Progress {
   /// The next scored tokens of the prompt, from its second token on
   /// (SamplingOptions::promptLogprobs).
   std::vector<SampledToken> scoredPrompt = {};
-  /// Of a request that embeds, with its end: the hidden state of the prompt's
-  /// last token behind the model's last norm.
+  /// Set at the end of a request with `embeds`: the hidden state of the
+  /// prompt's last token after the model's last norm.
   std::vector<float> embedding = {};
   std::optional<FinishReason> finished = {};
   /// The end token or stop token that ended the answer; -1: none did.
@@ -92,8 +94,8 @@ struct Progress {
   RequestCourse course = {};
 };
 
-/// A histogram of the tokens of steps: of the prompts that a step completes and
-/// of answers.
+/// A histogram of the tokens per step: tokens of answers, and prompt tokens,
+/// which count in the step that completes the prompt.
 struct StepTokens {
   static constexpr std::array<int64_t, 13> bounds = {
       1, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384};
@@ -111,7 +113,7 @@ struct StepTokens {
 struct EngineStatistics {
   SchedulerStatistics scheduler;
   StepCounts lastStep;
-  StepTokens stepTokens; // of the steps that ended with tokens of requests
+  StepTokens stepTokens; // of steps that gave rows to a request
   int64_t submitted = 0, finished = 0, cancelled = 0, failed = 0;
   int64_t running = 0, waiting = 0;
   int64_t waitingForAdapter = 0; // of those that wait
@@ -123,9 +125,9 @@ public:
   using Time = std::chrono::steady_clock::time_point;
   using Clock = std::function<Time()>;
 
-  /// `limits` are those of the model's plan. `drafts` guesses tokens where
-  /// `limits.draftTokens` is above 0; null: n-grams do. Timeouts follow the
-  /// clock.
+  /// `limits` are those of the model's plan. `drafts` makes drafts if
+  /// `limits.draftTokens` is above 0; if it is null, n-grams do. Timeouts
+  /// follow `clock`.
   Engine(std::unique_ptr<StepModel> model, const plan::Serving& limits,
          std::set<int32_t> endTokens,
          std::unique_ptr<DraftSource> drafts = nullptr,
@@ -136,10 +138,10 @@ public:
   /// taken or empty, and when the adapter does not fit the model.
   Status addAdapter(const std::string& name,
                     const std::filesystem::path& directory);
-  /// Removes an adapter for later requests; those that name it already end as
-  /// they would. Fails when there is no such adapter.
+  /// Removes an adapter. Requests that already name it are still answered.
+  /// Fails when there is no such adapter.
   Status removeAdapter(const std::string& name);
-  /// Fails, with the names that there are, when there is no such adapter.
+  /// Fails when there is no such adapter; the message lists the adapters.
   Status checkAdapter(const std::string& name) const {
     return findAdapter(name).status();
   }
@@ -150,27 +152,26 @@ public:
   /// adapter.
   Expected<RequestId> submit(Request request);
 
-  /// Ends a request, for the reason that the next step then reports. Does
-  /// nothing when it has ended.
+  /// Ends a request; the next step reports its end with `reason`. Does nothing
+  /// when the request has ended.
   void cancel(RequestId request, FinishReason reason = FinishReason::cancelled);
 
   /// Ends the requests whose timeout has passed, waiting or running. Starts
-  /// steps up to the model's depth, and finishes the first one. Returns
-  /// the requests that it gave tokens to or that ended, in no particular but a
-  /// reproducible order; nothing when idle. Fails when the device does, as do
-  /// all later steps.
+  /// steps up to the model's depth, and finishes the first one. Returns the
+  /// requests that got tokens or ended, in an arbitrary but reproducible order;
+  /// nothing when idle. Fails when the device fails, as do all later steps.
   Expected<std::vector<Progress>> step();
 
-  /// Whether a step has nothing to do and nothing to report.
+  /// Whether step() would have nothing to do and nothing to report.
   bool isIdle() const { return scheduler.isIdle() && ended.empty(); }
   const EngineStatistics& statistics() const { return counts; }
   const plan::Serving& limits() const { return bounds; }
-  /// The numbers in an embedding; 0: the model has none.
+  /// The length of an embedding; 0: the model has none.
   int64_t embeddingWidth() const { return model->hiddenWidth(); }
   int64_t vocab() const { return model->vocab(); }
 
 private:
-  /// The engine's part of a request.
+  /// The engine's state of a request.
   struct Answer {
     Sampler sampler;
     std::set<int32_t> stopTokens;
@@ -179,22 +180,22 @@ private:
     int64_t tokens = 0;
     std::shared_ptr<TokenConstraint> constraint;
     int promptLogprobs = -1;  // of SamplingOptions
-    int64_t scoredTokens = 0; // of the prompt, which were reported
+    int64_t scoredTokens = 0; // prompt tokens reported so far
     Time started = {};        // of RequestCourse
     bool hasBegun = false;    // has its first token
     bool embeds = false;
   };
 
-  /// The tokens that follow a part, or why there are none.
+  /// The tokens chosen after a part, or why there are none.
   struct Choice {
     const StepPart* part = nullptr;
     const Sequence* sequence = nullptr;
     Answer* answer = nullptr; // null when the request was cancelled
-    int64_t row = 0;          // of the results, the first one of the part
+    int64_t row = 0;          // the part's first row in the results
     bool isFinite = true;
     std::vector<SampledToken> scoredPrompt = {};
     std::vector<SampledToken> tokens = {};
-    std::optional<FinishReason> finished = {}; // by the last token
+    std::optional<FinishReason> finished = {}; // set by the last token
     Status failure = {};
 
     /// Whether the last token ends the answer and is no part of it.

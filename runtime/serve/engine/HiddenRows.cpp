@@ -1,6 +1,6 @@
-// The last norm of a step's ops stands between the rows that the step takes and
-// the matmul to the vocabulary (TokenWiseTail.h of the compiler). Its result
-// has a row for each row of logits.
+// A step selects the rows whose logits are wanted before its last norm, which
+// precedes the matmul to the vocabulary (TokenWiseTail.h of the compiler). The
+// norm's result therefore has a row for each row of logits.
 
 #include "runtime/serve/engine/HiddenRows.h"
 

@@ -1,8 +1,9 @@
-// The hidden states behind the model's last norm, in the steps that want them.
+// Reads the hidden states after the model's last norm, in the steps that want
+// them.
 //
-// They are in no buffer that outlives the step, so that an observer copies them
-// when the norm has run. Only such steps have an observer: others run as one
-// recording.
+// The states are in a buffer that is reused within the step, so an observer
+// copies them as soon as the norm has run. Only such steps have an observer;
+// other steps run as one recording.
 
 #ifndef RECIPERUN_SERVE_ENGINE_HIDDENROWS_H
 #define RECIPERUN_SERVE_ENGINE_HIDDENROWS_H
@@ -24,23 +25,23 @@ public:
   /// `plan` serves and must outlive the object.
   explicit HiddenRows(const plan::Plan& plan);
 
-  /// The numbers in a state; 0 when no norm is behind the choice of rows.
+  /// The length of a hidden state; 0 when no norm runs on the selected rows.
   int64_t width() const { return channels; }
 
-  /// The next step wants rows. `from` has the last stage.
+  /// Announces a step that wants rows. `from` is the device of the last stage.
   void begin(const StepReads& reads, device::Device& from);
   void endsOp(const plan::Op& op,
               std::span<const device::Tensor> outputs) override;
 
   /// Fails when the states of the step could not be read.
   const Status& status() const { return failure; }
-  /// The states of wanted rows of the last step, one after the other.
+  /// The hidden states of the given rows of the last step, row by row.
   std::span<const float> rowsOf(const RowRange& range) const;
 
 private:
   std::vector<int> results; // by bucket: the buffer that the norm writes
   int64_t channels = 0;
-  // Of the step:
+  // The current step:
   StepReads reads;
   device::Device* device = nullptr;
   std::vector<float> values; // [rows, channels]

@@ -1,5 +1,5 @@
-// The folder of an exported model: its plan, tokenizer and end tokens, and the
-// model that guesses tokens for it.
+// The folder of an exported model: its plan, tokenizer and end tokens, and its
+// draft model.
 
 #ifndef RECIPERUN_SERVE_ENGINE_MODELFOLDER_H
 #define RECIPERUN_SERVE_ENGINE_MODELFOLDER_H
@@ -33,25 +33,25 @@ struct ModelFolder {
 };
 
 /// Reads a folder with generate.plan.json, or with a config.json from which
-/// `recipec` compiles the plan, with room for `adapters` in memory. A file
-/// `plan` that is given takes the place of either. Fails, with
-/// the remedy, when the path is no model, when the plan is of another task,
-/// when a file is invalid, and when its draft model is none or has another
-/// tokenizer. Reads no weights.
+/// `recipec` compiles the plan, with room for `adapters` adapters in memory.
+/// `plan`, if given, is the file of a plan to use instead. Fails, with the
+/// remedy, when the path is no model, when the plan is for another task, when a
+/// file is invalid, and when there is something wrong with the draft model.
+/// Reads no weights.
 Expected<ModelFolder> readModelFolder(const std::filesystem::path& path,
                                       size_t adapters = 0,
                                       const std::filesystem::path& plan = {});
 
-/// The ids before the answer to `prompt`, formatted as in the training data
-/// (data.chat). Fails when the folder has no tokenizer.
+/// Encodes `prompt`, formatted as in the training data (data.chat), up to the
+/// start of the answer. Fails when the folder has no tokenizer.
 Expected<std::vector<int32_t>> encodePrompt(const ModelFolder& folder,
                                             const std::string& prompt);
 
-/// The error for a folder without a tokenizer, where texts need one.
+/// The error for a folder without a tokenizer when there is text to encode.
 Status noTokenizer(const ModelFolder& folder);
 
-/// An engine on the folder's model, which has been opened. Opens the draft
-/// model. Fails when that does.
+/// Makes an engine for the folder's model `model`, which is open. Opens the
+/// draft model, and fails when that fails.
 Expected<std::unique_ptr<Engine>> makeEngine(const ModelFolder& folder,
                                              std::unique_ptr<StepModel> model);
 

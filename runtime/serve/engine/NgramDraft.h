@@ -1,5 +1,6 @@
-// Guesses the next tokens of a sequence by what followed its last tokens before
-// (prompt lookup decoding). A step checks the guess; see Scheduler.h.
+// Drafts the next tokens of a sequence by prompt lookup: the tokens that
+// followed an earlier occurrence of its last tokens. A step checks the draft;
+// see Scheduler.h.
 
 #ifndef RECIPERUN_SERVE_ENGINE_NGRAMDRAFT_H
 #define RECIPERUN_SERVE_ENGINE_NGRAMDRAFT_H
@@ -16,9 +17,9 @@ namespace reciperun::serve {
 class NgramDraft {
 public:
   /// Returns the `most` tokens that followed the latest earlier occurrence of
-  /// the last three tokens, or of the last two; none where there is no such
-  /// occurrence. Where fewer have followed they repeat. `tokens` extends those
-  /// of the call before.
+  /// the last three tokens or else of the last two; none if there is no such
+  /// occurrence. If fewer tokens followed, they are repeated. `tokens` must
+  /// extend the tokens of the previous call.
   std::vector<int32_t> propose(std::span<const int32_t> tokens, int64_t most);
 
 private:
@@ -26,10 +27,10 @@ private:
 
   void index(std::span<const int32_t> tokens);
 
-  /// For each length, by the hash of an n-gram: the index of the token behind
-  /// its latest occurrence. Unequal n-grams may have one hash.
+  /// For each length: maps the hash of an n-gram to the index of the token
+  /// after its latest occurrence. Different n-grams may have the same hash.
   std::array<std::unordered_map<uint64_t, size_t>, lengths.size()> behind;
-  size_t indexed = 0; // the tokens that are behind an n-gram of `behind`
+  size_t indexed = 0; // tokens whose preceding n-grams are in `behind`
 };
 
 } // namespace reciperun::serve

@@ -1,14 +1,15 @@
-// The pages of the KV cache: who holds them, and which prefix each one has.
+// The pages of the KV cache: which sequences hold them, and which prefix each
+// one stores.
 //
-// A page is free, held by sequences (it counts its holders), or cached: held by
-// none, while its contents can still be found. Sequences with a common prefix
-// hold the same pages. Only full pages are shared, so that no page is written
-// by two sequences.
+// A page is free, held by one or more sequences (reference-counted), or cached:
+// no sequence holds it, but it can still be found by its key. Sequences with a
+// common prefix hold the same pages. Only full pages are shared, so that no
+// page is written by two sequences.
 //
 // The key of a page is the hash of the previous page's key and of the page's
 // tokens. Equal keys therefore mean equal tokens from the start of the sequence
-// on, at the same positions. A page that is needed when none is free is the
-// cached page that was released first.
+// on, at the same positions. When no page is free, the cached page that was
+// released first is reused.
 
 #ifndef RECIPERUN_SERVE_ENGINE_PAGEPOOL_H
 #define RECIPERUN_SERVE_ENGINE_PAGEPOOL_H
@@ -33,25 +34,24 @@ public:
   explicit PagePool(int64_t pages);
 
   int64_t size() const { return int64_t(states.size()); }
-  /// The pages that take() can give: free and cached ones.
+  /// The number of pages that take() can give: free and cached ones.
   int64_t available() const { return int64_t(free.size()) + cached; }
-  /// The pages that sequences hold.
+  /// The number of pages that sequences hold.
   int64_t held() const { return size() - available(); }
-  /// The cached pages that were given to sequences with other contents.
+  /// How many cached pages were given to sequences with other contents.
   int64_t evictions() const { return evicted; }
 
-  /// Gives a page to a sequence. Its contents are not defined. `available()` is
+  /// Gives a page with undefined contents to a sequence. `available()` must be
   /// at least 1.
   int32_t take();
-  /// Gives the page of that key to one more sequence; nullopt when there is
-  /// none.
+  /// Adds a holder to the page with this key; nullopt when there is none.
   std::optional<int32_t> share(const Hash& key);
-  /// Makes a page that is held findable by its key. Does nothing when another
-  /// page has the key already.
+  /// Makes a held page findable by its key. Does nothing when another page
+  /// already has the key.
   void publish(int32_t page, const Hash& key);
-  /// Makes a page that is held unfindable, because its contents are wrong.
+  /// Makes a held page unfindable, because its contents are wrong.
   void forget(int32_t page);
-  /// One sequence holds the page no longer.
+  /// Removes a holder of the page.
   void release(int32_t page);
 
 private:
@@ -61,8 +61,8 @@ private:
     int32_t holders = 0;
     bool hasKey = false;
     Hash key;
-    /// Its neighbors among the cached pages, which are ordered by the time of
-    /// their release.
+    /// Its neighbors in the list of cached pages, which is in the order of
+    /// release.
     int32_t before = none, after = none;
   };
   struct KeyHash {

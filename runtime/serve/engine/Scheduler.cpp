@@ -15,7 +15,7 @@ std::string settingText(const std::string& name, int64_t value) {
   return "`" + name + "` = " + std::to_string(value);
 }
 
-/// The key before that of a sequence's first page.
+/// The hash that precedes a sequence's first page in the chain of page keys.
 Hash cacheRootOf(AdapterId adapter, std::string_view salt) {
   const Hash ofAdapter{0, uint64_t(adapter - noAdapter)};
   if (salt.empty())
@@ -33,7 +33,8 @@ Scheduler::Scheduler(const plan::Serving& limits, int depth, int64_t patience,
                      DraftSource* drafts)
     : limits(limits), depth(depth), drafts(drafts),
       reserves(limits.policy == plan::ServingPolicy::guaranteedNoEvict),
-      // A state cannot be entered in the middle of a prompt.
+      // The cache has no states, so a sequence with states cannot start in the
+      // middle of its prompt.
       reusesPrefixes(limits.prefixCache && limits.page > 0 &&
                      !limits.hasStates),
       pool(limits.page > 0 ? limits.pages : 0), adapterPool(limits.adapters),
@@ -136,7 +137,7 @@ void Scheduler::finish(std::span<const StepOutcome> outcomes) {
   }
 }
 
-/// Appends the chosen tokens to a sequence that wanted them.
+/// Appends the chosen tokens to a sequence whose part wanted rows.
 void Scheduler::extend(Sequence& sequence, const StepPart& part,
                        const StepOutcome& outcome) {
   const auto chosen = int64_t(outcome.tokens.size());
@@ -147,8 +148,8 @@ void Scheduler::extend(Sequence& sequence, const StepPart& part,
     if (sequence.computed >= sequence.promptTokens)
       sequence.wantsPromptRows = false;
   } else {
-    // Of the draft it keeps those that were chosen, which are followed by one
-    // more. The cache has the others until later tokens take their places.
+    // `chosen` is the number of right draft tokens plus one. The cache holds
+    // the wrong ones until later tokens overwrite them.
     counts.acceptedTokens += std::max<int64_t>(0, chosen - 1);
     sequence.drafted.clear();
     advance(sequence, chosen);
@@ -161,7 +162,7 @@ void Scheduler::extend(Sequence& sequence, const StepPart& part,
          "a sequence of its most tokens ends");
 }
 
-/// Counts the tokens that the step has computed.
+/// Counts the tokens of a sequence that the step has computed.
 void Scheduler::advance(Sequence& sequence, int64_t tokens) {
   sequence.computed += tokens;
   publishPages(sequence);
@@ -177,7 +178,7 @@ void Scheduler::publishPages(Sequence& sequence) {
 }
 
 /// The key of a full page, which depends on all tokens up to its end, on the
-/// adapter and on the salt. The keys before it are made on the way.
+/// adapter and on the salt. Also computes the missing keys of earlier pages.
 const Hash& Scheduler::keyOf(Sequence& sequence, int64_t page) {
   const std::span<const int32_t> tokens = sequence.tokens;
   std::vector<Hash>& keys = sequence.keys;
@@ -192,15 +193,15 @@ int64_t Scheduler::pagesFor(int64_t tokens) const {
   return limits.page > 0 ? (tokens + limits.page - 1) / limits.page : 0;
 }
 
-/// The pages that a running sequence may yet take.
+/// The number of pages that a running sequence may still need.
 int64_t Scheduler::pagesToReserve(const Sequence& sequence) const {
   return reserves ? std::max<int64_t>(0, pagesFor(sequence.mostTokens - 1) -
                                              int64_t(sequence.pages.size()))
                   : 0;
 }
 
-/// Gives up slot and pages. The last pages are released first: those of the
-/// start, which more prompts have in common, stay in the cache for longer.
+/// Gives up slot and pages. Releases the last pages first, so that the first
+/// pages, which more prompts share, stay in the cache longer.
 void Scheduler::leaveSlot(Sequence& sequence) {
   reserved -= pagesToReserve(sequence);
   draftSource().forget(sequence.id);

@@ -1,37 +1,37 @@
 // Decides what each step of a server computes: iteration-level batching over a
 // paged cache (Orca, OSDI 2022; vLLM, SOSP 2023).
 //
-// 1. Give each decoding sequence the page for its next token. Where pages run
-//    out, preempt the last sequence in the order of precedence: it gives up its
-//    slot and pages, and is computed again later.
+// 1. Give each decoding sequence the page for its next token. If there are no
+//    pages left, preempt the last sequence in the order of precedence: it gives
+//    up its slot and pages, and its tokens are computed again later.
 // 2. Fill the step: the tokens of decoding sequences, then parts of prompts, up
 //    to the token budget. Waiting sequences start while slots, pages and tokens
 //    are left. Without chunked prefill, a prompt is computed in one step and
 //    precedes the decoding sequences.
 // 3. Choose the narrowest bucket that fits.
 //
-// With `draftTokens`, a decoding sequence also computes a guess of its next
-// tokens (DraftSource.h) where the token budget and the cache leave room. The
-// caller chooses the token behind each of them in turn, and stops behind the
-// first that is not the guessed one. The tokens are therefore those that it
-// would choose one step after the other.
+// With `draftTokens` (speculative decoding), a decoding sequence also computes
+// a draft of its next tokens (DraftSource.h) if the token budget and the cache
+// leave room. The caller samples the token after each of the sequence's tokens
+// in turn, and stops at the first that differs from the draft. The answer is
+// therefore the same as without drafts.
 //
-// A prompt that is scored (`prompt_logprobs`) has a row of logits for each
-// token. A step computes as many of its tokens as there are rows left, and none
-// of them comes from the prefix cache.
+// A prompt whose tokens are scored (`prompt_logprobs`) has a row of logits for
+// each token. A step computes as many of its tokens as there are rows left, and
+// none of them comes from the prefix cache.
 //
-// A pipeline has a step underway for each of its stages. A sequence is in one
-// of them at a time, because its next token follows from the last one. Each
-// takes its share of the sequences, so that the stages have equal steps.
+// With pipeline parallelism, one step per stage is underway. A sequence is in
+// at most one of them, because its next token depends on the last one. Each
+// step takes an equal share of the sequences, so that the stages are balanced.
 //
 // Sequences of different adapters share steps. A sequence starts when its
-// adapter has a place in memory, or can have that of one that no running
-// sequence uses (AdapterPool.h). While the first one waits for a place, those
-// of other adapters overtake it, up to a bound, so that places are not left to
-// few sequences.
+// adapter is in memory or can replace one that no running sequence uses
+// (AdapterPool.h). While the first waiting sequence waits for its adapter,
+// sequences of other adapters may overtake it, up to a limit that prevents
+// starvation.
 //
 // Precedence is by priority, then by arrival; WaitingQueue.h bounds the time
-// that low priorities wait. The scheduler knows neither a device nor a clock:
+// that low priorities wait. The scheduler uses neither a device nor a clock:
 // the same calls give the same steps.
 
 #ifndef RECIPERUN_SERVE_ENGINE_SCHEDULER_H
@@ -61,15 +61,16 @@ namespace reciperun::serve {
 /// Counts since the start.
 struct SchedulerStatistics {
   int64_t steps = 0;
-  int64_t promptTokens = 0; // computed, without those that follow
+  int64_t promptTokens = 0; // prompt tokens computed, not recomputed
   int64_t decodedTokens = 0;
-  int64_t draftedTokens = 0;    // computed behind those
-  int64_t acceptedTokens = 0;   // of drafts
+  int64_t draftedTokens = 0;    // tokens of drafts computed
+  int64_t acceptedTokens = 0;   // tokens of drafts that were right
   int64_t recomputedTokens = 0; // of preempted sequences
   int64_t reusedTokens = 0;     // found in the cache instead of computed
-  // Of prompts, without those of sequences that start again after a preemption:
-  int64_t lookedUpTokens = 0; // in the prefix cache
-  int64_t foundTokens = 0;    // of them, there
+  // Prompt tokens. A sequence that starts again after a preemption does not
+  // count.
+  int64_t lookedUpTokens = 0; // looked up in the prefix cache
+  int64_t foundTokens = 0;    // found there
   int64_t paddedTokens = 0;   // of buckets that were not full
   int64_t preemptions = 0;
   int64_t adapterLoads = 0;
@@ -81,11 +82,11 @@ struct StepCounts {
   int64_t prefillTokens = 0, decodedTokens = 0;
 };
 
-/// The outcome of the step for a part that wanted rows.
+/// The outcome of a step for a part that wanted rows of logits.
 struct StepOutcome {
   RequestId request = -1;
-  /// The next ones: one or none, and with a draft those that it guessed and one
-  /// more.
+  /// The next tokens of the sequence: one or none; with a draft, the right
+  /// tokens of the draft and one more.
   std::vector<int32_t> tokens = {};
   bool ends = false;      // the sequence ends, after `tokens`
   bool isInvalid = false; // what it computed must not be reused
@@ -93,31 +94,33 @@ struct StepOutcome {
 
 class Scheduler {
 public:
-  /// The number of later arrivals that may be preferred to a waiting sequence.
+  /// How many later arrivals of a higher priority may start before a waiting
+  /// sequence is promoted (WaitingQueue.h).
   static constexpr int64_t defaultPatience = 32;
 
-  /// `depth` steps may be underway at once. `drafts` guesses tokens, and must
-  /// outlive this object; null: n-grams do.
+  /// `depth` is the number of steps that may be underway at once. `drafts`
+  /// makes drafts, and must outlive this object; if it is null, n-grams do.
   explicit Scheduler(const plan::Serving& limits, int depth = 1,
                      int64_t patience = defaultPatience,
                      DraftSource* drafts = nullptr);
 
-  /// Adds a request for at most `maxTokens` tokens after `prompt`, and for the
-  /// logits after each token of the prompt if `wantsPromptRows`. Fails, with
-  /// the lengths and the remedy, when the prompt has no token or can never be
-  /// computed. `adapter` is one of adapters(), or none. It shares cached
-  /// prefixes with requests of the same adapter and the same salt.
+  /// Adds a request for at most `maxTokens` tokens after `prompt`.
+  /// `wantsPromptRows` also asks for the logits after each token of the prompt.
+  /// `adapter` is an id of adapters() or noAdapter. The request shares cached
+  /// prefixes only with requests of the same adapter and the same salt. Fails,
+  /// with the lengths and the remedy, when the prompt has no token or can never
+  /// be computed.
   Expected<RequestId> submit(std::vector<int32_t> prompt, int64_t maxTokens,
                              int priority = 0, bool wantsPromptRows = false,
                              AdapterId adapter = noAdapter,
                              std::string_view cacheSalt = {});
 
-  /// Ends a request, with its step where it is in one that is underway. Returns
-  /// false when there is no such request.
+  /// Ends a request. A sequence that is in a step underway ends with that step.
+  /// Returns false when there is no such request.
   bool cancel(RequestId request);
 
-  /// The next step, which is then underway; nullopt when there is nothing to
-  /// compute. Its spans are valid until it finishes.
+  /// Composes the next step, which is then underway; nullopt when there is
+  /// nothing to compute. The spans of the step are valid until it finishes.
   std::optional<StepPlan> next();
 
   /// Ends the first step underway. `outcomes` has an element for each part that
@@ -133,9 +136,10 @@ public:
   const PagePool& pages() const { return pool; }
   AdapterPool& adapters() { return adapterPool; }
   const SchedulerStatistics& statistics() const { return counts; }
-  /// Of the last step that was composed.
+  /// The counts of the last step that was composed.
   const StepCounts& lastStep() const { return last; }
-  /// The waiting sequences that wait for a place of their adapter.
+  /// The number of waiting sequences whose adapter must first get a place in
+  /// memory.
   int64_t waitingForAdapter() const;
 
 private:

@@ -23,16 +23,17 @@ std::optional<StepPlan> Scheduler::next() {
   return underway.back();
 }
 
-/// The sequences that a step takes at most: its share of those that run or may
-/// start now.
+/// The most sequences in a step: an equal share, for each of `depth` steps, of
+/// the sequences that run or may start now.
 int64_t Scheduler::shareOfSequences() const {
   const auto all =
       int64_t(active.size() + std::min(queue.size(), freeSlots.size()));
   return (all + depth - 1) / depth;
 }
 
-/// Gives each decoding sequence that is in no step the page of its next token.
-/// The sequences that are preempted for it are the last ones, possibly itself.
+/// Gives each decoding sequence that is not underway the page for its next
+/// token. If there are no pages left, preempts sequences from the last one on,
+/// which may be the sequence itself.
 void Scheduler::growDecoding() {
   for (size_t i = 0; i < active.size(); ++i) {
     Sequence& sequence = *active[i];
@@ -45,7 +46,7 @@ void Scheduler::growDecoding() {
   }
 }
 
-/// The last running sequence that is in no step.
+/// The last running sequence that is not underway.
 Sequence& Scheduler::lastNotUnderway() {
   const auto last = std::find_if(
       active.rbegin(), active.rend(),
@@ -72,7 +73,8 @@ void Scheduler::preempt(Sequence& sequence) {
 }
 
 void Scheduler::addDecoding(Composition& step) {
-  // Preempted sequences that have just started again may decode at once.
+  // Skip sequences that this step has started: a preempted sequence may decode
+  // as soon as it starts again.
   const std::vector<Share> started = step.shares;
   auto hasStarted = [&](const Sequence* sequence) {
     return std::any_of(started.begin(), started.end(), [&](const Share& share) {
@@ -83,7 +85,7 @@ void Scheduler::addDecoding(Composition& step) {
   for (Sequence* sequence : active)
     if (sequence->decodes() && !sequence->isUnderway && !hasStarted(sequence))
       decoding.push_back(sequence);
-  // Each of them has a token before any has a guess.
+  // Reserve one token for each sequence before any draft gets tokens.
   const auto count =
       std::min({int64_t(decoding.size()), step.left, step.sequencesLeft});
   decoding.resize(size_t(count));
@@ -95,7 +97,7 @@ void Scheduler::addDecoding(Composition& step) {
   }
 }
 
-/// Guesses at most `most` tokens of each decoding sequence.
+/// Makes a draft of at most `most` tokens for each decoding sequence.
 std::vector<DraftWish>
 Scheduler::guessesFor(std::span<Sequence* const> decoding, int64_t most) {
   std::vector<DraftWish> wishes;
@@ -111,8 +113,8 @@ Scheduler::guessesFor(std::span<Sequence* const> decoding, int64_t most) {
   return wishes;
 }
 
-/// Takes the pages that are left for `tokens` tokens of a guess. Returns the
-/// number of these for which there are pages.
+/// Takes pages for `tokens` tokens of a draft, as far as there are any. Returns
+/// the number of tokens that have pages.
 int64_t Scheduler::takePagesFor(Sequence& sequence, int64_t tokens) {
   auto missing = [&] {
     return pagesFor(sequence.length() + tokens) -
@@ -125,8 +127,8 @@ int64_t Scheduler::takePagesFor(Sequence& sequence, int64_t tokens) {
              : tokens;
 }
 
-/// Lets the step check at most `most` tokens of a guess, and takes the pages
-/// for them that are left. Returns their number.
+/// Adds at most `most` tokens of a draft to the sequence's tokens in this step,
+/// as many as have pages. Returns their number.
 int64_t Scheduler::keepGuess(const DraftWish& wish, int64_t most) {
   Sequence& sequence = *wish.sequence;
   most = std::min(most, int64_t(wish.tokens.size()));
@@ -151,22 +153,22 @@ void Scheduler::addPrompts(Composition& step) {
   }
 }
 
-/// The tokens of its prompt that a sequence computes in the step; 0 when it
-/// must wait for another one.
+/// The number of pending tokens that a sequence computes in this step; 0 when
+/// it must wait for a later step.
 int64_t Scheduler::promptTokens(const Composition& step,
                                 const Sequence& sequence) const {
   const int64_t pending = sequence.pending();
   if (sequence.wantsPromptRows)
     return std::min({pending, step.left, rowsFor(step, sequence)});
-  // Only a preempted sequence can be longer than a step here: submit() refuses
-  // such prompts.
+  // If the pending tokens exceed a step, the sequence was preempted: submit()
+  // refuses such prompts.
   const bool isWhole = !limits.chunkedPrefill && pending <= limits.tokenBudget;
   return isWhole && pending > step.left ? 0 : std::min(pending, step.left);
 }
 
-/// The rows of logits that the step has left for a sequence, at least one. Each
-/// other sequence that may still join the step reserves one row, and rows for a
-/// draft where it decodes.
+/// The rows of logits that a sequence may use in this step, at least one.
+/// Reserves one row for each other sequence that may still join the step, and
+/// rows for a draft if that sequence decodes.
 int64_t Scheduler::rowsFor(const Composition& step,
                            const Sequence& sequence) const {
   int64_t left = limits.buckets.back().rows;
@@ -188,17 +190,20 @@ void Scheduler::startWaiting(Composition& step) {
   while (!freeSlots.empty() && !step.isFull()) {
     Sequence* sequence = nextToStart();
     if (!sequence || !start(step, *sequence))
-      return; // those behind it wait too, so that a long prompt has its turn
+      return; // sequences behind it wait too, so that long prompts do start
     const int64_t tokens = promptTokens(step, *sequence);
-    // A preempted sequence of which only the last token is not cached decodes.
+    // A preempted sequence decodes at once if only its last token is not
+    // cached.
     step.add({sequence, tokens, sequence->decodes()});
   }
 }
 
-/// The first waiting sequence, or, while its adapter waits for a place, the
-/// first one whose adapter has one or that has none; null when there is none.
+/// The waiting sequence to start next: the first one or, while that waits for a
+/// place for its adapter, the first one that needs no place or can get one.
+/// Null when there is none.
 Sequence* Scheduler::nextToStart() {
-  // Each place then serves some full batches before it is given up.
+  // At this limit each place serves several full batches before its adapter is
+  // replaced.
   const int64_t most = 4 * limits.maxBatch;
   Sequence* first = queue.first();
   if (!first || adapterPool.canAcquire(first->adapter))
@@ -210,8 +215,8 @@ Sequence* Scheduler::nextToStart() {
   });
 }
 
-/// Starts a waiting sequence, whose adapter can have a place, if the cache has
-/// the pages that the policy asks for.
+/// Starts a waiting sequence if the cache has the pages that it needs. The
+/// caller has checked that its adapter can have a place.
 bool Scheduler::start(const Composition& step, Sequence& sequence) {
   if (!takePages(step, sequence))
     return false;
@@ -236,8 +241,8 @@ bool Scheduler::start(const Composition& step, Sequence& sequence) {
   return true;
 }
 
-/// Takes the pages of a sequence that starts, cached ones first; none when
-/// there are too few.
+/// Takes the pages of a sequence that starts: the cached pages of its prefix,
+/// then new ones. Takes none and returns false when there are too few.
 bool Scheduler::takePages(const Composition& step, Sequence& sequence) {
   sharePages(sequence);
   const int64_t own =

@@ -13,49 +13,49 @@
 
 namespace reciperun::serve {
 
-/// A number that is unique among the requests of an engine, ascending in the
-/// order of their arrival.
+/// Identifies a request. Unique within an engine, ascending in the order of
+/// arrival.
 using RequestId = int64_t;
 
 struct Sequence {
   RequestId id = -1;
   int priority = 0; // higher is sooner
   AdapterId adapter = noAdapter;
-  /// Sequences share cached pages where these are equal.
+  /// Sequences share cached pages only if their `cacheRoot` is equal.
   Hash cacheRoot;
-  /// Whether others were preferred to it for so long that it now precedes all
-  /// priorities.
+  /// Whether it was passed over so often that it now precedes all priorities
+  /// (WaitingQueue.h).
   bool isPromoted = false;
   int64_t preemptions = 0;
   int64_t foundTokens = 0; // of the prompt, in the cache at the first start
-  /// The sequences that started while this one, the first in the queue, waited
-  /// for a place of its adapter.
+  /// The number of sequences that started while this one was first in the queue
+  /// and waited for a place for its adapter.
   int64_t overtakenBy = 0;
   std::vector<int32_t> tokens; // the prompt, then the answer
   int64_t promptTokens = 0;
   int64_t mostTokens = 0; // of prompt and answer
-  /// Whether the logits after each token of the prompt are wanted, until the
-  /// whole prompt has been computed once.
+  /// Whether the logits after each prompt token are wanted. Reset once the
+  /// whole prompt has been computed.
   bool wantsPromptRows = false;
-  int64_t computed = 0; // the first tokens, which the cache or state holds
+  int64_t computed = 0; // number of its first tokens in cache or state
   int slot = -1;        // -1: it does not run
   std::vector<int32_t> pages;
-  int64_t published = 0;   // the first pages, which can be found by their keys
-  std::vector<Hash> keys;  // of full pages, as far as they were needed
+  int64_t published = 0;   // number of its first pages with a findable key
+  std::vector<Hash> keys;  // of full pages, computed when needed
   bool isUnderway = false; // in a step that has not finished
   bool hasEnded = false;   // leaves with that step
   NgramDraft ngrams;
-  /// Where its step underway checks a draft: its last token, then the draft.
+  /// If the step underway checks a draft: the last token, then the draft.
   std::vector<int32_t> drafted;
 
   int64_t length() const { return int64_t(tokens.size()); }
-  /// The tokens that are still to be computed.
+  /// The number of tokens that are not computed yet.
   int64_t pending() const { return length() - computed; }
-  /// Whether it computes one token after the other. Otherwise it computes its
-  /// prompt, or again what it computed before it was preempted.
+  /// Whether it computes one token at a time. Otherwise it computes its prompt,
+  /// or recomputes its tokens after a preemption.
   bool decodes() const { return pending() == 1 && computed >= promptTokens; }
 
-  /// The order in which sequences get what is scarce.
+  /// The order in which sequences get slots, pages and tokens of a step.
   bool precedes(const Sequence& other) const {
     if (isPromoted != other.isPromoted)
       return isPromoted;

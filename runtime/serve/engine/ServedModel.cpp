@@ -61,7 +61,7 @@ Status ServedModel::takeMemory() {
   const plan::MemoryTable& memory = stage().memory;
   Expected<memory::Arena> taken =
       device().allocate(memory.arena, memory.offloaded);
-  // What follows is collective, so all ranks must have succeeded.
+  // Executor::make is collective, so all ranks must have succeeded so far.
   RECIPERUN_TRY(rank.communicator->agree(taken.status()));
   arena = *std::move(taken);
   Expected<exec::Executor> made =
@@ -71,7 +71,7 @@ Status ServedModel::takeMemory() {
   return Status::ok();
 }
 
-/// Rank 0 chooses algorithms before all others, which reuse its choices.
+/// Rank 0 chooses algorithms first; the other ranks reuse its choices.
 Status ServedModel::prepareKernels() {
   const bool isFirst = rank.communicator->rank() == 0;
   comm::Communicator& ranks = *rank.communicator;
@@ -197,7 +197,8 @@ Status ServedModel::writeRows(const plan::StepInputs& inputs,
   return rows.store();
 }
 
-/// Rows whose logits are wanted, and those of no token, get the likeliest one.
+/// Writes how the token of each row is sampled. Rows whose logits are wanted
+/// instead, and padding rows, take the likeliest token.
 Status ServedModel::writeDraws(const plan::StepInputs& inputs,
                                const StepPlan& step) {
   device::HostCopy draws(device(), executor->tensor(inputs.draws));
@@ -224,8 +225,8 @@ Status ServedModel::writeDraws(const plan::StepInputs& inputs,
   return draws.store();
 }
 
-/// Copies the rows of pages that differ from those in the buffer. A slot keeps
-/// stale pages behind those of its sequence, which no token reads.
+/// Uploads the rows of the page table that have changed. A slot may keep stale
+/// entries after the pages of its sequence; no token reads them.
 Status ServedModel::writePages(const plan::StepInputs& inputs,
                                const StepPlan& step) {
   const exec::Tensor pages = executor->tensor(inputs.pages);

@@ -1,4 +1,4 @@
-// A rank's part of a model by its serving plan: device, arena, weights and the
+// A rank's part of a model that is served: device, arena, weights and the
 // schedules of the buckets.
 //
 // A step runs the schedule of its bucket, which loads the inputs, runs the
@@ -26,15 +26,14 @@ namespace reciperun::serve {
 
 class ServedModel : public StepModel {
 public:
-  /// Loads this rank's part of the weights of a Hugging Face directory, or
-  /// draws it as a training would when `weights` is empty. The plan has been
-  /// validated, and `rank` opened for it. Fails on all ranks when memory is
-  /// insufficient or the weights do not fit the plan on one of them.
-  /// Collective.
+  /// Loads this rank's part of the weights of a Hugging Face directory. If
+  /// `weights` is empty, initializes it like a training run. The plan must be
+  /// valid, and `rank` opened for it. Fails on all ranks when, on any of them,
+  /// memory is insufficient or the weights do not fit the plan. Collective.
   static Expected<std::unique_ptr<ServedModel>>
   open(const std::filesystem::path& weights, plan::Plan plan,
        exec::RankDevice rank);
-  /// The same for a plan of one rank, whose device it opens.
+  /// The same for a plan of one rank. Opens the rank's device.
   static Expected<std::unique_ptr<ServedModel>>
   open(const std::filesystem::path& weights, plan::Plan plan, int threads);
 
@@ -45,14 +44,14 @@ public:
   const plan::Serving& limits() const { return *program.serving; }
 
   device::Device& device() { return *rank.device; }
-  /// Reports all ops from now on to `follower`, which must outlive its use;
-  /// null ends that.
+  /// Reports all ops to `follower` from now on. `follower` must outlive its
+  /// use; null ends the reports.
   void follow(exec::Observer* follower) { executor->setObserver(follower); }
 
   int64_t vocab() const override { return program.data.vocab; }
   int64_t hiddenWidth() const override { return hidden.width(); }
   int threads() const override { return rank.threads; }
-  /// The model as a whole, for a plan of one rank.
+  /// For a plan of one rank: start() and finish() of the whole model.
   Status start(const StepPlan& step) override;
   Status finish(StepResults& results) override;
   /// Keeps this rank's part of the adapter in host memory.
@@ -89,7 +88,8 @@ private:
   exec::RankDevice rank;
   memory::Arena arena;
   std::optional<exec::Executor> executor;
-  /// What each buffer of pages has, so that only changed rows are copied to it.
+  /// The page table in each buffer of pages, so that only changed rows are
+  /// uploaded.
   std::map<int, std::vector<int32_t>> pageTables;
   std::map<AdapterId, checkpoint::LoraAdapter> adapters;
   HiddenRows hidden;

@@ -24,7 +24,7 @@ namespace {
 enum class Command : int32_t {
   open,
   run,
-  addAdapter,    // followed by its id and path, a number for each byte
+  addAdapter,    // followed by its id and path, one int32 per byte
   removeAdapter, // followed by its id
   close,
   end
@@ -35,12 +35,12 @@ Status announce(const comm::MpiSession& session, Command command) {
   return session.announce(std::as_bytes(std::span(&number, 1)));
 }
 
-/// The rank of the last stage that has the results of a step for rank 0.
+/// The rank of the last stage that sends the results of a step to rank 0.
 int resultsRank(const plan::Plan& plan) {
   return plan::rankInStage(plan.mesh, /*rank=*/0, int(plan.stages.size()) - 1);
 }
 
-/// Visits the results that are read, in the order in which they are sent.
+/// Visits the results of a step in the order in which they are sent.
 template <class Visit>
 Status visitResults(const StepReads& reads, StepResults& results,
                     const StepModel& model, const Visit& visit) {
@@ -75,15 +75,17 @@ Status checkRanks(const ModelFolder& folder, int started) {
 
 } // namespace
 
-/// Announces each step before it runs here, and begins to receive the results
-/// of the last stage.
+/// Rank 0's view of the model. Announces each step to the other ranks, runs it
+/// on its own part, and receives the results of the last stage in the
+/// background.
 class ServingRanks::Leader : public StepModel {
 public:
   Leader(ServingRanks& ranks, std::unique_ptr<ServedModel> part)
       : ranks(ranks), part(std::move(part)) {}
-  /// Closing a communicator of GPUs is collective, and results that are on
-  /// their way need their memory. After a failure the job ends without that
-  /// (~ServingRanks).
+  /// Waits for the results of open steps, because their buffers must outlive
+  /// the receives, and closes the model on all ranks, because closing GPU
+  /// communicators is collective. After a failure it does neither:
+  /// ~ServingRanks aborts the job.
   ~Leader() override {
     StepResults unread;
     while (!underway.empty() && !ranks.hasFailed)
@@ -100,13 +102,13 @@ public:
   int depth() const override { return int(part->plan().stages.size()); }
 
   Status start(const StepPlan& step) override {
-    ranks.hasFailed = true; // should an exception end the step
+    ranks.hasFailed = true; // in case an exception leaves the step
     Status status = startOnAll(step);
     ranks.hasFailed = !status.isOk();
     return status;
   }
 
-  /// All ranks keep the adapter, or none does.
+  /// Adds the adapter on all ranks or on none.
   Status addAdapter(AdapterId adapter,
                     const std::filesystem::path& directory) override {
     message = {int32_t(Command::addAdapter), int32_t(adapter)};
@@ -176,7 +178,7 @@ private:
                         });
   }
 
-  /// Memory of results that have been read.
+  /// Reuses the memory of results that have been read.
   StepResults takeSpare() {
     if (spare.empty())
       return {};
@@ -200,7 +202,7 @@ private:
 std::unique_ptr<ServingRanks>
 ServingRanks::join(const Expected<ModelFolder>& folder, int threads) {
   std::unique_ptr<ServingRanks> ranks(new ServingRanks);
-  // Libraries read the environment when MPI starts.
+  // Set first, since libraries read the environment when MPI starts.
   if (folder)
     device::setEnvironment(exec::environmentOf(folder->plan));
   ranks->joined = comm::MpiSession::isOneOfSeveral()
@@ -291,7 +293,7 @@ int ServingRanks::followSteps(const ModelFolder& folder) {
       if (auto opened = openPart(folder))
         part = *std::move(opened);
       else
-        code = 1; // as on rank 0, which prints the reason
+        code = 1; // also on rank 0, which prints the reason
       break;
     case Command::close:
       part.reset();

@@ -15,18 +15,18 @@
 
 namespace reciperun::serve {
 
-/// The tokens of one sequence in a step. The spans are of the sequence.
+/// The tokens of one sequence in a step. The spans point into the sequence.
 struct StepPart {
   RequestId request = -1;
   int slot = 0;
   int64_t position = 0; // of the first token
   std::span<const int32_t> ids;
-  /// The sequence's pages up to its last token or further.
+  /// The sequence's pages, at least up to its last token.
   std::span<const int32_t> pages;
-  int64_t rows = 0;       // the last tokens whose logits are computed
-  int64_t promptRows = 0; // the first of these, followed by prompt tokens
-  /// How the step chooses the tokens of the rows behind `promptRows`, one after
-  /// the other; nullopt: their logits are wanted.
+  int64_t rows = 0;       // logits are computed for so many last tokens
+  int64_t promptRows = 0; // rows, the first ones, before a prompt token
+  /// How the step samples the tokens of the rows after the first `promptRows`;
+  /// nullopt: their logits are wanted instead.
   std::optional<AnswerDraw> draw = std::nullopt;
   int adapter = -1; // its place; -1: none
   /// Whether the hidden states of the rows are wanted, too.
@@ -39,13 +39,13 @@ struct StepPlan {
   int64_t tokens = 0; // of all parts, at most the bucket's
   int64_t rows = 0;   // of all parts, at most the bucket's
   std::vector<StepPart> parts;
-  /// What is to be loaded before the step, to places that no step underway
+  /// The adapters to load before the step, into places that no step underway
   /// reads.
   std::vector<AdapterLoad> loads = {};
 };
 
-/// The index of the first bucket for so many tokens and rows. The last one fits
-/// them.
+/// The index of the first bucket that holds so many tokens and rows. The last
+/// one must hold them.
 int bucketFor(const std::vector<plan::Bucket>& buckets, int64_t tokens,
               int64_t rows);
 
@@ -54,16 +54,16 @@ struct RowRange {
   int64_t first = 0, count = 0;
 };
 
-/// What the host reads of a step's results.
+/// Which results of a step the host reads.
 struct StepReads {
   int bucket = -1;
   int64_t rows = 0;    // of the step
   bool chosen = false; // tokens of all rows
   std::vector<RowRange> logits;
-  std::vector<RowRange> hidden; // states behind the last norm
+  std::vector<RowRange> hidden; // after the last norm
 };
 
-/// What the parts of a step want.
+/// The results that the parts of a step want.
 StepReads readsOf(const StepPlan& step);
 
 } // namespace reciperun::serve

@@ -39,7 +39,8 @@ public:
 
   /// The number of tokens of the answer.
   int64_t answerTokens() const { return int64_t(answer.size()); }
-  /// The rules that ban tokens now, for the message that none is left.
+  /// Describes the rules that ban tokens now, for the error that no token is
+  /// left.
   std::string describeBans(bool hasConstraint) const;
 
 private:

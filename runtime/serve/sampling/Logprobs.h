@@ -28,14 +28,15 @@ struct SampledToken {
 
 class Logprobs {
 public:
-  /// Of a token and of the `top` likeliest ones.
+  /// Reports the token itself and the `top` likeliest ones.
   explicit Logprobs(int top) : top(top) {}
 
   /// Measures the logits of a row, by a scan of `blocks`. Fails when one is NaN
   /// or +infinity.
   Status measure(std::span<const float> logits, kernels::LogitBlocks& blocks);
 
-  /// The token `id` by the logits that were measured.
+  /// The log probability and the rank of the token `id`. `logits` are those of
+  /// the last measure().
   SampledToken of(int32_t id, std::span<const float> logits) const;
 
 private:

@@ -32,9 +32,9 @@ public:
   Sampler(SamplingOptions options, int64_t vocab,
           std::span<const int32_t> prompt, std::set<int32_t> endTokens);
 
-  /// How next(), without a constraint, would choose the token from the raw
-  /// logits, so that append() with this token does the same; nullopt where
-  /// rules change the logits or log probabilities are reported.
+  /// How next() would sample the token from the raw logits, without a
+  /// constraint. append() with a token sampled in this way has the same effect.
+  /// nullopt if rules change the logits or log probabilities are reported.
   std::optional<AnswerDraw> draw() const;
   /// Appends a token to the answer.
   SampledToken append(int32_t id);
@@ -48,7 +48,7 @@ public:
                               TokenConstraint* constraint);
 
 private:
-  /// Of the next token.
+  /// The draw of the next token.
   AnswerDraw nextDraw() const;
 
   kernels::DrawOptions options;

@@ -26,8 +26,8 @@ std::string flagOf(std::string_view field) {
   return name;
 }
 
-/// Names what the command line gave by its option, in place of the field of a
-/// line.
+/// Renames the fields in `found` to command-line options, except for those that
+/// a line of a prompt file gave.
 std::vector<BadOption> asGiven(std::vector<BadOption> found,
                                const SamplingArguments& arguments) {
   const std::vector<std::string>& fields = arguments.fieldsOfLine;

@@ -1,4 +1,4 @@
-// The options that hold answers to a grammar.
+// The command-line options that constrain answers to a grammar.
 
 #ifndef RECIPERUN_SERVE_STRUCTURED_GRAMMARARGUMENTS_H
 #define RECIPERUN_SERVE_STRUCTURED_GRAMMARARGUMENTS_H
@@ -13,7 +13,7 @@
 
 namespace reciperun::serve {
 
-/// At most one of them is given.
+/// At most one of these options may be given.
 struct GrammarArguments {
   std::string jsonSchema; // a schema, or the path of its file
   std::string regex;
@@ -27,7 +27,7 @@ struct GrammarArguments {
 /// their values in `arguments`, which must outlive them.
 std::vector<cli::Option> describeGrammar(GrammarArguments& arguments);
 
-/// The error of options that exclude one another.
+/// Fails when more than one of the options is given.
 cli::Check checkGrammar(const GrammarArguments& arguments);
 
 /// The compiled grammar. Fails, naming the option or the file, when a file

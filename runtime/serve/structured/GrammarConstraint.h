@@ -1,4 +1,4 @@
-// Holds an answer to a grammar.
+// Constrains an answer to a grammar.
 
 #ifndef RECIPERUN_SERVE_STRUCTURED_GRAMMARCONSTRAINT_H
 #define RECIPERUN_SERVE_STRUCTURED_GRAMMARCONSTRAINT_H
@@ -12,8 +12,8 @@
 
 namespace reciperun::serve {
 
-/// The bytes of `vocab` ids. Special tokens, and ids that the tokenizer does
-/// not have, have none, so that no grammar allows them.
+/// The bytes of each of `vocab` ids. Special tokens and ids without a token
+/// have no bytes, so that no grammar allows them.
 std::shared_ptr<const grammar::Vocabulary>
 vocabularyOf(const data::Tokenizer& tokenizer, int64_t vocab);
 
@@ -24,8 +24,8 @@ public:
   GrammarConstraint(std::shared_ptr<grammar::MaskTable> masks,
                     std::set<int32_t> endTokens);
 
-  /// Fails when no token can go on and the answer is not complete, which
-  /// happens only if the vocabulary lacks bytes, and when the grammar is too
+  /// Fails when the answer is not complete and no token can follow, which
+  /// happens only if the vocabulary lacks bytes; and when the grammar is too
   /// ambiguous.
   Status fillMask(std::span<uint32_t> allowed) override;
   Status accept(int32_t token) override;
