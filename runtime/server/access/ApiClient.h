@@ -34,13 +34,13 @@ public:
 
   const std::string& name() const { return named; }
   const ClientLimits& limits() const { return most; }
-  /// The limits change; what is used stays counted.
+  /// Changes the limits. What the client has used remains counted.
   void setLimits(ClientLimits limits, Time now);
 
-  /// Begins a request; end() must follow. Refuses it when too many are open, or
-  /// when the tokens of the last minute are used up: a bucket holds the tokens
-  /// of a minute, and takes those of a request when it ends, below zero if it
-  /// must.
+  /// Begins a request; end() must follow. Refuses it when too many requests are
+  /// open or the client's token bucket is empty. The bucket holds the tokens of
+  /// a minute and is refilled over time. end() takes the tokens of a request
+  /// out of it, which may leave it below zero.
   std::optional<Refusal> begin(Time now);
   void end(int64_t tokens, Time now);
 
@@ -50,8 +50,8 @@ private:
   std::string named;
   ClientLimits most;
   int64_t open = 0;
-  double tokens = 0; // that are left
-  Time last;         // of a refill
+  double tokens = 0; // left in the bucket
+  Time last;         // of the last refill
 };
 
 } // namespace reciperun::server

@@ -1,12 +1,13 @@
-// The API keys that a server takes.
+// The API keys that a server accepts.
 //
-// A file has one key a line, by its SHA-256 hash, so that whoever reads the
-// file cannot use the key. Words follow it in any order:
+// A file has one key per line, stored as its SHA-256 hash, so that whoever
+// reads the file cannot use the key. After it come these words, in any order:
 //
-//     # name, requests at once and tokens a minute; all may be left out
+//     # name, concurrent requests and tokens per minute; all are optional
 //     2c26b46b...7ae  name=search requests=8 tokens-per-minute=20000
 //
-// Several keys may have one name: they share its limits, which must be equal.
+// Several keys may have the same name: they share its limits, which must be
+// equal.
 
 #ifndef RECIPERUN_SERVER_ACCESS_APIKEYS_H
 #define RECIPERUN_SERVER_ACCESS_APIKEYS_H
@@ -40,12 +41,12 @@ class ApiKeys {
 public:
   ApiKeys() = default;
 
-  /// Takes `given`, plain keys, and those of `file`, if it has a name. Fails
-  /// as readApiKeys does, and for an empty file.
+  /// Uses the plain keys `given` and the keys of `file`, unless its name is
+  /// empty. Fails as readApiKeys does, and for an empty file.
   static Expected<ApiKeys> open(const std::vector<std::string>& given,
                                 std::string file);
-  /// Reads the file again. Clients that stay keep their counts. After a failure
-  /// the keys are those before.
+  /// Reads the file again. Clients that are still in it keep their counts.
+  /// After a failure the previous keys stay in use.
   Status reload();
 
   /// Whether requests need a key.
@@ -57,7 +58,7 @@ public:
 private:
   void take(const std::vector<ApiKey>& all);
 
-  std::vector<ApiKey> fixed; // those that are not of the file
+  std::vector<ApiKey> fixed; // the given ones, not from the file
   std::string file;
   std::map<std::string, std::shared_ptr<ApiClient>> clients; // by name
   std::vector<std::pair<Digest, std::shared_ptr<ApiClient>>> keys;

@@ -51,7 +51,7 @@ std::string_view keyOf(const HttpRequest& request) {
   return given;
 }
 
-/// What an answer was, for the log.
+/// Records the outcome of a request for the access log.
 void noteAnswer(HttpReply& reply, bool isComplete, GateVisit& visit) {
   AccessRecord& record = visit.record;
   record.status = reply.status() > 0 ? reply.status() : clientHasGone;

@@ -1,12 +1,13 @@
-// The gate between the ports and the APIs. Each request passes it:
+// The gate between the ports and the APIs. Each request passes through these
+// steps:
 //
-//   1. give it an id and its trace; 2. answer a browser's question whether a
-//   page may call the server; 3. authenticate: API keys; 4. restricted APIs;
-//   5. limits of clients and of the server; 6. the API answers; 7. count its
+//   1. give it an id and a trace; 2. answer CORS preflight requests;
+//   3. authenticate it by its API key; 4. check restricted APIs; 5. check the
+//   limits of the client and of the server; 6. the API answers; 7. count its
 //   tokens and write the access log.
 //
-// guard() takes HTTP's requests through these steps. The server of gRPC, whose
-// calls are requests of HTTP/2, calls 1, 3, 5 and 7 by itself.
+// guard() does this for HTTP requests. The gRPC server, whose calls are HTTP/2
+// requests, calls steps 1, 3, 5 and 7 itself.
 
 #ifndef RECIPERUN_SERVER_ACCESS_GATE_H
 #define RECIPERUN_SERVER_ACCESS_GATE_H
@@ -37,11 +38,11 @@ struct GateSettings {
   std::string accessLog = {}; // a path, `-` for stdout; empty: none
 };
 
-/// A request on its way.
+/// The state of a request on its way through the gate.
 struct GateVisit {
   using Time = ApiClient::Time;
 
-  AccessRecord record; // its protocol adds the outcome
+  AccessRecord record; // the API's protocol adds the outcome
   HttpHeaders answerHeaders;
   Time arrival;
   std::shared_ptr<ApiClient> client; // whose limits count it
@@ -50,7 +51,7 @@ struct GateVisit {
   double millisecondsUntil(Time then) const;
 };
 
-/// An answer that refuses a request.
+/// The answer with which the gate refuses a request.
 struct GateDenial {
   int status = 0; // of HTTP: 401, 403, 429 or 503
   std::string message;
@@ -65,27 +66,29 @@ public:
   Gate(const Gate&) = delete;
   Gate& operator=(const Gate&) = delete;
 
-  /// Passes the requests that `api` may answer to it. The gate must outlive the
-  /// server of the handler. The header `x-request-id` of what it passes is
-  /// always there and printable.
+  /// Returns a handler that passes admitted requests on to `api`. The gate must
+  /// outlive the server of the handler. Requests that reach `api` always have a
+  /// header `x-request-id`, which is printable.
   HttpServer::Handler guard(HttpServer::Handler api);
 
   /// Begins a visit, with the request's id and trace. end() must follow.
   static GateVisit begin(const HttpRequest& request, GateVisit::Time arrival);
-  /// Finds the client of a request by its key. Refuses a wrong one, and where
-  /// the server takes keys, none.
+  /// Finds the client of a request by its key. Refuses a wrong key and, if the
+  /// server has keys, a missing one.
   std::optional<GateDenial> authenticate(const HttpRequest& request,
                                          GateVisit& visit) const;
-  /// Counts a request of inference until end(), unless the server or the client
-  /// has too many, or the client has used up its tokens.
+  /// Counts an inference request as open until end(). Refuses it if the server
+  /// or the client has too many open requests, or the client has used up its
+  /// tokens.
   std::optional<GateDenial> limit(GateVisit& visit);
-  /// Takes the tokens of the record from the client's, and writes the record.
+  /// Subtracts the tokens of the request from the client's budget and writes
+  /// the access log.
   void end(GateVisit& visit);
 
   /// Whether there are files to read again.
   bool canReload() const;
-  /// Reads the file of keys again, and opens the access log again. After a
-  /// failure it goes on with what it has.
+  /// Reads the file of keys again and reopens the access log. After a failure
+  /// the previous keys or log stay in use.
   Status reload();
 
 private:

@@ -21,9 +21,9 @@ public:
   /// Fails for another form.
   Status add(std::string_view option);
 
-  /// Adds the headers that let the page of a request read the answer. Browsers
-  /// ask before some requests whether they may send them: such a question is
-  /// answered, and true is returned.
+  /// Adds the headers that allow the calling page to read the answer. If the
+  /// request is a preflight request, by which a browser asks whether it may
+  /// send another one, answers it and returns true.
   bool answer(const HttpRequest& request, HttpReply& reply) const;
 
 private:

@@ -88,7 +88,7 @@ Status Front::setUp(FrontSettings settings) {
   return Status::ok();
 }
 
-/// Goes on with the old files when one of the new ones is invalid.
+/// Keeps the old files in use when one of the new ones is invalid.
 void Front::reload() {
   for (const Status& read :
        {tls ? tls->reload() : Status::ok(), gate->reload()})
@@ -192,7 +192,7 @@ void Front::open(const ApiModel* served, std::function<void()> whenReady) {
   });
 }
 
-/// Whether the server goes on after the models of the start have been loaded.
+/// Whether the server continues after the models of the start have been loaded.
 bool Front::takeStart(const Status& outcome) {
   if (outcome.isOk())
     return true;
@@ -204,7 +204,7 @@ bool Front::takeStart(const Status& outcome) {
   return false;
 }
 
-/// What a gateway is told of the engine's load.
+/// The engine's load as gateways see it.
 std::optional<EndpointLoad> Front::engineLoad() const {
   const serve::EngineStatistics& counts = engine.statistics();
   if (counts.pages == 0)

@@ -27,7 +27,7 @@ namespace {
 constexpr std::chrono::seconds firstPause(1), longestPause(30);
 constexpr const char* readyVariable = "RECIPERUN_READY_FILE";
 
-/// The path of a file that a server makes when it is ready.
+/// A file that the server creates when it is ready.
 class ReadyFile {
 public:
   ReadyFile() {
@@ -90,13 +90,13 @@ std::vector<std::string> commandFor(int ranks) {
   std::vector<std::string> command = launch::mpirun(ranks);
   for (const std::string& each : launch::optionsHere(ranks))
     command.push_back(each);
-  // The ranks divide the cores themselves, and print why they end.
+  // The ranks divide the cores themselves, and print themselves why they end.
   command.insert(command.end(), {"--bind-to", "none", "--quiet"});
   command.insert(command.end(), own.begin(), own.end());
   return command;
 }
 
-/// Returns false when a signal asks for a stop meanwhile.
+/// Returns false when a stop signal arrives before the end of the pause.
 bool pauseFor(std::chrono::seconds time) {
   sigset_t stops, before;
   sigemptyset(&stops);

@@ -211,9 +211,9 @@ Status serveModels(const ServeArguments& arguments,
   return shutdown.outcome();
 }
 
-/// Each connection is an open file. Takes fewer where the system allows fewer,
-/// with a warning when more were asked for: a server without a free descriptor
-/// cannot even refuse a connection.
+/// Sets the limit of connections, each of which is an open file. Lowers it to
+/// what the system allows, with a warning if more were requested: without a
+/// free descriptor a server cannot even refuse a connection.
 void allowManyConnections(AccessArguments& access) {
   constexpr size_t otherFiles = 256;
   size_t& connections = access.limits.connections;
@@ -250,7 +250,7 @@ int runServe(ServeArguments& arguments) {
   // Writing to a connection that the client has closed must not end the
   // process.
   std::signal(SIGPIPE, SIG_IGN);
-  // It reaches all ranks; the front of the first one watches it.
+  // The signal reaches all ranks; only the front on rank 0 handles it.
   std::signal(SIGUSR2, SIG_IGN);
   allowManyConnections(arguments.access);
   const auto places =

@@ -17,9 +17,10 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr milliseconds lookInterval(50);
-/// Of the second between mpirun's SIGTERM and SIGKILL, for open answers.
+/// The part of the second between mpirun's SIGTERM and SIGKILL that open
+/// answers get.
 constexpr milliseconds timeBeforeKill(500);
-/// In which the engine's thread ends by itself, and errors reach the clients.
+/// The time for the engine's thread to end and for errors to reach the clients.
 constexpr milliseconds timeToEnd(250);
 
 std::string secondsOf(std::chrono::seconds time) {
@@ -84,7 +85,8 @@ void Shutdown::checkDrain(Clock::time_point now) {
   abandon(late);
 }
 
-/// A step cannot be interrupted: the process ends in its middle.
+/// A step cannot be interrupted. If it takes too long, the process exits during
+/// it.
 void Shutdown::checkEngine(Clock::time_point now) {
   const Clock::duration step = queue.stepTime();
   const bool isLost = step > settings.step;

@@ -1,8 +1,8 @@
-// Decides when a server stops, and ends one whose engine is lost.
+// Decides when a server stops, and ends a server whose engine hangs.
 //
-// A step of the engine waits for all ranks of the model. When one of them hangs
-// or has died, the engine's thread waits forever; so the front's thread looks
-// at the stop signals and at the time of the step.
+// A step of the engine waits for all ranks of the model. If one of them hangs
+// or has died, the engine's thread waits forever. The front's thread therefore
+// watches the stop signals and the duration of the step.
 
 #ifndef RECIPERUN_SERVER_COMMANDS_SHUTDOWN_H
 #define RECIPERUN_SERVER_COMMANDS_SHUTDOWN_H
@@ -22,8 +22,9 @@ namespace reciperun::server {
 struct ShutdownSettings {
   std::chrono::seconds drain{30}; // for open answers after a stop signal
   std::chrono::seconds step{600}; // that a step may take
-  /// mpirun kills its ranks a second after a SIGTERM, which it sends when it is
-  /// stopped and when a rank has ended. SIGUSR1 leaves the time of `drain`.
+  /// Whether mpirun started this process. mpirun kills its ranks a second after
+  /// it sends SIGTERM, which it does when it is stopped and when a rank has
+  /// ended. SIGUSR1 leaves them the time `drain`.
   bool isPartOfJob = false;
 };
 
@@ -40,13 +41,13 @@ public:
   Shutdown(const ShutdownSettings& settings, EventLoop& loop,
            EngineQueue& queue, Actions actions);
 
-  /// Looks at the signals and the engine from now on. Of the front's thread, or
-  /// before it starts.
+  /// Watches the signals and the engine from now on. Call it on the front's
+  /// thread, or before that starts.
   void begin();
-  /// Stops the server, which cannot go on.
+  /// Stops the server because it cannot continue.
   void fail(const Status& why);
 
-  // Of any thread.
+  // Any thread may call these.
 
   /// Whether the server stops now.
   bool isDue() const { return isOver; }
@@ -68,7 +69,7 @@ private:
   EventLoop& loop;
   EngineQueue& queue;
   Actions actions;
-  // Of the front's thread.
+  // These belong to the front's thread.
   int signal = 0; // the first that asked for a stop
   std::optional<Clock::time_point> signalTime, endTime;
 

@@ -24,7 +24,7 @@ using google::protobuf::TextFormat;
 using inference::ModelConfig;
 
 constexpr size_t mostErrors = 20;
-/// As deep as a real configuration is nested, several times over.
+/// Several times the nesting depth of real configurations.
 constexpr int mostDepth = 50;
 
 struct TextPlace {
@@ -38,7 +38,8 @@ struct TextPlace {
   }
 };
 
-/// The offset of a place of the text; the text's end where it has none.
+/// The offset of a position in the text; the end of the text if it has no such
+/// position.
 size_t offsetOf(std::string_view text, const TextPlace& place) {
   size_t at = 0;
   for (int line = 0; line < place.line; ++line) {
@@ -47,7 +48,8 @@ size_t offsetOf(std::string_view text, const TextPlace& place) {
       return text.size();
     ++at;
   }
-  // The tokenizer of protobuf moves on to the next multiple of 8 at a tab.
+  // protobuf's tokenizer advances the column to the next multiple of 8 at a
+  // tab.
   for (int column = 0; column < place.column && at < text.size(); ++at)
     column += text[at] == '\t' ? 8 - column % 8 : 1;
   return std::min(at, text.size());
@@ -60,7 +62,8 @@ TextPlace placeAt(std::string_view text, size_t offset) {
           .column = int(offset - (line + 1))};
 }
 
-/// The last place of a word before a place; that place where there is none.
+/// The position of the last occurrence of `word` before `place`; `place` if
+/// there is none.
 TextPlace wordBefore(std::string_view text, const TextPlace& place,
                      const std::string& word) {
   const size_t end = offsetOf(text, place);
@@ -69,7 +72,8 @@ TextPlace wordBefore(std::string_view text, const TextPlace& place,
   return at == std::string_view::npos ? place : placeAt(text, at);
 }
 
-/// Unknown fields arrive as warnings, so that the parser goes on after them.
+/// Collects the parser's errors. Unknown fields arrive as warnings, and the
+/// parser continues after them.
 class ParserErrors : public google::protobuf::io::ErrorCollector {
 public:
   ParserErrors(std::string_view given, const std::string& file)
@@ -94,8 +98,8 @@ private:
   size_t count = 0;
 };
 
-/// Where braces are nested too deeply; the parser itself would recurse through
-/// unknown fields without a limit.
+/// The first position at which braces are nested too deeply. The parser itself
+/// would recurse through unknown fields without a limit.
 std::optional<TextPlace> tooDeep(std::string_view text) {
   int depth = 0;
   TextPlace place{.line = 0, .column = 0};
@@ -103,7 +107,7 @@ std::optional<TextPlace> tooDeep(std::string_view text) {
   for (size_t i = 0; i < text.size(); ++i, ++place.column) {
     const char c = text[i];
     if (c == '\n') {
-      quote = 0; // neither texts nor comments go on
+      quote = 0; // strings and comments end with the line
       place = {.line = place.line + 1, .column = -1};
     } else if (quote == '#') {
       continue;
@@ -124,7 +128,7 @@ std::optional<TextPlace> tooDeep(std::string_view text) {
   return std::nullopt;
 }
 
-/// The first place in a message of the text.
+/// The position of the first field of a message in the text.
 TextPlace firstPlace(const TextFormat::ParseInfoTree& tree,
                      const Descriptor& message) {
   TextPlace first;
@@ -138,9 +142,9 @@ TextPlace firstPlace(const TextFormat::ParseInfoTree& tree,
   return first;
 }
 
-/// The place of the last step of the path that is in the text. The elements of
-/// a list have no places of their own; a message then has that of its first
-/// field.
+/// The position of the last step of the path that is in the text. The elements
+/// of a list have no positions of their own; for a message it is the position
+/// of its first field.
 TextPlace placeIn(const TextFormat::ParseInfoTree& root,
                   const FieldPath& path) {
   const TextFormat::ParseInfoTree* tree = &root;

@@ -49,13 +49,13 @@ TensorEnd endOf(const Io& io, const Dims& dims, const ModelConfig& model) {
   return end;
 }
 
-/// Of a step's model, which gets tensors before it reshapes them.
+/// How a step's model declares a tensor: before the model reshapes it.
 template <class Io>
 TensorEnd stepEndOf(const Io& io, const ModelConfig& model) {
   return endOf(io, io.dims(), model);
 }
 
-/// Of the ensemble, whose steps get tensors after it has reshaped them.
+/// How the ensemble declares a tensor: after the ensemble has reshaped it.
 template <class Io> TensorEnd ownEndOf(const Io& io, const ModelConfig& model) {
   return endOf(io, io.has_reshape() ? io.reshape().shape() : io.dims(), model);
 }
@@ -128,7 +128,7 @@ private:
   const ModelConfig& ensemble;
   const FindConfig& find;
   std::vector<SharedModel> models;       // of the steps
-  std::map<std::string, TensorEnd> ends; // the first one of each tensor
+  std::map<std::string, TensorEnd> ends; // the first declaration of each tensor
 };
 
 Expected<SharedModel> EnsembleCheck::findModel(const Step& step) const {
@@ -185,8 +185,9 @@ Status EnsembleCheck::checkOutputs(const Step& step, const ModelConfig& model) {
   return Status::ok();
 }
 
-/// A model with a batch dimension may follow one whose first dimension is
-/// variable. What has a variable dimension is checked when requests run.
+/// Compares a declaration of a tensor with the first one. A batch dimension
+/// agrees with a variable first dimension. Variable dimensions are checked when
+/// requests run.
 Status EnsembleCheck::checkEnd(const TensorEnd& end,
                                const std::string& tensor) {
   const TensorEnd& first = ends.emplace(tensor, end).first->second;
@@ -205,8 +206,9 @@ Status EnsembleCheck::checkEnd(const TensorEnd& end,
   return Status::ok();
 }
 
-/// Adds the decoupled step behind an input of `model` to the one behind its
-/// other inputs; -1 is none.
+/// Sets `sources`, the decoupled step that the inputs of `model` depend on, to
+/// `source`, the one of another input; -1 is none. Fails if both are different
+/// steps.
 Status EnsembleCheck::addSource(const std::string& model, int source,
                                 int& sources) const {
   if (source < 0 || source == sources)
@@ -219,9 +221,9 @@ Status EnsembleCheck::addSource(const std::string& model, int source,
   return Status::ok();
 }
 
-/// Follows the decoupled step behind each tensor. Triton also refuses a step
-/// that reads one input that has a decoupled step behind it and one that has
-/// none; here the latter is given to each of the former's responses.
+/// Finds the decoupled step that each tensor depends on. Triton also refuses a
+/// step with one input that depends on a decoupled step and one that does not;
+/// here the latter is combined with each response of the decoupled step.
 Status EnsembleCheck::checkDecoupled() const {
   std::map<std::string, int> sources; // by tensor
   for (const auto& input : ensemble.input())
@@ -252,8 +254,8 @@ Status EnsembleCheck::checkDecoupled() const {
   return Status::ok();
 }
 
-/// Whether ensembles lead from `from` back to `start`; `last` becomes the one
-/// that contains it.
+/// Whether the steps of `from` contain `start`, directly or through other
+/// ensembles; `last` becomes the ensemble that contains it.
 bool leadsTo(const std::string& start, const ModelConfig& from,
              const FindConfig& find, std::set<std::string>& seen,
              std::string& last) {

@@ -80,7 +80,7 @@ void StepCheck::run() {
         scheduling / "step");
     return;
   }
-  // What follows from a mistake is not reported.
+  // Consequences of a mistake are not reported.
   bool isWhole = true;
   for (int i = 0; i < given.step_size(); ++i)
     isWhole = checkFields(i) && isWhole;
@@ -133,7 +133,7 @@ bool StepCheck::link(int index) {
   return true;
 }
 
-/// The inputs and outputs of the ensemble are among the tensors.
+/// Checks that the steps use all inputs and outputs of the ensemble.
 bool StepCheck::checkEnds() {
   bool isWhole = true;
   // The stray quote is Triton's.
@@ -152,7 +152,7 @@ bool StepCheck::checkEnds() {
   return isWhole;
 }
 
-/// Marks the tensors that the ensemble's inputs lead to.
+/// Marks the tensors that can be computed from the ensemble's inputs.
 void StepCheck::followReady() {
   std::deque<EnsembleTensor*> next;
   const auto makeReady = [&](EnsembleTensor& tensor) {
@@ -182,8 +182,8 @@ bool StepCheck::checkOutput(int index) {
   return add(std::move(text), FieldPath("output")[index]);
 }
 
-/// The tensor behind `output`, through steps that are not ready, that no step
-/// writes. In a cycle, the last one before it closes.
+/// Follows `output` back through tensors that are not ready, and returns the
+/// one that no step writes or, in a cycle, the last one before it closes.
 std::string StepCheck::unreadySource(const std::string& output) const {
   std::set<std::string> seen;
   std::string last = output;

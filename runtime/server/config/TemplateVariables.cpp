@@ -25,7 +25,7 @@ bool isNamePart(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
 }
 
-/// The end of the variable that begins at `at`; `at` where none does.
+/// The end of the variable that begins at `at`; `at` if none begins there.
 size_t endOfVariable(std::string_view text, size_t at) {
   if (!text.substr(at).starts_with("${"))
     return at;
@@ -85,7 +85,7 @@ private:
     at = end;
   }
 
-  /// Whether the variable is all of a value.
+  /// Whether the variable is a complete value.
   bool isWhole(size_t begin, size_t end) const {
     return begin > 0 &&
            std::string_view(" \t\r\n:[,").find(given[begin - 1]) !=
@@ -106,7 +106,8 @@ private:
     at = end;
   }
 
-  /// The field whose colon is at `colon`.
+  /// Blanks the field whose colon is at `colon`, or gives a data type a default
+  /// value.
   void dropField(size_t colon, const std::string& variable, size_t length) {
     size_t begin = lastBefore(made.text, colon);
     begin = begin == std::string::npos ? colon : begin + 1;
@@ -122,7 +123,7 @@ private:
     made.text.append(length, ' ');
   }
 
-  /// An element of a list, with the comma before it or the one after it.
+  /// Blanks an element of a list together with the comma before or after it.
   void dropElement(size_t before, size_t at, size_t& end) {
     if (before != std::string::npos && made.text[before] == ',') {
       made.text[before] = ' ';
@@ -141,7 +142,7 @@ private:
     made.text.append(end - at, ' ');
   }
 
-  /// Replaces the made text from `begin` on by spaces.
+  /// Replaces the result from `begin` on by spaces.
   void blank(size_t begin) {
     for (size_t i = begin; i < made.text.size(); ++i)
       if (made.text[i] != '\n')
@@ -164,7 +165,7 @@ bool findVariables(std::string_view text, std::vector<std::string>& names) {
 
 void clearIn(Message& message, std::vector<std::string>& names);
 
-/// Repeated fields keep their elements in order.
+/// Removes the elements that contain variables; the others keep their order.
 void clearRepeated(Message& message, const FieldDescriptor& field,
                    std::vector<std::string>& names) {
   const Reflection& access = *message.GetReflection();

@@ -37,7 +37,7 @@ template <class Dims> bool areDimensions(const Dims& dims) {
   return true;
 }
 
-/// The numbers of elements between variable dimensions; -1 where one
+/// The products of the dimensions between variable dimensions; -1 if a product
 /// overflows.
 template <class Dims> std::vector<int64_t> countsBetween(const Dims& dims) {
   std::vector<int64_t> counts{1};
@@ -160,8 +160,8 @@ void checkAll(const Ios& all, const char* field, const char* kind,
   }
 }
 
-/// A model that has lost its batch dimension by one mistake has an empty
-/// reshape at many inputs; the first one is enough.
+/// A single mistake about the batch dimension can cause empty reshapes of many
+/// inputs; only the first is reported.
 void keepFirstEmptyReshape(ConfigMistakes& found) {
   bool isFirst = true;
   std::erase_if(found, [&](const ConfigMistake& mistake) {

@@ -54,7 +54,7 @@ Status EngineClient::health() const {
              : Status::ok();
 }
 
-/// A listener that throws hears no more; the others are told.
+/// If a listener throws, it gets no more updates; the other listeners do.
 void EngineClient::tellSafely(EngineUpdate update) {
   const Ticket ticket = update.ticket;
   try {

@@ -1,5 +1,5 @@
-// The engine as the server's thread sees it: each request has a listener for
-// its own updates, and is measured for the metrics.
+// The engine as the server's thread sees it. Each request has a listener for
+// its updates and is measured for the metrics.
 
 #ifndef RECIPERUN_SERVER_FRONT_ENGINECLIENT_H
 #define RECIPERUN_SERVER_FRONT_ENGINECLIENT_H
@@ -19,9 +19,9 @@ namespace reciperun::server {
 /// Belongs to the server's thread.
 class EngineClient {
 public:
-  /// Hears of a request until it has ended: a refusal or a progress with
-  /// `finished` is the last update. After a failure of the engine the last one
-  /// is a progress with FinishReason::failed.
+  /// Receives the updates of a request. The last one is a refusal or a progress
+  /// with `finished`; after a failure of the engine it is a progress with
+  /// FinishReason::failed.
   using Listener = std::function<void(EngineUpdate)>;
 
   /// `queue` must outlive the object.
@@ -36,22 +36,23 @@ public:
 
   Ticket submit(serve::Request request, Listener listener,
                 RequestOrigin origin = {});
-  /// Ends a request; its listener still hears of the end. For the metrics it
-  /// ends now. Does nothing when it has ended.
+  /// Ends a request. Its listener still receives the last update, but the
+  /// metrics count it as ended now. Does nothing when it has ended.
   void cancel(Ticket ticket, serve::FinishReason reason);
 
-  /// Passes what the engine has done to the listeners.
+  /// Passes the engine's report on to the listeners.
   void takeReport();
 
-  /// Gives the engine up: ends all requests as a failure of the engine does,
-  /// and refuses later ones. Does nothing after a failure.
+  /// Gives up the engine: ends all requests as if the engine had failed, and
+  /// refuses later ones. Does nothing after a failure.
   void fail(const Status& failure);
 
-  /// Of the last report.
+  /// The statistics of the last report.
   const serve::EngineStatistics& statistics() const { return counts; }
   /// Why the engine has stopped; ok while it runs.
   const Status& failure() const { return broken; }
-  /// The failure, or that a step takes too long, as it does when a rank hangs.
+  /// The engine's failure, or an error if a step takes too long, for example
+  /// because a rank hangs; otherwise ok.
   Status health() const;
   /// Requests that have not ended.
   size_t openRequests() const { return open.size(); }

@@ -13,10 +13,11 @@ using serve::Engine;
 using serve::Progress;
 using serve::RequestId;
 
-/// How often an idle engine asks whether it is to stop.
+/// The interval at which an idle engine checks whether it is to stop.
 constexpr auto idleTime = std::chrono::milliseconds(50);
 
-/// Exceptions of the standard library, when memory is short, end the request.
+/// Turns an exception of the standard library (out of memory) into a refusal of
+/// the request.
 Expected<RequestId> submitSafely(Engine& engine, serve::Request request) {
   try {
     return engine.submit(std::move(request));
@@ -26,7 +27,8 @@ Expected<RequestId> submitSafely(Engine& engine, serve::Request request) {
   }
 }
 
-/// ... or the engine, which cannot know what its step has done.
+/// Turns such an exception in a step into a failure of the engine, whose state
+/// is then unknown.
 Expected<std::vector<Progress>> stepSafely(Engine& engine) {
   try {
     return engine.step();

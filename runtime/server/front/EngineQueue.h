@@ -1,9 +1,9 @@
-// Carries requests from the front's thread to the engine's, and what the engine
-// made of them back.
+// Passes requests from the front's thread to the engine's thread, and their
+// results back.
 //
-// The engine needs the thread that opened its ranks; the front, which reads and
-// writes JSON, encodes prompts and decodes answers, has another one. Each side
-// takes all that the other has left for it at once.
+// The engine must run on the thread that opened its ranks. The front, which
+// reads and writes JSON, encodes prompts and decodes answers, runs on another
+// thread. Each side takes everything that the other has queued for it at once.
 
 #ifndef RECIPERUN_SERVER_FRONT_ENGINEQUEUE_H
 #define RECIPERUN_SERVER_FRONT_ENGINEQUEUE_H
@@ -23,10 +23,11 @@
 
 namespace reciperun::server {
 
-/// The front's name for a request. Never used twice.
+/// The front's id of a request. Never reused.
 using Ticket = uint64_t;
 
-/// What became of a request: the engine refused it, or a step of the engine.
+/// An update about a request: a refusal by the engine, or what a step did for
+/// it.
 struct EngineUpdate {
   Ticket ticket = 0;
   Status refusal = {};
@@ -34,12 +35,12 @@ struct EngineUpdate {
   std::chrono::steady_clock::time_point time = {}; // of the end of the step
 };
 
-/// The updates since the last time, in their order, and the engine's state
+/// The updates since the last report, in their order, and the engine's state
 /// after them.
 struct EngineReport {
   std::vector<EngineUpdate> updates;
   serve::EngineStatistics statistics;
-  /// Why the engine has stopped: no request is answered any more.
+  /// Why the engine has stopped and answers no more requests; ok while it runs.
   Status failure = {};
 };
 
@@ -52,14 +53,14 @@ public:
   Ticket submit(serve::Request request);
   void cancel(Ticket ticket, serve::FinishReason reason);
   EngineReport takeReport();
-  /// How long the present step has taken so far; zero between steps. A step
-  /// waits for all ranks of the model, so that it may never end.
+  /// How long the current step has taken so far; zero between steps. A step
+  /// waits for all ranks of the model, so it may never end.
   std::chrono::steady_clock::duration stepTime();
 
   // ---- of the engine
 
-  /// Answers requests until `isStopped`, which is asked between two steps and
-  /// while the engine is idle. Returns the failure of a step.
+  /// Answers requests until isStopped() returns true. It is called between
+  /// steps and while the engine is idle. Returns the failure of a step, if any.
   Status run(serve::Engine& engine, const std::function<bool()>& isStopped);
 
 private:
@@ -76,7 +77,7 @@ private:
   void publish(std::vector<EngineUpdate> updates, const serve::Engine& engine,
                const Status& failure);
 
-  // Of the engine's thread.
+  // These belong to the engine's thread.
   std::map<Ticket, serve::RequestId> requests;
   std::map<serve::RequestId, Ticket> tickets;
   std::vector<EngineUpdate> refused; // since the last publish()

@@ -22,7 +22,7 @@ class Gate;
 class ModelServer;
 struct SettingStore;
 
-/// A call that gRPC has begun and not yet forgotten.
+/// A call between its start and the end of gRPC's references to it.
 class OpenCall {
 public:
   virtual ~OpenCall() = default;
@@ -49,8 +49,8 @@ public:
   void drain() { drains = true; }
   Status acceptsRequests() const;
 
-  /// Keeps a call until remove(). False where calls are refused: the call must
-  /// end at once.
+  /// Registers a call until remove(). Returns false if calls are refused: the
+  /// call must end at once.
   bool add(std::shared_ptr<OpenCall> call);
   void remove(const OpenCall* call);
   /// Ends all calls, and refuses others.

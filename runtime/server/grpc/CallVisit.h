@@ -1,5 +1,5 @@
-// A call's way through the gate: who makes it, the limits that count it, and
-// its line of the access log.
+// The passage of a call through the gate: its client, the limits that count it,
+// and its line of the access log.
 
 #ifndef RECIPERUN_SERVER_GRPC_CALLVISIT_H
 #define RECIPERUN_SERVER_GRPC_CALLVISIT_H
@@ -45,7 +45,7 @@ public:
   void noteTokens(const TokenCounts& tokens);
   /// The client has cancelled the call or is gone.
   void noteCancel();
-  /// The call ends with a status. Does nothing where it has not begun.
+  /// Records the end of the call. Does nothing if begin() was not called.
   void end(const grpc::Status& status);
 
 private:

@@ -1,5 +1,5 @@
-// The messages of inference and the structs of the models' side. Needs no
-// server.
+// Converts between gRPC's messages of inference and the structs of the models.
+// Needs no server.
 
 #ifndef RECIPERUN_SERVER_GRPC_INFERMESSAGES_H
 #define RECIPERUN_SERVER_GRPC_INFERMESSAGES_H
@@ -35,8 +35,8 @@ Expected<ReadRequest> readRequest(const inference::ModelInferRequest& message);
 /// -1 for an empty text.
 Expected<int64_t> readVersion(const std::string& text);
 
-/// Fails where an input's datatype is unknown, in the words that a wrong one
-/// gets.
+/// Fails if an input's datatype is unknown, with the message for a wrong
+/// datatype.
 Status checkTypes(const ReadRequest& read, const inference::ModelConfig& model);
 
 /// Writes a response that has not failed. Fails where gRPC cannot send it,

@@ -71,7 +71,8 @@ void StreamCall::begin() {
   read();
 }
 
-/// Reads the next request, unless that is to wait.
+/// Reads the next request, unless too many requests are open or too many
+/// responses wait.
 void StreamCall::read() {
   const GrpcLimits& limits = host->settings.limits;
   const bool isFull = requests.size() >= limits.streamRequests ||
@@ -109,7 +110,8 @@ void StreamCall::take(inference::ModelInferRequest message) {
     respond(request, {.status = begun});
 }
 
-/// Fails before the model has the request.
+/// Passes a request to its model. A failure means that the model did not get
+/// it.
 Status StreamCall::infer(const RequestPtr& request,
                          inference::ModelInferRequest&& message) {
   const auto config = configFor(*host, request->model, request->version);
@@ -154,7 +156,7 @@ void StreamCall::respond(const RequestPtr& request, InferResponse response) {
   endWhenIdle();
 }
 
-/// Null where the client is not to get the response.
+/// Makes the message for a response; null if the client does not want it.
 StreamCall::Message StreamCall::messageOf(const Request& request,
                                           InferResponse response) {
   const bool isLast = response.isLast;
@@ -186,7 +188,8 @@ void StreamCall::endRequest(const RequestPtr& request) {
   requests.remove(request);
 }
 
-/// Sends what the first requests in order have; those that have ended leave.
+/// Sends the responses that are next in the order of requests, and removes
+/// requests that have ended.
 void StreamCall::releaseInOrder() {
   while (!ordered.empty()) {
     const RequestPtr first = ordered.front();
@@ -204,9 +207,9 @@ void StreamCall::sendHeld(Request& request) {
   writeNext();
 }
 
-/// Ends the stream of a client that takes its responses more slowly than a
-/// model makes them. Those of other models need no limit: few requests are
-/// open.
+/// Ends the stream if its client takes responses more slowly than a decoupled
+/// model makes them. Responses of other models need no limit, because few
+/// requests are open.
 void StreamCall::checkReader() {
   const size_t most = host->settings.limits.streamResponseBytes;
   if (waitingBytes > most && queue.size() > 1)
@@ -253,8 +256,9 @@ void StreamCall::endWhenIdle() {
     end(grpc::Status::OK, /*sendsQueue=*/true);
 }
 
-/// Ends the stream. No request is answered from now on; what waits in the queue
-/// is sent before, or dropped but for the response that is being written.
+/// Ends the stream: no request is answered any more. Queued responses are sent
+/// first if `sendsQueue`; otherwise they are dropped, except the one that is
+/// being written.
 void StreamCall::end(const grpc::Status& status, bool sendsQueue) {
   if (!sendsQueue)
     while (queue.size() > size_t(isWriting))
@@ -283,7 +287,7 @@ void StreamCall::abandon(const grpc::Status& status) {
   }
   if (isFinished)
     return;
-  // It does not wait for a response that is being written: the client may never
+  // Does not wait for the response that is being written: the client may never
   // take it.
   finish();
 }

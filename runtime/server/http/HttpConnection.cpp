@@ -1,9 +1,9 @@
 // See HttpConnection.h.
 //
-// evhttp makes the connection after it has asked for its buffer, and tells
-// nobody. The buffer's callbacks have the connection as their argument: an
-// event that is active already runs before any event of the new socket and
-// takes it from there.
+// evhttp asks for a buffer, then creates the connection, and has no callback
+// for that. The constructor therefore activates an event, which runs before any
+// event of the new socket. It finds the connection as the argument of the
+// buffer's callbacks (accept()).
 
 #include "runtime/server/http/HttpConnection.h"
 
@@ -28,8 +28,8 @@
 namespace reciperun::server {
 namespace {
 
-/// What evhttp has read of a body besides the largest chunk: a size line and
-/// the beginning of what follows.
+/// What evhttp may have read of a body beyond the largest chunk: a size line
+/// and the beginning of what follows.
 constexpr size_t slackBytes = size_t(64) << 10;
 
 std::string addressOf(evhttp_connection* connection) {
@@ -39,7 +39,7 @@ std::string addressOf(evhttp_connection* connection) {
   return address ? address : "";
 }
 
-/// An answer outside of evhttp, which has no whole request to answer.
+/// An answer that bypasses evhttp, which has no complete request to answer.
 std::string answerOf(int status) {
   const char* const phrase = status == 408   ? "Request Timeout"
                              : status == 413 ? "Request Entity Too Large"
@@ -164,7 +164,8 @@ bool HttpConnection::hasHandshake() const {
 
 // ---- requests
 
-/// Also runs when evhttp takes bytes out, of a pipelined request for instance.
+/// Also runs when evhttp removes bytes, for example those of a pipelined
+/// request.
 void HttpConnection::onInput(evbuffer* input, const evbuffer_cb_info* change,
                              void* self) {
   auto& me = *static_cast<HttpConnection*>(self);
@@ -192,8 +193,8 @@ void HttpConnection::beginAnswer(HttpReply& given) {
   watch(EV_READ | EV_CLOSED);
 }
 
-/// libevent reports a reset connection as readable, and one that was closed in
-/// order as closed.
+/// Watches for the end of the connection. libevent reports a reset connection
+/// as readable, and one that was closed in order as closed.
 void HttpConnection::watch(short what) {
   if (!hangUp)
     hangUp = event_new(all.base, -1, 0, onHangUp, this);
@@ -227,7 +228,8 @@ void HttpConnection::startClock() {
     event_add(clock, &time);
 }
 
-/// Acts when evhttp has returned: it must not lose its connection meanwhile.
+/// Acts only after evhttp has returned, because evhttp must not lose its
+/// connection inside its own callback.
 void HttpConnection::raise(Alarm given) {
   alarm = given;
   if (clock)
@@ -255,7 +257,8 @@ void HttpConnection::act() {
   }
 }
 
-/// Answers as far as the socket takes it at once, and closes the connection.
+/// Sends an error answer, as far as the socket accepts it at once, and closes
+/// the connection.
 void HttpConnection::refuse(int status) {
   const std::string answer = answerOf(status);
   if (unreadBytes() > 0) {

@@ -1,12 +1,12 @@
-// A connection of an HTTP server: bounds what libevent's evhttp does not.
+// A connection of an HTTP server, with the limits that libevent's evhttp lacks.
 //
-// evhttp limits the time between two bytes, the headers and the body. Here are
-// limits on the time for a whole request and for the TLS handshake, on bytes
-// that are no part of a body yet (the size line of a chunk may be endless), on
-// the requests of all connections together and on the number of connections.
-// evhttp does not read from a connection while an answer is due, so that it
-// would notice only at the next write that the client has gone: an event of the
-// socket tells at once.
+// evhttp limits the time between two bytes, the headers and the body. This
+// class limits the time for a whole request and for the TLS handshake, bytes
+// that do not belong to a body yet (the size line of a chunk may be endless),
+// the requests of all connections together and the number of connections.
+// evhttp does not read from a connection while an answer is due, so it would
+// notice only at the next write that the client has gone; an event of the
+// socket reports it at once.
 
 #ifndef RECIPERUN_SERVER_HTTP_HTTPCONNECTION_H
 #define RECIPERUN_SERVER_HTTP_HTTPCONNECTION_H
@@ -33,15 +33,15 @@ class TlsContext;
 
 class HttpConnection {
 public:
-  /// `buffer` is new and has no connection yet. With `isLost` the connection is
-  /// closed at once.
+  /// `buffer` is new: evhttp has not created its connection yet. With `isLost`
+  /// the connection is closed at once.
   HttpConnection(HttpConnections& all, bufferevent* buffer, bool isLost);
   HttpConnection(const HttpConnection&) = delete;
   HttpConnection& operator=(const HttpConnection&) = delete;
   ~HttpConnection();
 
-  /// A request is complete, and `reply` is due. It hears of the connection's
-  /// end until endAnswer().
+  /// Called when a request is complete and `reply` is due. If the connection
+  /// closes before endAnswer(), `reply` is told.
   void beginAnswer(HttpReply& reply);
   void endAnswer();
   /// Closes the connection; destroys this object.
@@ -49,11 +49,12 @@ public:
 
   /// Bytes of a stream that the client has not read.
   size_t unreadBytes() const;
-  /// There are more connections than allowed: its request is refused.
+  /// Whether there are more connections than allowed; its request is then
+  /// refused.
   bool isSurplus() const { return surplus; }
 
 private:
-  /// What an event of the clock means.
+  /// Why the clock's event fires.
   enum class Alarm { accepted, late, tooLarge, tooManyBytes };
 
   static void onClock(int, short, void* self);

@@ -31,7 +31,7 @@ class HttpReply {
 public:
   using Clock = std::chrono::steady_clock;
 
-  /// A stream of which the client has not read more bytes than this is too
+  /// If the client has not read more than these bytes of a stream, it is too
   /// slow: its connection is closed.
   static constexpr size_t mostUnreadBytes = size_t(4) << 20;
 
@@ -63,8 +63,8 @@ public:
   AnswerNotes& notes() { return noted; }
 
   /// `then` runs once: when the answer is complete, or when the client closes
-  /// the connection before (`isComplete` is false). Of several the last one
-  /// runs first.
+  /// the connection before (`isComplete` is false). If there are several, the
+  /// last one runs first.
   void whenEnded(std::function<void(bool isComplete)> then);
 
   /// For HttpConnection.

@@ -1,5 +1,5 @@
-// The scalars of nested arrays in a request, without the cost of a document: a
-// number takes 8 bytes.
+// The scalars of nested arrays in a request, stored more compactly than in a
+// JSON document: a number takes 8 bytes.
 
 #ifndef RECIPERUN_SERVER_KSERVE_JSONELEMENTS_H
 #define RECIPERUN_SERVER_KSERVE_JSONELEMENTS_H
@@ -30,22 +30,22 @@ public:
 
   void addBool(bool value) { add(Kind::boolean, value); }
   void addInteger(int64_t value) { add(Kind::integer, uint64_t(value)); }
-  /// Of any size.
+  /// Adds a number that may exceed int64_t.
   void addUnsigned(uint64_t value) {
     add(value >> 63 == 0 ? Kind::integer : Kind::natural, value);
   }
   void addReal(double value);
   void addText(std::string_view text);
   void addOther() { add(Kind::other, 0); }
-  /// What follows is nested too deep.
+  /// Marks the elements from here on as nested too deeply.
   void markTooDeep();
   void setListSize(size_t size) { ownSize = size; }
 
   size_t size() const { return count; }
-  /// Of the outermost array alone: scalars and arrays.
+  /// The number of scalars and arrays directly in the outermost array.
   size_t listSize() const { return ownSize; }
   Kind kindAt(size_t i) const { return kinds.empty() ? kind : kinds[i]; }
-  /// Of an element that is no text and has no text before it.
+  /// For an element that is no text and that no text precedes.
   int64_t integerAt(size_t i) const { return int64_t(bits[i]); }
   uint64_t unsignedAt(size_t i) const { return bits[i]; }
   double realAt(size_t i) const;
@@ -53,13 +53,13 @@ public:
   /// The texts as a tensor of BYTES holds them.
   const std::string& texts() const { return textBytes; }
 
-  /// The first element that is no text, and the number of elements before what
-  /// is nested too deep; `none` where there is none.
+  /// The index of the first element that is no text, and the number of elements
+  /// before the first that is nested too deeply; `none` if there is none.
   size_t firstOtherThanText() const { return otherThanText; }
   size_t tooDeepAt() const { return tooDeep; }
 
 private:
-  // In the header, since they run for each number of a request.
+  // Inline, since they run for each number of a request.
   void add(Kind added, uint64_t value) {
     bits.push_back(value);
     otherThanText = otherThanText < count ? otherThanText : count;

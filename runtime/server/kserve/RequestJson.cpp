@@ -16,9 +16,10 @@ Status missingMember(const char* name) {
                        std::string(name) + "'");
 }
 
-// Of a document, which takes 16 bytes for a value and more while it grows.
+// The most values of a document, which takes 16 bytes for each and more while
+// it grows.
 constexpr size_t mostValues = 1'000'000;
-// The parser takes 8 bytes for each list and object that is open.
+// The most open lists and objects, for each of which the parser takes 8 bytes.
 constexpr size_t mostNesting = 1'000'000;
 
 class RequestHandler {
@@ -83,13 +84,13 @@ private:
   size_t ignored = 0;        // lists and objects open in an object within them
 };
 
-/// A value of the document begins.
+/// Counts a value of the document. Returns false if there are too many.
 bool RequestHandler::take() {
   isElementKey = false;
   return ++count <= mostValues;
 }
 
-/// An element comes.
+/// Adds an element of a tensor.
 template <class Add> bool RequestHandler::add(const Add& addTo) {
   if (ignored > 0)
     return true;

@@ -26,7 +26,7 @@ namespace reciperun::server {
 
 using JsonValue = rapidjson::Value;
 
-/// Which arrays are those of elements.
+/// Which arrays contain the elements of tensors.
 enum class ElementPlace {
   nowhere,
   inputs, // `data` of the objects in the list `inputs`
@@ -37,7 +37,7 @@ struct RequestJson {
   rapidjson::Document values;
   std::vector<JsonElements> elements;
 
-  /// The elements of an array at their place.
+  /// The elements that replace an array of the document.
   const JsonElements& elementsOf(const JsonValue& array) const {
     return elements[array[0].GetUint()];
   }
@@ -50,7 +50,7 @@ Expected<RequestJson>
 parseRequestJson(std::string_view text, size_t mostBytes,
                  ElementPlace place = ElementPlace::nowhere);
 
-/// `attempt to access JSON <is> as <asked>`.
+/// The error `attempt to access JSON <is> as <asked>`.
 Status wrongAccess(const std::string& is, const std::string& asked);
 
 Expected<bool> boolOf(const JsonValue& value);
@@ -60,7 +60,8 @@ Expected<double> doubleOf(const JsonValue& value);
 /// Valid as long as the document.
 Expected<std::string_view> stringOf(const JsonValue& value);
 
-/// The first member of that name; null where `object` is none or has none.
+/// The first member of that name; null if `object` is no object or has no such
+/// member.
 const JsonValue* findMember(const JsonValue& object, const char* name);
 /// Fails also where `object` has no such member.
 Expected<std::string_view> stringMember(const JsonValue& object,
@@ -74,7 +75,7 @@ inline std::string_view nameOf(const JsonValue::Member& member) {
   return {member.name.GetString(), member.name.GetStringLength()};
 }
 
-/// The same failure in its context: `Unable to parse '<name>': ...`.
+/// The failure `status` with its context: `Unable to parse '<name>': ...`.
 Status unableToParse(const char* name, const Status& status);
 
 } // namespace reciperun::server

@@ -61,7 +61,7 @@ Status outOfRange(const std::string& number) {
                        StatusCode::invalidArgument);
 }
 
-/// Why takeElement has failed.
+/// The error for an element that takeElement rejected.
 template <class T> Status whyNotTaken(const JsonElements& data, size_t i) {
   const Kind kind = data.kindAt(i);
   if constexpr (std::is_same_v<T, bool>)

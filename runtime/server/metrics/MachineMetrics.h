@@ -16,14 +16,15 @@
 
 namespace reciperun::server {
 
-/// The ticks that all processors were busy and idle since the start.
+/// The ticks since the start of the machine in which processors were busy and
+/// idle.
 struct CpuTicks {
   uint64_t busy = 0, idle = 0;
 
   bool operator==(const CpuTicks&) const = default;
 };
 
-/// Of the text of /proc/stat; nullopt when it is none.
+/// Parses the text of /proc/stat; nullopt when it has another form.
 std::optional<CpuTicks> readCpuTicks(const std::string& text);
 
 struct MachineMemory {
@@ -32,7 +33,8 @@ struct MachineMemory {
   bool operator==(const MachineMemory&) const = default;
 };
 
-/// Of the text of /proc/meminfo; what programs may still have is not used.
+/// Parses the text of /proc/meminfo. Memory that is available to programs does
+/// not count as used.
 std::optional<MachineMemory> readMemory(const std::string& text);
 
 struct MachineStatus {
@@ -47,7 +49,8 @@ public:
   explicit MachineMetrics(std::filesystem::path proc = "/proc",
                           std::string nvml = Nvml::defaultLibrary);
 
-  /// The processors' use is that since the last call, at least of a second.
+  /// The current state. The processors' utilization is that since the last
+  /// call, over at least a second.
   MachineStatus status();
   void collect(MetricFamilies& families);
 

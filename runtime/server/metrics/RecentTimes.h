@@ -1,7 +1,7 @@
 // Quantiles of the times of the last half minute.
 //
-// Each second has a histogram with buckets of 5 %: those of Prometheus are too
-// coarse for short times, and all times themselves are too many.
+// Each second has a histogram with buckets of 5 %: Prometheus' buckets are too
+// coarse for short times, and storing every time would take too much memory.
 
 #ifndef RECIPERUN_SERVER_METRICS_RECENTTIMES_H
 #define RECIPERUN_SERVER_METRICS_RECENTTIMES_H
@@ -14,7 +14,7 @@
 
 namespace reciperun::server {
 
-/// Of no time: all 0.
+/// All 0 if there are no times.
 struct RecentQuantiles {
   int64_t count = 0;
   double p50 = 0, p95 = 0; // seconds, up to 5 % too high
@@ -29,11 +29,11 @@ public:
   RecentTimes() : seconds(span) {}
 
   void add(double time, Time now);
-  /// Of the times that were added in the `span` seconds up to that of `now`.
+  /// The quantiles of the times that were added in the last `span` seconds.
   RecentQuantiles quantiles(Time now) const;
 
 private:
-  // From 10 microseconds to 1000 seconds.
+  // The buckets cover 10 microseconds to 1000 seconds.
   static constexpr size_t buckets = 379;
 
   struct Second {

@@ -69,7 +69,7 @@ Status refuseUnsupported(Endpoint endpoint, const Json& body) {
                                                                     : ofTexts);
 }
 
-/// Of more answers than `n` the best ones would have to be chosen.
+/// Refuses `best_of` other than `n`: the server cannot choose the best answers.
 Status checkBestOf(const Json& body, int64_t n) {
   const Json* const best = findField(body, "best_of");
   if (!best || *best == n)
@@ -99,7 +99,8 @@ Status readMessages(const Json& body, CompletionRequest& request) {
 
 // ---- sampling
 
-/// `logprobs` of a chat says whether, and `top_logprobs` how many.
+/// In a chat, `logprobs` says whether to report log probabilities, and
+/// `top_logprobs` how many. Merges both into a number.
 Status numberLogprobs(Json& body) {
   bool isWanted = false;
   RECIPERUN_TRY(readFlag(body, "logprobs", isWanted));
@@ -115,7 +116,7 @@ Status numberLogprobs(Json& body) {
   return Status::ok();
 }
 
-/// `max_tokens` of 0 asks for the prompt alone.
+/// An echo with `max_tokens` 0 asks for the prompt alone.
 Status readEcho(Json& body, CompletionRequest& request) {
   RECIPERUN_TRY(readFlag(body, "echo", request.echoes));
   const Json* const most = findField(body, "max_tokens");

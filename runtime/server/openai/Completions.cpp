@@ -147,7 +147,7 @@ Completions::optionsOf(const CompletionRequest& request) {
   fillIn(arguments.maxTokens, std::optional(served.limits().maxOutput));
   if (!request.hasSeed)
     arguments.seed = seeds();
-  // An echo has the log probabilities of the prompt as well.
+  // An echo also reports the log probabilities of the prompt.
   if (request.echoes && arguments.logprobs > arguments.promptLogprobs)
     arguments.promptLogprobs = arguments.logprobs;
   auto options = serve::samplingOptionsOf(arguments, served.folder.path,
@@ -189,7 +189,7 @@ void Completions::start(const std::shared_ptr<Call>& call,
   });
 }
 
-/// For the access log and the limits of clients.
+/// Records the tokens of a call for the access log and the limits of clients.
 void Completions::note(Call& call) {
   const Usage usage = usageOf(call);
   call.reply->notes().promptTokens = usage.promptTokens;
@@ -209,7 +209,7 @@ void Completions::endAnswers(Call& call) {
 
 // ---- progress
 
-/// Whatever goes wrong ends this call alone.
+/// A failure in here ends only this call.
 void Completions::hear(Call& call, Answer& answer, EngineUpdate update) {
   try {
     take(call, answer, std::move(update));
@@ -265,7 +265,7 @@ void Completions::addTokens(const Call& call, Answer& answer,
   }
 }
 
-/// Holds back what may be of a tool call.
+/// Adds text to the answer. Holds back text that may belong to a tool call.
 void Completions::addText(const Call& call, Answer& answer,
                           const std::string& text) {
   if (call.tools.choice == ToolChoice::none) {

@@ -120,7 +120,7 @@ void Embeddings::start(const std::shared_ptr<Call>& call,
   });
 }
 
-/// Whatever goes wrong ends this call alone.
+/// A failure in here ends only this call.
 void Embeddings::take(Call& call, size_t input, EngineUpdate update) {
   serve::Progress& progress = update.progress;
   if (!call.reply->isOpen())

@@ -1,6 +1,6 @@
-// Answers /v1/embeddings with the engine behind a queue: an embedding is the
-// hidden state of a text's last token behind the model's last norm, divided by
-// its Euclidean norm, as vLLM makes it of models that generate text.
+// Answers /v1/embeddings with the engine behind a queue. An embedding is the
+// hidden state of a text's last token after the model's last norm, divided by
+// its Euclidean norm, as vLLM computes it for models that generate text.
 
 #ifndef RECIPERUN_SERVER_OPENAI_EMBEDDINGS_H
 #define RECIPERUN_SERVER_OPENAI_EMBEDDINGS_H
@@ -18,7 +18,7 @@
 
 namespace reciperun::server {
 
-/// Divides a vector by its Euclidean norm; one of zeros stays as it is.
+/// Divides a vector by its Euclidean norm. A zero vector stays unchanged.
 void normalize(std::vector<float>& vector);
 
 /// The bytes of the numbers, the lowest first, in base64 (RFC 4648 section 4).

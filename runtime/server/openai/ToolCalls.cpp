@@ -87,8 +87,8 @@ Json parametersOf(const Tools& tools, const std::string& name) {
   return {{"type", "object"}};
 }
 
-/// The schema of a call of any function. References of parameters are relative
-/// to the root, so their definitions move there.
+/// The schema of a call of any function. References in parameters are relative
+/// to the root of the schema, so their definitions are moved there.
 Json schemaOfCall(const Tools& tools, Json& definitions) {
   Json calls = Json::array();
   for (const std::string& name : tools.names) {
@@ -111,7 +111,7 @@ Json schemaOfCall(const Tools& tools, Json& definitions) {
 
 // ---- answers
 
-/// A call by its JSON, if it is one of a function that there is.
+/// Reads a call from its JSON; nullopt if it is no call of a known function.
 std::optional<ToolCall> callOf(const Json& value, const Tools& tools) {
   if (!value.is_object())
     return std::nullopt;

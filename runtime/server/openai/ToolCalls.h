@@ -58,13 +58,14 @@ struct ToolAnswer {
   std::vector<ToolCall> calls;
 };
 
-/// `hasBegun`: text of the answer was sent before, so that the rest is no call
-/// unless it is tagged. An answer that is no call, or is cut off within one, is
-/// content as a whole.
+/// Splits a complete answer. `hasBegun`: text of the answer was sent before, so
+/// that only tagged calls may follow. An answer that is no call, or is cut off
+/// within one, is content as a whole.
 ToolAnswer splitAnswer(const std::string& text, const Tools& tools,
                        bool hasBegun = false);
 
-/// The first bytes of an answer that is not complete which belong to no call.
+/// The number of leading bytes of an incomplete answer that cannot belong to a
+/// call.
 size_t bytesOfContent(std::string_view text, const Tools& tools, bool hasBegun);
 
 } // namespace reciperun::server

@@ -1,10 +1,10 @@
 // The models of a source in service.
 //
-// A model is read by a loader thread and answers the requests of its warm-up;
-// the server's thread then puts it into service, and replaces and retires
-// versions; retired ones answer the requests that they have begun. An ensemble
-// loads the models of its steps, and comes into service after them; when one of
-// them changes it is verified again.
+// A loader thread reads a model and runs the requests of its warm-up. The
+// server's thread then puts the model into service, where it may replace older
+// versions. Retired versions still answer the requests that they have begun. An
+// ensemble loads the models of its steps and comes into service after them;
+// when one of them changes, the ensemble is verified again.
 
 #ifndef RECIPERUN_SERVER_REPOSITORY_REPOSITORY_H
 #define RECIPERUN_SERVER_REPOSITORY_REPOSITORY_H
@@ -40,7 +40,8 @@ class Repository : public ModelServer {
 public:
   struct Settings {
     ModelControl control = ModelControl::none;
-    /// With ModelControl::explicitly: the models of the start; `*` is all.
+    /// With ModelControl::explicitly: the models to load at the start; `*` is
+    /// all.
     std::set<std::string> startWith = {};
     std::chrono::seconds pollInterval{15};
     size_t cacheBytes = 0; // of responses
@@ -48,7 +49,7 @@ public:
     /// Whether isReady() is false while a model that is wanted is not ready.
     bool isReadyWithAllModels = true;
     std::map<std::string, uint64_t> resources = {}; // of the rate limiter
-    /// Of each request; null: none. Must outlive the repository.
+    /// Observes each request; null: none. Must outlive the repository.
     InferenceObserver* observer = nullptr;
   };
 
@@ -58,7 +59,8 @@ public:
   Repository& operator=(const Repository&) = delete;
   ~Repository() override;
 
-  /// Loads the models of the start; `then` gets the first failure.
+  /// Loads the models that are wanted at the start; `then` gets the first
+  /// failure.
   void start(std::function<void(Status)> then);
   /// Refuses new requests from now on.
   void stop() { isStopping = true; }
@@ -133,7 +135,8 @@ private:
   ResponseCache cache;
   std::map<std::string, Entry> entries;
   bool hasStarted = false, isStopping = false;
-  /// False once the object is destroyed, for work that is posted.
+  /// Becomes false on destruction, so that posted work no longer uses the
+  /// object.
   std::shared_ptr<bool> isAlive = std::make_shared<bool>(true);
   WorkerThreads loaders;
 };

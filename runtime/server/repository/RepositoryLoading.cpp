@@ -248,7 +248,7 @@ void Repository::installEnsemble(const std::string& name) {
   refreshEnsembles(name);
 }
 
-/// Tells those that wait for a model.
+/// Reports the end of loading to those that wait for a model.
 void Repository::endLoad(const std::string& name, const Status& outcome) {
   Entry& entry = entries[name];
   entry.isLoading = false;
@@ -265,7 +265,7 @@ void Repository::endLoad(const std::string& name, const Status& outcome) {
     then(told);
 }
 
-/// Puts versions into service in place of those of before.
+/// Puts versions into service and retires the previous ones.
 void Repository::put(Entry& entry, Versions versions) {
   entry.failures.clear();
   Versions old = std::exchange(entry.ready, std::move(versions));
@@ -273,7 +273,7 @@ void Repository::put(Entry& entry, Versions versions) {
   retire(name, entry, std::move(old));
 }
 
-/// Lets versions end their open requests.
+/// Takes versions out of service once their open requests have ended.
 void Repository::retire(const std::string& name, Entry& entry,
                         Versions versions) {
   for (auto& [number, version] : versions) {
@@ -295,7 +295,7 @@ void Repository::retire(const std::string& name, Entry& entry,
   }
 }
 
-/// Verifies again the ensembles that have a model as a step.
+/// Verifies the ensembles again that have the changed model as a step.
 void Repository::refreshEnsembles(const std::string& changed) {
   std::vector<std::string> affected;
   for (const auto& [name, entry] : entries)

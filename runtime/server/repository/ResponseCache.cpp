@@ -12,7 +12,8 @@ void appendNumber(std::string& key, uint64_t number) {
   key.append(reinterpret_cast<const char*>(&number), sizeof number);
 }
 
-/// With its size, so that two texts in a row are not taken for other two.
+/// Appends a text with its size, so that different sequences of texts have
+/// different keys.
 void appendText(std::string& key, std::string_view text) {
   appendNumber(key, text.size());
   key.append(text);

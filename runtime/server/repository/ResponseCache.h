@@ -1,6 +1,6 @@
-// Keeps the responses of models whose configuration asks for it
-// (response_cache.enable), until they have more bytes than it may use: then the
-// one that was not read for longest goes.
+// Caches the responses of models whose configuration asks for it
+// (response_cache.enable). When they exceed the size of the cache, the least
+// recently read one is evicted.
 
 #ifndef RECIPERUN_SERVER_REPOSITORY_RESPONSECACHE_H
 #define RECIPERUN_SERVER_REPOSITORY_RESPONSECACHE_H
@@ -24,8 +24,9 @@ public:
 
   bool isEnabled() const { return mostBytes > 0; }
 
-  /// All of a request on which its outputs depend. It is the whole text, not a
-  /// hash of it, so that no two requests share a response.
+  /// The key: everything in a request on which its outputs depend. It is the
+  /// text itself, not a hash, so that no two different requests share a
+  /// response.
   static std::string keyOf(const InferRequest& request, int64_t version);
 
   /// The outputs of a request; null where they are not kept.

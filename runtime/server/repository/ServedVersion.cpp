@@ -67,7 +67,7 @@ ServedVersion::outputsOf(const InferRequest& request) const {
   return names;
 }
 
-/// Sends classes in place of the outputs of which they are wanted.
+/// Replaces outputs by their classes, if the request asks for them.
 Inference::Respond
 ServedVersion::withClasses(std::vector<RequestedOutput> wanted,
                            Inference::Respond respond) {
@@ -80,7 +80,7 @@ ServedVersion::withClasses(std::vector<RequestedOutput> wanted,
   };
 }
 
-/// Answers a request whose response is kept.
+/// Answers a request from the cache, if its response is in it.
 bool ServedVersion::answerFromCache(Inference& inference, Progress& progress) {
   if (!cache)
     return false;

@@ -1,5 +1,5 @@
-// Puts requests together to batches for the instances of a model, by the rules
-// of RequestQueue.h.
+// Groups requests into batches for the instances of a model, by the rules of
+// RequestQueue.h.
 
 #ifndef RECIPERUN_SERVER_SCHEDULE_BATCHSCHEDULER_H
 #define RECIPERUN_SERVER_SCHEDULE_BATCHSCHEDULER_H
@@ -43,7 +43,7 @@ private:
   std::optional<Time> timer; // the next one that is set
   size_t sent = 0;           // batches
   size_t answered = 0;       // batches, in their order
-  /// Finished batches that wait for those before them, by their order.
+  /// Finished batches that wait for earlier batches to finish, by their order.
   std::map<size_t, std::pair<Batch, Execution>> early;
   std::shared_ptr<bool> isAlive = std::make_shared<bool>(true);
   ModelInstances instances;

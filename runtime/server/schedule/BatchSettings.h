@@ -1,5 +1,5 @@
-// How the requests of a model wait and are put together: dynamic_batching of
-// its configuration, with all defaults resolved.
+// How the requests of a model wait and are batched: dynamic_batching of its
+// configuration, with all defaults resolved.
 
 #ifndef RECIPERUN_SERVER_SCHEDULE_BATCHSETTINGS_H
 #define RECIPERUN_SERVER_SCHEDULE_BATCHSETTINGS_H
@@ -28,7 +28,7 @@ struct QueuePolicy {
 
 struct BatchSettings {
   int64_t mostInBatch = 1; // elements
-  /// Whether requests are put together at all.
+  /// Whether a batch may have more than one request.
   bool isDynamic = false;
   std::set<int64_t> preferredSizes;
   std::chrono::microseconds mostDelay{0};

@@ -27,8 +27,8 @@ EnsembleStep stepOf(const inference::ModelEnsembling::Step& given,
   return step;
 }
 
-/// Finds the decoupled step from which each step's inputs come. A verified
-/// ensemble has no cycle, so that as many rounds as steps are enough.
+/// Finds the last decoupled step that the inputs of each step depend on. A
+/// verified ensemble has no cycle, so that as many rounds as steps are enough.
 void findSources(std::vector<EnsembleStep>& steps) {
   std::map<std::string, int64_t> sources; // of tensors
   std::map<int64_t, size_t> depths{{-1, 0}};

@@ -33,7 +33,7 @@ struct EnsembleStep {
   std::map<std::string, size_t> ranks = {};
   bool batches = false;     // the model has a batch dimension
   bool isDecoupled = false; // any number of responses
-  /// The decoupled step from which its inputs come, last; -1: none.
+  /// The last decoupled step that its inputs depend on; -1: none.
   int64_t source = -1;
 };
 

@@ -58,7 +58,7 @@ bool EnsembleRun::isReady(const Flow& flow, const EnsembleStep& step) const {
   });
 }
 
-/// Starts the steps whose inputs are there, in all flows. A step may respond at
+/// Starts the steps whose inputs exist, in all flows. A step may respond at
 /// once, which can make others ready.
 void EnsembleRun::startSteps() {
   hasNews = true;
@@ -165,7 +165,8 @@ void EnsembleRun::addFlow(Flow& parent, size_t step, InferResponse response) {
   flow->source = int64_t(step);
   flow->parent = &parent;
   flow->place = parent.parent ? parent.place : places++;
-  // The parent does not answer itself.
+  // A flow with child flows gives no response, so the first child reports the
+  // tokens.
   flow->tokens = std::exchange(parent.tokens, {});
   flow->tokens += response.tokens;
   for (Tensor& output : response.outputs)
@@ -196,7 +197,7 @@ bool EnsembleRun::awaitsTensors(const Flow& flow) const {
   return false;
 }
 
-/// Ends the flows that have nothing left to do, and starts waiting ones.
+/// Ends the flows that are complete, and starts waiting flows.
 void EnsembleRun::settle() {
   if (isStarting || std::exchange(isSettling, true))
     return;
@@ -260,7 +261,8 @@ InferResponse EnsembleRun::responseOf(const Flow& flow) const {
   return made;
 }
 
-/// Sends the responses whose turn it is.
+/// Sends the responses of the next place, and of further places once those
+/// before them have ended.
 void EnsembleRun::sendReady() {
   while (!hasEnded) {
     for (InferResponse& each : std::exchange(ready[nextPlace], {})) {

@@ -26,12 +26,13 @@ public:
   void start();
 
 private:
-  /// The steps behind the request, or behind one response of a decoupled step.
+  /// The steps that depend on the request alone, or on one response of a
+  /// decoupled step.
   struct Flow {
     int64_t source = -1; // the decoupled step; -1: the request
     Flow* parent = nullptr;
-    size_t place = 0; // of its responses, by the run's first decoupled step
-    std::map<std::string, Tensor> tensors = {}; // beside the parent's
+    size_t place = 0; // order of its responses in the answer
+    std::map<std::string, Tensor> tensors = {}; // besides those of the parent
     TokenCounts tokens = {};                    // of its steps
     std::set<size_t> started = {};              // steps
     size_t runningSteps = 0, openFlows = 0;

@@ -1,8 +1,8 @@
-// Answers the requests of an ensemble by those of its steps' models.
+// Answers the requests of an ensemble by running the models of its steps.
 //
-// A step starts when its inputs are there; steps that do not depend on one
-// another run at the same time. Each response of a decoupled step starts a flow
-// of its own for the steps behind it, and each flow gives a response of the
+// A step starts when its inputs exist; steps that do not depend on one another
+// run at the same time. Each response of a decoupled step starts a separate
+// flow through the steps that depend on it. Each flow gives a response of the
 // ensemble, in the order of the step's responses.
 
 #ifndef RECIPERUN_SERVER_SCHEDULE_ENSEMBLESCHEDULER_H

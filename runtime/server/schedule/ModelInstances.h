@@ -41,7 +41,7 @@ public:
   /// Waits for the batches that run; their `done` is not called.
   ~ModelInstances();
 
-  /// Whether an instance is free for run(). If not, `whenFree` tells when one
+  /// Whether an instance is free for run(). If not, `whenFree` runs when one
   /// may be.
   bool hasFree();
   /// Runs a batch on a free instance; `done` is called by the server's thread.
@@ -55,7 +55,8 @@ private:
   EventLoop& loop;
   std::function<void()> whenFree;
   std::vector<std::unique_ptr<Worker>> workers;
-  /// False once the object is destroyed, for work that is posted.
+  /// Becomes false on destruction, so that posted work no longer uses the
+  /// object.
   std::shared_ptr<bool> isAlive = std::make_shared<bool>(true);
 };
 

@@ -63,7 +63,8 @@ bool RateLimiter::has(const Needs& needs) const {
   });
 }
 
-/// Resources have become free: all that wait try again, the next one first.
+/// Lets all waiting instances try again, the next one first, after resources
+/// have become free.
 void RateLimiter::wakeNext() {
   std::vector<Instance*> waiting;
   for (Instance* each : instances)

@@ -1,8 +1,9 @@
-// Limits how many instances of models run at the same time, by resources that
-// they need (rate_limiter of an instance group).
+// Limits how many instances of models run at the same time, by the resources
+// that they need (rate_limiter of an instance group).
 //
-// An instance starts when all of its resources are free. Among those that wait,
-// one that has run less often, weighted by its priority, starts first.
+// An instance starts when all of its resources are free. Among waiting
+// instances, the one with the fewest executions, weighted by its priority,
+// starts first.
 
 #ifndef RECIPERUN_SERVER_SCHEDULE_RATELIMITER_H
 #define RECIPERUN_SERVER_SCHEDULE_RATELIMITER_H
@@ -22,7 +23,7 @@ public:
   /// What an instance needs, by the resource's name.
   using Needs = std::map<std::string, uint64_t>;
 
-  /// The place of an instance. Ends its claims when it is destroyed.
+  /// An instance and its claims to resources, which end when it is destroyed.
   class Instance {
   public:
     Instance(RateLimiter& limiter, Needs needs, uint64_t priority);
@@ -48,8 +49,8 @@ public:
     std::function<void()> waiting;
   };
 
-  /// `capacity` of each resource. A resource that it does not name has as much
-  /// as the most demanding instance needs.
+  /// `capacity` gives the amount of each resource. If it lacks a resource,
+  /// there is as much of it as the most demanding instance needs.
   explicit RateLimiter(std::map<std::string, uint64_t> capacity = {});
 
 private:

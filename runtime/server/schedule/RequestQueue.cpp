@@ -52,7 +52,8 @@ Batch RequestQueue::takeEnded(Time now) {
   return ended;
 }
 
-/// Moves late requests behind all others where their priority's policy says so.
+/// Moves late requests behind all others if the policy of their priority says
+/// so.
 void RequestQueue::delayLate(Time now) {
   for (size_t i = 0; i < lines.size(); ++i) {
     if (!settings.policies[i].delaysLate)
@@ -70,7 +71,7 @@ void RequestQueue::delayLate(Time now) {
   }
 }
 
-/// The deadline of a request that waits no longer.
+/// Forgets the deadline of a request that leaves its queue.
 void RequestQueue::forget(const Waiting& waiting) {
   if (waiting.deadline)
     deadlines.erase(deadlines.find(*waiting.deadline));
@@ -98,7 +99,7 @@ bool RequestQueue::fitsTogether(const InferRequest& first,
         std::ranges::find(other.inputs, tensor.name, &Tensor::name);
     if (same == other.inputs.end() || same->shape.size() != tensor.shape.size())
       return false;
-    // The batch dimension, the first one, differs.
+    // The first dimension is the batch dimension, which may differ.
     return settings.raggedInputs.contains(tensor.name) ||
            tensor.shape.empty() ||
            std::equal(tensor.shape.begin() + 1, tensor.shape.end(),
@@ -106,7 +107,7 @@ bool RequestQueue::fitsTogether(const InferRequest& first,
   });
 }
 
-/// How many of the waiting requests to send now.
+/// The number of waiting requests to send now.
 size_t RequestQueue::sizeOfBatch(const std::vector<const Waiting*>& waiting,
                                  Time now) const {
   if (!settings.isDynamic)
@@ -135,7 +136,8 @@ size_t RequestQueue::sizeOfBatch(const std::vector<const Waiting*>& waiting,
 }
 
 Batch RequestQueue::takeBatch(Time now) {
-  // A request has at least one element.
+  // A request has at least one element, so no batch has more than `mostInBatch`
+  // requests.
   return removeFirst(
       sizeOfBatch(firstWaiting(size_t(settings.mostInBatch) + 1), now));
 }

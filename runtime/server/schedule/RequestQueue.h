@@ -1,15 +1,14 @@
-// The requests of a model that wait, and the choice of the next batch.
+// The waiting requests of a model, and the choice of the next batch.
 //
-// A request waits behind those of its own and of higher priorities. The next
-// batch is what fits, from the front:
-//   without preferred sizes and delay, as much as there is;
-//   with preferred sizes, the largest of these that the waiting requests reach
-//   exactly, otherwise as much as there is;
-//   with a delay, nothing until one of the sizes is reached or the oldest
-//   request has waited for so long.
-// A request that waits too long fails, or goes behind all others. One whose
-// shapes differ from those of the batch ends the batch, except for ragged
-// inputs.
+// A request waits behind the requests of higher priorities and the earlier ones
+// of its own. A batch takes requests from the front as far as they fit:
+//   without preferred sizes and delay: all that fit;
+//   with preferred sizes: the largest preferred size that the requests reach
+//   exactly, otherwise all that fit;
+//   with a delay: none until a preferred size is reached, the batch cannot grow
+//   any more, or the oldest request has waited for the delay.
+// A request that waits too long fails or moves behind all others. A request
+// ends the batch before it if its shapes differ, except in ragged inputs.
 
 #ifndef RECIPERUN_SERVER_SCHEDULE_REQUESTQUEUE_H
 #define RECIPERUN_SERVER_SCHEDULE_REQUESTQUEUE_H
@@ -45,8 +44,8 @@ public:
   /// Fails with unavailable when the queue of its priority is full.
   Status push(WaitingRequest request);
 
-  /// Takes the requests out that are cancelled or fail because they waited too
-  /// long.
+  /// Removes and returns the requests that are cancelled or fail because they
+  /// waited too long.
   Batch takeEnded(Time now);
 
   /// Whether takeEnded() would find a late request.
@@ -54,11 +53,11 @@ public:
     return !deadlines.empty() && *deadlines.begin() <= now;
   }
 
-  /// The next batch; empty where nothing waits or it is better to wait, until
-  /// nextEvent() at the latest.
+  /// Removes and returns the next batch. Empty if nothing waits or a larger
+  /// batch may form until nextEvent().
   Batch takeBatch(Time now);
 
-  /// When a timeout or a delay ends, nothing without one.
+  /// When the next timeout or delay ends; nullopt if there is none.
   std::optional<Time> nextEvent(Time now) const;
 
   size_t size() const;

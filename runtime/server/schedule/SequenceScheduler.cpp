@@ -105,7 +105,7 @@ Status SequenceScheduler::check(const InferRequest& request,
   return Status::ok();
 }
 
-/// Lets sequences of the backlog in while there is room.
+/// Activates sequences of the backlog as long as the limit allows.
 void SequenceScheduler::activate() {
   while (active < settings.mostActive && !backlog.empty()) {
     const auto next = sequences.find(backlog.front());
@@ -134,8 +134,8 @@ void SequenceScheduler::dispatch() {
   setTimer();
 }
 
-/// Active sequences whose next request can be answered, the one that has waited
-/// longest first.
+/// The active sequences with a request that can be answered, the longest
+/// waiting one first.
 std::vector<SequenceScheduler::Sequences::iterator>
 SequenceScheduler::readySequences() {
   std::vector<Sequences::iterator> ready;
@@ -231,7 +231,8 @@ void SequenceScheduler::finish(const Batch& batch, Execution execution) {
   activate();
 }
 
-/// Takes the states out of the outputs.
+/// Keeps the states for the next request. Removes them from the outputs, unless
+/// they are outputs too.
 void SequenceScheduler::keepStates(Sequence& sequence,
                                    std::vector<Tensor>& outputs) const {
   for (size_t i = 0; i < settings.states.size(); ++i) {
@@ -251,7 +252,7 @@ void SequenceScheduler::erase(Sequences::iterator sequence) {
   sequences.erase(sequence);
 }
 
-/// A cancelled request ends its sequence: those behind it fail, too.
+/// Ends the sequences of cancelled requests: all their waiting requests fail.
 void SequenceScheduler::endCancelled() {
   Batch ended;
   for (auto each = sequences.begin(); each != sequences.end();) {
@@ -284,7 +285,7 @@ void SequenceScheduler::endIdle(Time time) {
   activate();
 }
 
-/// Wakes at the next end of an idle sequence or of a delay.
+/// Sets the timer to the next end of an idle timeout or of a delay.
 void SequenceScheduler::setTimer() {
   std::optional<Time> next;
   for (const auto& [id, sequence] : sequences) {

@@ -1,9 +1,9 @@
-// Answers the requests of sequences in their order.
+// Answers the requests of each sequence in their order.
 //
-// The requests with one sequence id are answered one after the other. Requests
-// of different sequences form batches. Only so many sequences are active at a
-// time; others wait until one ends. A sequence ends after a request with the
-// END flag, or when no request comes for too long. The scheduler adds the
+// Requests with the same sequence id are answered one after the other. Requests
+// of different sequences form batches. The number of active sequences is
+// limited; others wait until one ends. A sequence ends after a request with the
+// END flag, or when no request arrives for too long. The scheduler adds the
 // control inputs, and the states, which it keeps between the requests.
 
 #ifndef RECIPERUN_SERVER_SCHEDULE_SEQUENCESCHEDULER_H
