@@ -70,8 +70,9 @@ private:
     }
   }
 
-  /// Finds the states that can reach an end, backwards from the ends. A call
-  /// leads on when the state behind it and the first state of its rule do.
+  /// Finds the states that can reach an end, backwards from the ends. A state
+  /// reaches one through a call if both the state after the call and the first
+  /// state of the called rule do.
   void findProductive() {
     isProductive.assign(states.size(), false);
     std::vector<std::vector<int32_t>> before(states.size());
@@ -139,8 +140,8 @@ private:
     return states[size_t(starts[size_t(rule)])].calls;
   }
 
-  /// Orders the rules so that each comes behind those that it may begin with.
-  /// There is no such order when a rule may begin with itself.
+  /// Orders the rules so that each follows the rules that it may begin with.
+  /// Fails for a rule that may begin with itself.
   Status orderByFirstCalls() {
     enum class Mark : uint8_t { none, open, done };
     std::vector<Mark> marks(rules.size(), Mark::none);
@@ -178,7 +179,8 @@ private:
     return {};
   }
 
-  /// Reading a byte recurses into the rules that a rule may begin with.
+  /// Limits how deep rules begin with other rules, because reading a byte
+  /// recurses into them.
   Status checkFirstCalls(RuleId rule) {
     firstDepth.resize(rules.size());
     int& depth = firstDepth[size_t(rule)];
@@ -246,7 +248,7 @@ private:
   std::vector<int32_t> starts; // by rule
   std::vector<bool> isProductive;
   std::vector<RuleId> order;
-  std::vector<int> firstDepth; // by rule: rules that it begins with, nested
+  std::vector<int> firstDepth; // by rule: nesting of rules that it begins with
   Automaton made;
 };
 

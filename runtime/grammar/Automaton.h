@@ -39,7 +39,8 @@ public:
     return {allCalls.data() + at.firstCall, size_t(at.calls)};
   }
   bool isFinal(int32_t state) const { return states[size_t(state)].isFinal; }
-  /// Whether a state only returns.
+  /// Whether a state has neither edges nor calls, so that its rule can only
+  /// return.
   bool isEnd(int32_t state) const {
     return states[size_t(state)].edges + states[size_t(state)].calls == 0;
   }

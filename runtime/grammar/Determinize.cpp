@@ -1,8 +1,9 @@
 // 1. The subset construction: a state of the result is the set of states that a
-//    text leads to. At each set the bounds of all edges cut the bytes into
-//    ranges whose bytes lead to one set.
-// 2. When the sets become too many or too large, the machine instead takes over
-//    the edges of the states that its empty edges lead to.
+//    text leads to. The bounds of all edges of a set divide the bytes into
+//    ranges; all bytes of a range lead to the same set.
+// 2. If there are too many sets or they become too large, only the empty edges
+//    are removed: each state gets the edges of the states that its empty edges
+//    lead to.
 
 #include "runtime/grammar/Limits.h"
 #include "runtime/grammar/Machine.h"
@@ -17,7 +18,7 @@ namespace {
 
 using Subset = std::vector<int32_t>; // sorted
 
-/// Sets grow by at most this factor before the construction gives up.
+/// The construction gives up when it has this many times more sets than states.
 constexpr size_t growth = 8;
 constexpr size_t smallestLimit = 4096;
 
@@ -45,8 +46,8 @@ public:
     return std::move(made);
   }
 
-  /// The states that empty edges lead to and that matter: those with edges,
-  /// calls, or the end.
+  /// The states that empty edges lead to, except those without edges and calls
+  /// that are not the end.
   Subset closure(std::vector<int32_t> open) {
     ++round;
     Subset reached;
@@ -146,7 +147,8 @@ private:
   size_t members = 0;
 };
 
-/// Keeps the states and gives each the edges that follow its empty edges.
+/// Keeps the states. Each gets the edges of the states that its empty edges
+/// lead to.
 Expected<Machine> withoutEmptyEdges(const EmptyEdgeMachine& from) {
   SubsetConstruction subsets(from);
   Machine made;

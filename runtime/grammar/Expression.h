@@ -1,8 +1,8 @@
-// What a grammar is written in: rules, each of which is an expression over
+// The representation of a grammar: rules, each of which is an expression over
 // bytes, characters and other rules.
 //
-// The front ends (JsonSchema, Regex, Gbnf, Choices) make rules, and
-// Automaton.h compiles them. Expressions are immutable and may be shared.
+// The front ends (JsonSchema, Regex, Gbnf, Choices) make rules, and Automaton.h
+// compiles them. Expressions are immutable and may be shared.
 
 #ifndef RECIPERUN_GRAMMAR_EXPRESSION_H
 #define RECIPERUN_GRAMMAR_EXPRESSION_H
@@ -24,7 +24,7 @@ using ExpressionPtr = std::shared_ptr<const Expression>;
 /// The index of a rule in `Rules::rules`.
 using RuleId = int32_t;
 
-/// Exactly these bytes; none is the empty text.
+/// Exactly these bytes; without bytes, the empty text.
 struct Literal {
   std::string bytes;
 };

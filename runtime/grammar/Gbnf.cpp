@@ -45,7 +45,7 @@ private:
     bool isCalled = false;
   };
 
-  /// The one rule that no other calls is where the grammar begins.
+  /// Suggests a root: the only rule that no other rule calls.
   std::string helpWithRoot() const {
     std::vector<std::string> first;
     for (const auto& [name, use] : uses)

@@ -74,7 +74,7 @@ private:
     }
   }
 
-  /// Bytes that the second machine does not take.
+  /// In a difference, keeps the bytes for which the second machine has no edge.
   void addGap(const Edge& edge, int low, int high, Machine::State& state) {
     if (isDifference && low <= high)
       state.edges.push_back({static_cast<uint8_t>(low),

@@ -16,11 +16,11 @@ template <class... Cases> struct Overloaded : Cases... {
 };
 template <class... Cases> Overloaded(Cases...) -> Overloaded<Cases...>;
 
-/// A rule of at most this many states is copied to its references.
+/// A rule with at most this many states is copied in place of references to it.
 constexpr int64_t inlinedStates = 24;
-/// A repetition of more states calls its body as a rule.
+/// A repetition with more states than this calls its body as a rule.
 constexpr int64_t expandedStates = 512;
-/// References inside inlined rules.
+/// The nesting of references up to which rules are considered for inlining.
 constexpr int inliningDepth = 16;
 constexpr int64_t manyStates = int64_t(1) << 40; // sums saturate here
 
@@ -269,7 +269,7 @@ Status MachineBuilder::add(const ExpressionPtr& expression, int32_t from,
 
 Status MachineBuilder::addCharacter(const CodePointSet& set, int32_t from,
                                     int32_t to) {
-  // States are shared by sequences with the same last ranges.
+  // Sequences with the same last ranges share states.
   std::map<std::pair<int32_t, int>, int32_t> before; // by target and range
   for (const std::vector<ByteRange>& ranges : set.utf8()) {
     int32_t target = to;
@@ -344,8 +344,8 @@ Status MachineBuilder::addSeparated(const Separated& list, int32_t from,
   RECIPERUN_TRY(none);
   addEmpty(from, *none);
   bool mayBeEmpty = list.mayBeEmpty;
-  bool isFirst = true;          // no item has been required
-  std::optional<int32_t> later; // where one has been
+  bool isFirst = true; // until a required item
+  std::optional<int32_t> later; // after the last item so far
   for (const Separated::Item& item : list.items) {
     Expected<int32_t> before = addState(), after = addState();
     RECIPERUN_TRY(before);

@@ -1,8 +1,8 @@
-// 1. Find the entry of the class of the top state; while it has open tokens,
-//    find the entry with one more frame below it.
+// 1. Find the entry of the class of the top state; while it has undecided
+//    tokens, find the entry with one more frame below it.
 // 2. A missing entry is computed by reading the candidates (all tokens, or the
-//    open ones of the entry above) in sorted order: a token begins where it
-//    differs from the one before.
+//    undecided ones of the entry above) in sorted order. Each token is read
+//    from the first byte at which it differs from the previous one.
 
 #include "runtime/grammar/MaskTable.h"
 
@@ -17,8 +17,8 @@ namespace {
 
 /// The key of an entry whose stack ends below its last state.
 constexpr int32_t endOfStack = -1;
-/// A text such as `]]]]` returns from several rules. Beyond this many, masks
-/// are computed each time.
+/// A text such as `]]]]` returns from several rules. Masks that depend on more
+/// frames than this are not cached.
 constexpr size_t maxCachedFrames = 24;
 
 } // namespace
@@ -26,10 +26,10 @@ constexpr size_t maxCachedFrames = 24;
 struct MaskTable::Entry {
   std::vector<uint32_t> mask; // empty when the tokens are in `ids`
   std::vector<int32_t> ids;
-  std::vector<int32_t> open; // positions in the sorted vocabulary
+  std::vector<int32_t> open; // undecided: positions in sorted()
   Entries below;             // with one more frame
 
-  /// Ids from here on take more memory than a mask.
+  /// Converts the ids to a mask if that takes less memory.
   void compress(size_t words) {
     if (ids.size() <= words)
       return;
@@ -49,8 +49,9 @@ struct MaskTable::Entry {
   }
 };
 
-/// Reads the candidates from one stack. The ways after each byte of the current
-/// token are kept, so that the next token goes on where it differs.
+/// Reads the candidates, starting with one stack. Keeps the parses after each
+/// byte of the current token, so that the next token continues where it
+/// differs.
 class MaskTable::Walk {
 public:
   /// Adds its steps to `steps`.
@@ -58,7 +59,8 @@ public:
       : automaton(automaton), vocabulary(vocabulary), steps(steps),
         reader(automaton, frames) {}
 
-  /// `states` begins with the top of the stack; `bottom` is below the last.
+  /// `states` are those of the stack, from the top; `bottom` is what lies
+  /// below.
   Status run(const std::vector<int32_t>& states, FrameId bottom,
              const std::vector<int32_t>* candidates, Entry& entry) {
     FrameId below = bottom;
@@ -80,8 +82,8 @@ public:
   }
 
 private:
-  /// The bytes that lead from the first state to itself alone. Inside a string
-  /// of JSON these are most bytes of the vocabulary.
+  /// Finds the bytes that lead from the first state only to itself. Inside a
+  /// JSON string these are most bytes of the vocabulary.
   void findLoop() {
     const bool isPlain =
         automaton.calls(first.state).empty() && !automaton.isFinal(first.state);
@@ -106,7 +108,7 @@ private:
     return {};
   }
 
-  /// The bytes that a token has in common with the last one.
+  /// The number of leading bytes that a token shares with the previous one.
   size_t sharedWithLast(int32_t position) const {
     if (last < 0)
       return 0;

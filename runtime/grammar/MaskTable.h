@@ -1,11 +1,12 @@
 // The tokens that may come next, as a bit mask over the vocabulary.
 //
-// Most tokens are decided by the state on top of the stack alone; the rest,
-// such as `"},`, returns from its rule and depends on the frames below. The
-// table caches, for a state, the tokens that are certain and those that are
-// open; for the state with one more frame, what becomes certain of the open
-// ones; and so on until none is open. A mask is the union of these, so that in
-// a known place it costs a copy. Every matcher of the grammar shares the table.
+// The state on top of the stack alone decides most tokens. The others, such as
+// `"},`, return from its rule and depend on the frames below. For a state, the
+// table caches the tokens that are allowed and those that are undecided; for
+// the state with one more frame below it, the undecided tokens that this
+// decides; and so on until none is undecided. A mask is the union of the
+// allowed tokens, so in a known context it costs a copy. All matchers of the
+// grammar share the table.
 
 #ifndef RECIPERUN_GRAMMAR_MASKTABLE_H
 #define RECIPERUN_GRAMMAR_MASKTABLE_H
@@ -44,13 +45,14 @@ private:
   using Entries = std::map<int32_t, std::unique_ptr<Entry>>; // by class
   class Walk;
 
-  /// The entry of `level` with this key, computed if it is missing.
+  /// The entry of `level` with this key. Computes it if it is missing.
   Expected<Entry*> find(Entries& level, int32_t key,
                         const std::vector<int32_t>& states, FrameId bottom,
                         const Entry* above);
   Status fillStack(const Frames& frames, const Frame& top,
                    std::span<uint32_t> mask);
-  /// Decides the open tokens of an entry by the rest of the stack, uncached.
+  /// Decides the undecided tokens of an entry by the rest of the stack,
+  /// uncached.
   Status fillRest(const Frames& frames, FrameId rest,
                   std::vector<int32_t> states, const Entry& above,
                   std::span<uint32_t> mask);

@@ -1,4 +1,4 @@
-// How far a text has been read by a grammar.
+// The progress of a text through a grammar.
 
 #ifndef RECIPERUN_GRAMMAR_MATCHER_H
 #define RECIPERUN_GRAMMAR_MATCHER_H
@@ -15,12 +15,12 @@ class Matcher {
 public:
   explicit Matcher(std::shared_ptr<const Automaton> automaton);
 
-  /// Reads more of the text. Fails, and has then read nothing, when the text
-  /// cannot go on like that.
+  /// Reads more of the text. Fails, without reading anything, when the text
+  /// cannot continue with these bytes.
   Status acceptBytes(std::string_view bytes);
   /// Whether the text may end here.
   bool isComplete() const { return parses.isComplete; }
-  /// Whether the text may go on.
+  /// Whether the text may continue.
   bool canGoOn() const { return parses.canGoOn(); }
 
   const Parses& current() const { return parses; }

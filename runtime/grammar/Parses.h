@@ -1,8 +1,8 @@
-// The ways to read a text by an automaton: a set of stacks that advances byte
-// by byte.
+// The possible parses of a text by an automaton: a set of stacks that advances
+// byte by byte.
 //
 // A stack is the state on top and the frames below. Frames are interned: equal
-// stacks have one id, so that ways that meet become one.
+// stacks have the same id, so that equal parses are merged.
 
 #ifndef RECIPERUN_GRAMMAR_PARSES_H
 #define RECIPERUN_GRAMMAR_PARSES_H
@@ -17,9 +17,9 @@ namespace reciperun::grammar {
 
 /// The index of a frame in `Frames`, or what lies below the last frame.
 using FrameId = int32_t;
-/// Below it the root ends, and with it the text.
+/// Below the last frame of the root. Returning here ends the text.
 constexpr FrameId belowRoot = -1;
-/// Frames follow that are not known, as in a mask for several stacks.
+/// Below the last known frame, for a mask that several stacks share.
 constexpr FrameId belowKnown = -2;
 
 /// A state, and the frame to which its rule returns.

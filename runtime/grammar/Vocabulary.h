@@ -22,8 +22,8 @@ public:
   std::string_view bytesOf(int32_t id) const { return tokens[size_t(id)]; }
   /// The ids with bytes, sorted by their bytes.
   const std::vector<int32_t>& sorted() const { return order; }
-  /// The bytes that the token at a position of sorted() and the one before have
-  /// in common at the beginning.
+  /// The number of leading bytes that the token at a position of sorted()
+  /// shares with the token before it.
   size_t sharedBytes(size_t position) const { return shared[position]; }
   /// Bytes of the longest token.
   size_t longest() const { return longestToken; }

@@ -1,5 +1,5 @@
-// What several schemas that hold together demand of a value, without their
-// schemas of members and items.
+// The combined restrictions of several schemas that a value must all satisfy,
+// without the schemas of its members and items.
 
 #ifndef RECIPERUN_GRAMMAR_SCHEMA_ASSERTIONS_H
 #define RECIPERUN_GRAMMAR_SCHEMA_ASSERTIONS_H
@@ -14,7 +14,7 @@
 
 namespace reciperun::grammar {
 
-/// The least and the greatest of a count; nullopt: no limit.
+/// The limits of a count; nullopt: no limit.
 struct CountRange {
   int64_t least = 0;
   std::optional<int64_t> most;

@@ -35,7 +35,7 @@ ExpressionPtr anyCharacter() {
                          sequence({literal("u"), choice({unit, pair})})})})});
 }
 
-/// The escape of a character that JSON does not take as it is.
+/// The escape of a character that JSON does not allow in a string.
 std::string escapeOf(uint32_t c) {
   constexpr std::string_view special = "\"\\\b\f\n\r\t", letters = "\"\\bfnrt";
   constexpr std::string_view hex = "0123456789abcdef";

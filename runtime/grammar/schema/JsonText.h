@@ -1,9 +1,9 @@
 // The parts of JSON texts (RFC 8259) as expressions.
 //
-// White space stands only where it helps a reader: behind `{`, `[`, `,` and `:`
-// and before `}` and `]`, as a blank or as a line end with an indent. It is
-// bounded, so that a model cannot write it for ever; so are the digits of a
-// number, so that every reader takes it.
+// White space is allowed only where it helps a reader: after `{`, `[`, `,` and
+// `:` and before `}` and `]`, as a blank or as a line break with an indent. It
+// is bounded, so that a model cannot write it forever. The digits of a number
+// are bounded too, so that every JSON reader accepts it.
 
 #ifndef RECIPERUN_GRAMMAR_SCHEMA_JSONTEXT_H
 #define RECIPERUN_GRAMMAR_SCHEMA_JSONTEXT_H
@@ -14,7 +14,7 @@
 
 namespace reciperun::grammar {
 
-/// Digits before the point of a number, and behind it.
+/// The most digits of a number before and after its point.
 constexpr int64_t maxWholeDigits = 18;
 constexpr int64_t maxFractionDigits = 17;
 
@@ -22,19 +22,19 @@ constexpr int64_t maxFractionDigits = 17;
 /// any escapes.
 ExpressionPtr jsonString(int64_t least, std::optional<int64_t> most);
 
-/// The contents of a string that match an expression of characters (of
-/// Regex.h). What JSON does not take in a string is escaped, in one way;
-/// nothing else is.
+/// The contents of a JSON string whose characters match an expression (of
+/// Regex.h). Characters that JSON does not allow are escaped, each in one form;
+/// no others are.
 ExpressionPtr jsonEscaped(const ExpressionPtr& characters);
 
-/// Any characters, in the one way of jsonEscaped.
+/// Any characters, escaped like in jsonEscaped.
 ExpressionPtr jsonEscapedText(int64_t least, std::optional<int64_t> most);
 
-/// Whole numbers and numbers without a bound.
+/// Numbers without bounds: whole numbers, and all numbers.
 ExpressionPtr jsonInteger();
 ExpressionPtr jsonNumber();
 
-/// The rules of values of which only the type is known.
+/// Rules that match any value of a type.
 struct AnyJson {
   RuleId space = 0; // optional white space
   RuleId string = 0;
@@ -45,7 +45,7 @@ struct AnyJson {
 };
 AnyJson addAnyJson(Rules& rules);
 
-/// `open`, `items` or nothing if `mayBeEmpty`, `close`, with white space.
+/// `open`, `items` (or nothing if `mayBeEmpty`) and `close`, with white space.
 ExpressionPtr bracketed(const AnyJson& any, const char* open,
                         ExpressionPtr items, const char* close,
                         bool mayBeEmpty);

@@ -1,9 +1,9 @@
 // Two numbers without leading zeros compare by the number of their whole
 // digits, then digit by digit, then by the digits of the fraction. The numbers
-// of at least (at most) a bound are therefore a choice over the first digit
-// that differs. The numbers of a range are the intersection of two such
-// languages and of the numbers that are not too long; negative numbers are
-// those of the mirrored range behind a `-`.
+// that are at least (or at most) a bound are therefore a choice over the first
+// digit that differs. The numbers of a range are the intersection of two such
+// languages and of the numbers with few enough digits. Negative numbers are a
+// `-` and a number of the mirrored range.
 
 #include "runtime/grammar/schema/NumberRange.h"
 
@@ -17,7 +17,8 @@
 namespace reciperun::grammar {
 namespace {
 
-/// Longer bounds have no more numbers on their other side.
+/// The most whole digits of a bound that is compared by its digits. All numbers
+/// that the grammar writes are smaller than a longer bound.
 constexpr size_t longestWhole = size_t(maxWholeDigits) + 2;
 constexpr size_t longestFraction = 30;
 constexpr int largestExponent = 400;
@@ -40,8 +41,8 @@ ExpressionPtr positiveDigits() {
                    digits(0, std::nullopt)});
 }
 
-/// Whole numbers of the same length that first differ from `whole` by a greater
-/// (smaller) digit, each with any fraction.
+/// Adds the numbers with as many whole digits as `whole` whose first different
+/// digit is greater (smaller), each with any fraction.
 void addSameLength(const std::string& whole, bool isGreater,
                    std::vector<ExpressionPtr>& out) {
   for (size_t k = 0; k < whole.size(); ++k) {
@@ -56,7 +57,7 @@ void addSameLength(const std::string& whole, bool isGreater,
   }
 }
 
-/// Fractions, with their point, of at least `fraction`.
+/// Fractions, with their point, whose value is at least that of `fraction`.
 ExpressionPtr fractionAtLeast(const std::string& fraction, bool isExclusive) {
   if (fraction.empty())
     return isExclusive ? sequence({literal("."), positiveDigits()})
@@ -72,7 +73,8 @@ ExpressionPtr fractionAtLeast(const std::string& fraction, bool isExclusive) {
   return choice(std::move(cases));
 }
 
-/// Fractions, with their point or none at all, of at most `fraction`.
+/// Fractions, with their point or absent, whose value is at most that of
+/// `fraction`.
 ExpressionPtr fractionAtMost(const std::string& fraction, bool isExclusive) {
   const ExpressionPtr zeros = repeat(literal("0"), 0, std::nullopt);
   std::vector<ExpressionPtr> cases;
@@ -95,7 +97,7 @@ ExpressionPtr fractionAtMost(const std::string& fraction, bool isExclusive) {
   return choice(std::move(cases));
 }
 
-/// Numbers without a sign of at least the bound's magnitude.
+/// Unsigned numbers that are at least the magnitude of the bound.
 ExpressionPtr magnitudeAtLeast(const NumberBound& bound) {
   const std::string& whole = bound.value.whole;
   if (whole.size() > longestWhole)

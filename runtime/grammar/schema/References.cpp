@@ -35,8 +35,8 @@ std::string unescapeSegment(std::string_view segment) {
   return key;
 }
 
-/// The node below `root` that a pointer leads to, or the node where it ends and
-/// the key that this lacks.
+/// Where a pointer leads below `root`: to a node, or to the last node on its
+/// way and the key that this node lacks.
 struct Way {
   SchemaNode end;
   std::optional<std::string> missing = {};
@@ -80,7 +80,7 @@ std::string withOtherName(const SchemaNode& root, const std::string& pointer) {
   return {};
 }
 
-/// What to write for a pointer that ends at a node without its next key.
+/// The help for a pointer with a missing key.
 std::string helpWithPointer(const SchemaNode& root, const std::string& pointer,
                             const Way& way) {
   if (const std::string meant = withOtherName(root, pointer); !meant.empty())

@@ -1,7 +1,7 @@
 // 1. Flatten: replace `$ref` and `allOf` by the schemas that they lead to.
-// 2. While a schema has `anyOf` or `oneOf`: a rule for each alternative, which
-//    holds together with the rest.
-// 3. What remains has no schemas that apply to the same value: see
+// 2. While a schema has `anyOf` or `oneOf`: make a rule for each alternative,
+//    combined with the remaining schemas.
+// 3. Compile the rest, which has no nested schemas for the same value: see
 //    SchemaTypes.cpp.
 
 #include "runtime/grammar/schema/SchemaCompiler.h"
@@ -32,7 +32,7 @@ struct SchemaCompiler::Flattening {
   Schemas schemas;
   std::vector<const Json*> path; // the references that led here
   std::set<const Json*> seen;
-  std::string falsePath; // of a schema `false`
+  std::string falsePath; // the path of a schema `false`
 };
 
 Expected<Rules> SchemaCompiler::run() {

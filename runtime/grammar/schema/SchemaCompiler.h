@@ -1,8 +1,9 @@
 // Compiles schemas to rules.
 //
-// The unit is a list of schemas that hold together: `allOf`, `$ref` with
-// keywords beside it and a member that several schemas describe all lead to
-// one. Each list becomes one rule, which is why a recursive schema ends.
+// The compiler works on lists of schemas that a value must all satisfy:
+// `allOf`, `$ref` with keywords beside it, and a member that several schemas
+// describe all lead to one. Each distinct list becomes one rule, so that
+// recursive schemas terminate.
 
 #ifndef RECIPERUN_GRAMMAR_SCHEMA_SCHEMACOMPILER_H
 #define RECIPERUN_GRAMMAR_SCHEMA_SCHEMACOMPILER_H
@@ -37,7 +38,7 @@ private:
   Status flatten(const SchemaNode& node, Flattening& into);
   Expected<Values> alternatives(const Schemas& schemas, size_t which,
                                 const char* keyword);
-  /// A copy without `$ref`, `allOf` and a keyword, which may be empty.
+  /// A copy without `$ref`, `allOf` and `keyword`, which may be empty.
   SchemaNode without(const SchemaNode& node, const char* keyword);
 
   // SchemaTypes.cpp: the values of each type

@@ -23,7 +23,7 @@ Expected<size_t> prefixOf(const SchemaNode& node) {
   return prefix->size();
 }
 
-/// Counts that are those of a list without its first element.
+/// The limits for a list without its first element.
 CountRange withoutFirst(const CountRange& count) {
   CountRange rest = {std::max<int64_t>(count.least - 1, 0), count.most};
   if (rest.most)
@@ -169,8 +169,8 @@ Status SchemaCompiler::addOthers(const Schemas& schemas, Members& members) {
   RECIPERUN_TRY(rule);
   ExpressionPtr key = reference(any.string);
   if (!members.names.empty()) {
-    // Escapes could spell a name in another way, so that keys have none that
-    // they do not need.
+    // Write keys without unnecessary escapes, which could spell a name in
+    // another way.
     std::vector<ExpressionPtr> taken;
     for (const std::string& name : members.names)
       taken.push_back(literal(Json(name).dump()));
