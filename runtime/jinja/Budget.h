@@ -1,8 +1,8 @@
-// What a rendering may take: steps, bytes and levels of nesting.
+// The limits of a rendering: steps, bytes and levels of nesting.
 //
-// Templates are untrusted. Each operation counts its work here in proportion:
-// what it makes, which bounds the memory, and what it reads, which bounds the
-// time.
+// Templates are untrusted. Each operation counts its work here, in proportion
+// to the bytes that it makes, which bounds the memory, and to the bytes that it
+// reads, which bounds the time.
 
 #ifndef RECIPERUN_JINJA_BUDGET_H
 #define RECIPERUN_JINJA_BUDGET_H
@@ -32,8 +32,8 @@ public:
     bytes += count;
     return status();
   }
-  /// Counts a value of which a text is written, as a step, and the bytes of the
-  /// text. False where the budget is exceeded.
+  /// Counts a value that is written as text: a step, and the bytes of the text.
+  /// Returns false if the budget is exceeded.
   bool takeValue(size_t size) {
     reads += RenderLimits::readsPerStep;
     bytes += size;
@@ -64,8 +64,8 @@ private:
   int level = 0;
 };
 
-/// A level of nested statements, expressions or filters during its life. Each
-/// takes some of the stack.
+/// Counts as a level of nested statements, expressions or filters as long as it
+/// lives. Each level takes some of the stack.
 class Level {
 public:
   explicit Level(Budget& budget) : budget(budget) { ++budget.level; }
@@ -73,7 +73,7 @@ public:
   Level(const Level&) = delete;
   Level& operator=(const Level&) = delete;
 
-  /// Counts a step. Fails also where there are too many levels.
+  /// Counts a step. Also fails if there are too many levels.
   Status takeStep() const {
     return budget.level > maxLevel
                ? Status::error("the template nests more than " +

@@ -1,15 +1,16 @@
 // Equality and order of values.
 //
-// A value can hold another one twice at each level, or itself. Equality
-// therefore compares each pair of containers once:
+// A value can contain another one twice at each level, or itself. Equality
+// therefore compares each pair of containers only once:
 //
-// 1. Compare the two values. Lists of one length and dictionaries of one size
-//    count as equal for now, and wait unless they have waited before.
-// 2. Compare the elements of the pair that has waited last in the same way, up
-//    to the first difference or until none waits.
+// 1. Compare the two values. A pair of lists of the same length, or of
+//    dictionaries of the same size, counts as equal for now and is pushed onto
+//    a stack, unless it was on it before.
+// 2. Pop a pair and compare its elements in the same way, until there is a
+//    difference or the stack is empty.
 //
-// A pair that has waited before needs no other look: a difference in it would
-// have ended, or will end, the whole comparison.
+// A pair that was on the stack before needs no second comparison: a difference
+// in it ends the whole comparison.
 
 #include "runtime/jinja/Budget.h"
 #include "runtime/jinja/Value.h"
@@ -37,8 +38,7 @@ public:
   }
 
 private:
-  /// Whether the values are equal, as far as it shows without the contents of
-  /// lists and dictionaries.
+  /// Compares the values, except for the contents of lists and dictionaries.
   Expected<bool> agree(const Value& left, const Value& right) {
     RECIPERUN_TRY(budget.takeReads(sizeof(Value)));
     if (left.isInteger() && right.isInteger())

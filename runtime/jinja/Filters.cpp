@@ -106,8 +106,8 @@ Result toText(Renderer& renderer, const Value& operand, const Arguments&) {
 Result json(Renderer& renderer, const Value& operand,
             const Arguments& arguments) {
   constexpr int64_t most = 64;
-  // transformers' own: `tojson(x, ensure_ascii, indent, separators,
-  // sort_keys)`.
+  // Takes the named arguments of transformers' filter: `tojson(x, ensure_ascii,
+  // indent, separators, sort_keys)`.
   Arguments byName{{}, arguments.named};
   ArgumentReader reader("tojson", byName);
   const Value* first =

@@ -18,10 +18,10 @@ namespace {
 constexpr std::string_view blanks = " \t";
 constexpr std::string_view spaces = " \t\r\n\f\v";
 
-/// The most tokens of a tag. They bound the depth of its syntax tree, where
-/// each operator of a chain, `a + b + c`, is above the one before.
+/// The most tokens of a tag. They limit the depth of its syntax tree, which
+/// grows by a level with each operator of a chain such as `a + b + c`.
 constexpr size_t maxTokens = 20'000;
-/// The most bytes of a name. Each step of a rendering may copy one.
+/// The most bytes of a name. Any step of a rendering may copy a name.
 constexpr size_t maxNameSize = 256;
 
 // Longest first.
@@ -103,8 +103,8 @@ private:
 
   // ---- white space
 
-  /// Before a tag: removes white space behind the comment or `raw` block that
-  /// ends at `keptEnd`.
+  /// Applies the rules of white space before a tag to the text after `keptEnd`,
+  /// where the last comment or `raw` block ends.
   void trimBefore(bool isTrimmed, bool isStripped) {
     const std::string_view text = std::string_view(pending).substr(keptEnd);
     const size_t last = isTrimmed ? text.find_last_not_of(spaces)
@@ -115,7 +115,7 @@ private:
       pending.resize(keptEnd + (last == text.npos ? 0 : last + 1));
   }
 
-  /// After a block or comment.
+  /// Applies the rules of white space after a block or comment.
   void trimAfter(bool isTrimmed, bool dropsLineBreak) {
     startsAtLine = false;
     if (isTrimmed)
@@ -161,7 +161,7 @@ private:
     return {};
   }
 
-  /// Takes `%}`, with a sign, at the cursor.
+  /// Takes `%}`, with an optional sign, at the cursor.
   bool endsTag(bool dropsLineBreak) {
     skipSpaces();
     const bool trims = take("-");

@@ -243,8 +243,8 @@ Result maximum(Renderer& renderer, const Value& operand, const Arguments&) {
 
 // ---- filters that take filters and tests
 
-/// The arguments behind the first ones, which are names of an attribute, filter
-/// or test.
+/// The arguments without the first `count` ones, which name an attribute,
+/// filter or test.
 Expected<Arguments> behindFirst(const Arguments& arguments, size_t count,
                                 Budget& budget) {
   const List& all = arguments.positional;

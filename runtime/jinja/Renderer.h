@@ -37,7 +37,7 @@ class Renderer {
 public:
   Renderer(const RenderLimits& limits, std::time_t now)
       : budget(limits), now(now) {}
-  /// Empties the containers of noteChange.
+  /// Empties the containers that noteChange() has recorded.
   ~Renderer();
 
   Expected<std::string> render(const ast::Body& body, Dict variables);
@@ -46,7 +46,7 @@ public:
                               const Arguments& arguments);
   Expected<Value> applyTest(const std::string& name, const Value& operand,
                             const Arguments& arguments);
-  /// Fails for values that are no functions.
+  /// Fails for values that are not functions.
   Expected<Value> call(const Value& callee, const Arguments& arguments);
   /// A copy of the elements of a list, the keys of a dictionary or the code
   /// points of a string; an undefined value has none.
@@ -55,11 +55,11 @@ public:
   Expected<Value> attributeOf(const Value& base, const std::string& name);
   /// `base[index]`: the entry first, then a method.
   Expected<Value> elementAt(const Value& base, const Value& index);
-  /// Counts what a filter or method reads at least: its arguments, and the
-  /// strings among its operand and them.
+  /// Counts what any filter or method reads at least: its arguments, and the
+  /// strings among the operand and the arguments.
   Status readStrings(const Value& operand, const Arguments& arguments);
-  /// Notes a list or dictionary that the template has changed. It may contain
-  /// itself by now, and would never be freed.
+  /// Records a list or dictionary that the template has changed. It may now
+  /// contain itself, and would never be freed.
   void noteChange(const Value& container);
   std::time_t time() const { return now; }
 
@@ -91,10 +91,10 @@ private:
   std::unordered_map<const void*, Value> changed; // containers, by address
 };
 
-/// Adds a line to the message of a failure that has none yet.
+/// Adds a line number to the message of a failure, unless it has one.
 Status atLine(const Status& failure, int line);
 
-/// A text or list that an operation has made, its bytes counted.
+/// The value of a text or list that an operation has made. Counts its bytes.
 Expected<Value> made(std::string text, Budget& budget);
 Expected<Value> made(List elements, Budget& budget);
 
@@ -104,7 +104,7 @@ Expected<Value> apply(ast::BinaryOp op, const Value& left, const Value& right,
 Expected<Value> negate(const Value& operand);
 Expected<bool> holds(ast::CompareOp op, const Value& left, const Value& right,
                      Budget& budget);
-/// Bounds are `none` where they are not given.
+/// Bounds that are not given are `none`.
 Expected<Value> sliceOf(const Value& base, const Value& first,
                         const Value& last, const Value& step, Budget& budget);
 

@@ -11,9 +11,10 @@
 namespace reciperun::jinja {
 namespace {
 
-/// Frees the values of a container. Where they hold the last reference to other
-/// containers, the values of these join the list: a template can nest a million
-/// lists, and recursion would overflow the stack.
+/// Frees the values of a container. If they hold the last reference to other
+/// containers, the values of those are appended to the list instead of freed
+/// recursively: a template can nest a million lists, which would overflow the
+/// stack.
 void freeValues(List values) {
   thread_local List* pending = nullptr;
   if (pending) {
