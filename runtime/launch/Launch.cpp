@@ -64,8 +64,8 @@ int writeAll(std::string_view text) {
   return 0;
 }
 
-/// Copies the pipe `from` to standard output until its end. Sets `hasOutput`
-/// where there is anything.
+/// Copies the pipe `from` to standard output until its end. Sets `hasOutput` if
+/// there is any output.
 void passOn(int from, std::ostream& err, bool& hasOutput) {
   bool isOpen = true;
   char piece[4096];

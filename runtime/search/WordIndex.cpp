@@ -1,15 +1,15 @@
-// 1. A word weighs the more the fewer documents have it, log((N + 1) / n)
+// 1. The weight of a word that n of N documents have is log((N + 1) / n)
 //    (inverse document frequency; Sparck Jones 1972). A word of the query that
-//    no document has weighs as much as one of a single document.
+//    no document has weighs as much as a word of a single document.
 // 2. Coverage is the share of the query's weight that a document has: words of
-//    its names count in full, words of its description alone for a part.
+//    its names count in full, words of only its description in part.
 // 3. Likeness is the greatest weighted Jaccard index of the query and one of
 //    the document's names, or the first words of its description.
-// 4. The score is the mean of both. A document of the section in which the
-//    query was written has a small advance, and one more if the query has all
-//    words of its own name: `disable_chunked_prefix_cache` of `prefix_cache`.
-//    The name of the section says nothing in it: `checkpoint` of
-//    `num_checkpoints_to_keep`.
+// 4. The score is the mean of both. A document gets a small bonus if it is in
+//    the section in which the query was written, and one more if the query
+//    contains all words of its own name: `disable_chunked_prefix_cache`
+//    contains `prefix_cache`. For documents of the section, words of the
+//    section's name do not count: `checkpoint` in `num_checkpoints_to_keep`.
 
 #include "runtime/search/WordIndex.h"
 
@@ -22,20 +22,23 @@
 namespace reciperun::search {
 namespace {
 
-/// What a word counts that only the description has.
+/// The weight of a word that only the description has, relative to a word of a
+/// name.
 constexpr double partOfText = 0.6;
-/// The advance of a document of the query's section, and of one where either
-/// is of no section.
+/// The bonus for a document of the query's section, and for a document or a
+/// query without a section.
 constexpr double ofSamePlace = 0.15;
 constexpr double ofNoPlace = 0.08;
-/// The advance of a document of the section whose own name is in the query.
+/// The bonus for a document of the section whose own name the query contains.
 constexpr double ofOwnName = 0.1;
-/// A shorter name is an abbreviation, which says little in a longer name.
+/// Shorter own names are abbreviations and get no such bonus: they say little
+/// in a longer name.
 constexpr size_t shortestOwnName = 4;
-/// Documents whose score is this near to the best are about as likely.
+/// Documents whose score is at most this much below the best are about as
+/// likely.
 constexpr double margin = 0.05;
 
-/// The shortest part of a word that is written as two: `microbatch`.
+/// The least length of both parts of a compound word such as `microbatch`.
 constexpr size_t shortestPart = 4;
 
 /// A description's first words, which say what the document is.
@@ -44,7 +47,8 @@ std::string_view startOf(std::string_view text) {
       0, std::min({text.find(". "), text.find(": "), text.find("; ")}));
 }
 
-/// Whether a place is the query's or within it: `optimizer.lr` in `optimizer`.
+/// Whether a section is the query's section or within it, as `optimizer.lr` in
+/// `optimizer`.
 bool isOfPlace(std::string_view place, std::string_view ofQuery) {
   return !ofQuery.empty() && place.starts_with(ofQuery) &&
          (place.size() == ofQuery.size() || place[ofQuery.size()] == '.');
@@ -153,7 +157,8 @@ Match WordIndex::match(const Words& words, size_t document,
   }
   if (whole <= 0)
     return {document, nearest, 0};
-  // One word alone is in the names of many subjects.
+  // A single word is in the names of many documents, so its coverage does not
+  // count.
   const double coverage = words.size() == 1 ? likeness : covered / whole;
   return {document, nearest, (coverage + likeness) / 2};
 }

@@ -1,5 +1,5 @@
-// Finds the setting that an unknown name is most likely meant for, by the words
-// of the settings' names and descriptions.
+// Finds the setting that is most likely meant by an unknown name, from the
+// words of the settings' names and descriptions.
 
 #ifndef RECIPERUN_SEARCH_WORDINDEX_H
 #define RECIPERUN_SEARCH_WORDINDEX_H
@@ -13,7 +13,7 @@
 
 namespace reciperun::search {
 
-/// What may be found: a setting, or a subject that has none.
+/// What a query may find: a setting, or a subject without a setting.
 struct Document {
   std::string name;                    // its own; empty for a subject
   std::vector<std::string> otherNames; // those of other tools
@@ -24,23 +24,23 @@ struct Document {
 struct Match {
   size_t document;     // index into the documents
   std::string nearest; // of its names; empty: its description
-  double score;        // from 0 to 1
+  double score;        // from 0 to 1, plus a bonus
 };
 
-/// The least score of an offer among all settings of a recipe. Of 62 names of
-/// other tools that no list has, 28 get the right offer, 2 a wrong one and 32
-/// none, 13 of which have no counterpart.
+/// The least score of a suggestion among all settings of a recipe. Of 62 names
+/// of other tools that are in no list, 28 get the right suggestion, 2 a wrong
+/// one and 32 none, 13 of which have no counterpart.
 inline constexpr double leastOfSettings = 0.74;
-/// The same among the few options of a command.
+/// The least score of a suggestion among the few options of a command.
 inline constexpr double leastOfOptions = 0.6;
 
 class WordIndex {
 public:
   explicit WordIndex(std::vector<Document> documents);
 
-  /// The documents that `query`, a name of the section `place`, is most likely
-  /// meant for: one, two that are about as likely, or none if no document is
-  /// clearly nearer than the others. `least` is the least score.
+  /// The documents that `query`, a name in the section `place`, most likely
+  /// means: one, two that are about as likely, or none if no document is
+  /// clearly nearer than the others or reaches the score `least`.
   std::vector<Match> find(std::string_view query, std::string_view place,
                           double least) const;
   /// All documents with a score above 0, the best first.
