@@ -107,8 +107,9 @@ private:
   }
 };
 
-/// The work items of a launch: one for each head of each tile of queries, those
-/// with the most positions first. A block takes every gridDim.x-th item.
+/// The work items of a launch: one for each head of each tile of queries. They
+/// begin with the last tiles, because later tiles of a run see more positions.
+/// A block takes every gridDim.x-th item.
 template <class P> struct PagedItems {
   const PagedStep& step;
   const PagedTileData<P>& data;

@@ -1,12 +1,12 @@
-// Attention over pages for single tokens: decoding.
+// Attention over pages for single tokens (decoding).
 //
 // The positions that a token sees are cut into up to `pieces` pieces, so that
-// few tokens fill the GPU as well. A thread block processes a token, up to
-// `heads` query heads that share a key head, and one piece. Some neighbouring
-// lanes read a position's key and value, 16 bytes each, once for all heads, and
-// keep their part of the queries and sums in registers. The block merges the
-// softmax of its groups of lanes through shared memory, and a second kernel
-// merges the pieces in order.
+// even few tokens fill the GPU. A thread block processes a token, up to `heads`
+// query heads that share a key head, and one piece. A group of neighbouring
+// lanes reads a position's key and value, 16 bytes per lane, once for all
+// heads, and keeps its part of the queries and sums in registers. The block
+// merges the softmax of its groups of lanes through shared memory, and a second
+// kernel merges the pieces in order.
 
 #ifndef RECIPERUN_KERNELS_ATTENTION_PAGEDSINGLES_CUH
 #define RECIPERUN_KERNELS_ATTENTION_PAGEDSINGLES_CUH
@@ -29,8 +29,8 @@ struct SinglePieces {
   float* sums;   // [.., width]
 };
 
-/// The positions that the token at a position sees, cut into pieces. Short
-/// pieces would cost more to merge than they save.
+/// The positions that the token at a position sees, cut into pieces. Pieces
+/// have a least length, because merging short ones costs more than they save.
 struct PieceRange {
   int first, length, count;
 
@@ -48,7 +48,7 @@ struct SingleTokens {
   const int* list; // null: all
   const int* count;
 
-  /// The token of a block, or -1.
+  /// The token of a block; -1 if it has none.
   __device__ int at(int block, const StepTokens& tokens) const {
     if (list)
       return block < *count ? list[block] : -1;
@@ -56,9 +56,9 @@ struct SingleTokens {
   }
 };
 
-/// What the groups of threads of a block have summed, in shared memory:
-/// weighted sums of values [groups, heads, width] and limits [groups, heads] as
-/// in SinglePieces.
+/// The partial results of a block's groups of lanes, in shared memory: weighted
+/// sums of values [groups, heads, width] and limits [groups, heads] as in
+/// SinglePieces.
 struct GroupSums {
   float* sums;
   int groups, heads, width;

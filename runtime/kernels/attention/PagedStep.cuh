@@ -128,11 +128,11 @@ __device__ void writeRow(const AttentionShape& shape, const T* from, P* pages,
   }
 }
 
-/// Consecutive tokens of a sequence that a block of queries processes.
+/// Consecutive tokens of a sequence whose queries a block processes.
 struct QueryRun {
   int token, count;
-  int sequence, position; // of the first
-  int before;             // tokens of the step's run before it
+  int sequence, position; // of the first token
+  int before; // tokens of the run in this step before it
 };
 
 /// The division of a step. Runs of at least `shortestTiled` tokens are cut into
@@ -146,7 +146,7 @@ struct PagedDivision {
 
   static constexpr int shortestTiled = 16;
 
-  /// Whether the step is divided; a small one is not.
+  /// Whether the step is divided. Steps with few tokens are not.
   __host__ __device__ bool isThere() const { return counts; }
 
   static int64_t mostTiles(int64_t tokens, int64_t sequences,
@@ -158,8 +158,8 @@ struct PagedDivision {
   }
 };
 
-/// Divides the tokens. One block calls it. The order of the results depends on
-/// timing, but no result of the op depends on it.
+/// Divides the tokens. Called by one block. The order of the tiles and singles
+/// depends on timing, but the results of the op do not.
 static __device__ void divideTokens(const StepTokens& tokens,
                                     const PagedDivision& division) {
   __shared__ int tileCount, singleCount;
@@ -199,9 +199,10 @@ static __device__ void divideTokens(const StepTokens& tokens,
   }
 }
 
-/// The rows of the step's first `count` tokens, [tokens, key heads, width], as
-/// the pages have them: those in 8 bits times their scales. Tiles of queries
-/// read them instead of pages in 8 bits, which they would all widen again.
+/// The keys and values of the step's first `count` tokens in bf16, [tokens, key
+/// heads, width], dequantized from the values in the pages. Tiles of queries
+/// read them instead of the pages in 8 bits, which each tile would have to
+/// widen again.
 struct FreshRows {
   __nv_bfloat16 *keys, *values;
   int count;

@@ -95,7 +95,7 @@ private:
     return int(threadIdx.x) / 8 + i * rowsAtOnce;
   }
 
-  /// Looks up the slots of this thread's rows of a tile.
+  /// Looks up the slots of a tile's rows that this thread copies.
   __device__ __forceinline__ void findSlots(int tile) {
 #pragma unroll
     for (int i = 0; i < rows; ++i)
@@ -135,7 +135,8 @@ private:
               reinterpret_cast<const Bf16*>(isRead ? from : anything), isRead);
   }
 
-  /// Makes the rows of a tile whose copies have arrived.
+  /// Completes a tile whose copies have arrived: widens rows in 8 bits. Fills
+  /// the whole tile if rows are not aligned.
   __device__ __forceinline__ void finishCopy(PagedSide side, int turn,
                                              int tile) {
     if (!seen.data.isAligned) {
@@ -160,7 +161,7 @@ private:
     }
   }
 
-  /// The place of a word of this thread's row as it is stored in the pages.
+  /// The address of a word of this thread's row in the copied rows in 8 bits.
   __device__ P* storedAt(PagedSide side, int row, int word) const {
     return reinterpret_cast<P*>(
         stored + (int(side) * tileTokens + rowOfCopy(row)) * width + word * 16);
@@ -225,7 +226,8 @@ private:
   char* const stored; // keys and values in 8 bits
   const PagedRun<tileTokens, P> seen;
   const AttentionShape& shape;
-  // Of this thread's rows of the tiles to copy, or in flight.
+  // The slots of this thread's rows of the tile that is copied next or is in
+  // flight.
   int slots[rows];
   float scales[2][rows];
 };

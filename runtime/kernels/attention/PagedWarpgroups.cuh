@@ -1,17 +1,18 @@
-// Attention over pages in bf16 for many tokens of a sequence, by the warpgroups
-// of Hopper (Shah et al. 2024, "FlashAttention-3"). It takes aligned heads of
-// up to 128 elements; PagedTiles.cuh takes the others.
+// Attention over pages for many tokens of a sequence, in bf16 by the warpgroups
+// of Hopper (Shah et al. 2024, "FlashAttention-3"). It supports aligned heads
+// of up to 128 elements; PagedTiles.cuh supports the others.
 //
 // A thread block processes items, one after another: 128 queries of one head
 // against tiles of 128 positions of their sequence. One warpgroup copies the
-// keys and values (PagedCopies.cuh). Two compute, each for 64 of the queries.
-// The steps of neighbouring tiles overlap: while the tensor cores compute
+// keys and values (PagedCopies.cuh). Two other warpgroups compute, each for 64
+// of the queries. The steps of neighbouring tiles overlap: while the tensor
+// cores compute
 //
 //   scores of the next tile = queries keys^T
 //   out += weights of this tile, in registers, times its values
 //
-// a warpgroup turns the scores into the next weights. At the end of an item out
-// is divided by the sum of the weights.
+// a warpgroup turns the scores into the weights of the next tile. At the end of
+// an item, out is divided by the sum of the weights.
 
 #ifndef RECIPERUN_KERNELS_ATTENTION_PAGEDWARPGROUPS_CUH
 #define RECIPERUN_KERNELS_ATTENTION_PAGEDWARPGROUPS_CUH
@@ -20,7 +21,7 @@
 
 namespace reciperun::kernels::cuda {
 
-/// A warpgroup that computes, of a block of PagedTilesInShared.
+/// A computing warpgroup of a block that uses PagedTilesInShared.
 template <int width, class P> class PagedReader {
   using Shared = PagedTilesInShared<width, P>;
   using Run = PagedRun<Shared::tileKeys, P>;
@@ -29,7 +30,7 @@ template <int width, class P> class PagedReader {
   static constexpr int boxBytes = Shared::rowsOfBox * Shared::rowBytes;
 
 public:
-  /// `group` is the warpgroup's number among those that compute.
+  /// `group` is the index of the warpgroup among the computing ones.
   __device__ PagedReader(const PagedItems<P>& items, const Shared& shared,
                          PagedTileBarriers& barriers, int group, int thread)
       : items(items), rule(items.step.shape), shared(shared),
@@ -47,7 +48,8 @@ public:
   }
 
 private:
-  /// Computes the sums of an item, and copies the queries of the next one.
+  /// Computes the output of an item, and starts to copy the queries of the next
+  /// one.
   __device__ __forceinline__ void attend(const Run& seen, int nextItem) {
     waitForQueries();
     out.clear();
@@ -113,7 +115,7 @@ private:
     syncThreads();
   }
 
-  /// The barrier of the warpgroup's threads.
+  /// A barrier for the threads of this warpgroup.
   __device__ __forceinline__ void syncThreads() const {
     asm volatile("bar.sync %0, 128;" ::"r"(group + 1) : "memory");
   }
@@ -155,7 +157,7 @@ private:
     WideSums::commit();
   }
 
-  /// Waits for the sums. Until then the matmuls read the weights.
+  /// Waits for the matmuls of startSums(), which read the weights until then.
   __device__ __forceinline__ void endSums(int tile) {
     WideSums::wait<0>();
     out.pin();
@@ -176,7 +178,7 @@ private:
             pack(scores.of[8 * step + 2 * i], scores.of[8 * step + 2 * i + 1]);
   }
 
-  /// Hides what a query does not see: -infinity.
+  /// Sets scores to -infinity where a query does not see a position.
   __device__ __forceinline__ void mask(const Run& seen, int tile) {
     if (rule.isCapped())
 #pragma unroll
@@ -196,9 +198,9 @@ private:
     }
   }
 
-  /// Updates the softmax with a tile's scores, which become
-  /// exp(score - maximum). They are products still, unless capped; the maximum
-  /// is in units of log 2.
+  /// Updates the softmax with a tile's scores and turns them into exp(score -
+  /// maximum). On entry they are unscaled, unless there is a softcap; the
+  /// maximum is in units of log 2.
   __device__ __forceinline__ void absorb(const Run& seen, int tile) {
     scores.pin();
     mask(seen, tile);
@@ -233,7 +235,7 @@ private:
       out.of[i] *= rescale[i / 2 % 2];
   }
 
-  /// This lane's row of a half of its warp's 16, in the block.
+  /// The row in the block of this lane's row in a half of its warp's 16 rows.
   __device__ int rowOf(int half) const {
     return group * 64 + thread / 32 * 16 + half * 8 + lane / 4;
   }
@@ -246,7 +248,8 @@ private:
       Bf16* const to = seen.data.out + seen.queryAt(row);
 #pragma unroll
       for (int n = 0; n < width / 8; n += 4) {
-        // Pairs of columns of four matrices; then a matrix's row for each lane.
+        // First pairs of columns of four 8 x 8 matrices; after the
+        // transposition eight columns of one matrix per lane.
         Vector<uint32_t, 4> words;
 #pragma unroll
         for (int i = 0; i < 4; ++i)
@@ -265,13 +268,13 @@ private:
   const Shared& shared;
   PagedTileBarriers& barriers;
   const int group, thread, lane;
-  int number = 0;   // of the tile, through all items
+  int number = 0; // of the tile, over all items
   QueryRun queries; // of the item whose queries have been copied last
   WarpgroupSums<tileKeys> scores;
   WarpgroupSums<width> out;
   uint32_t weights[steps][4];
   float maximum[2];
-  float rescale[2]; // of the sums, by the last tile
+  float rescale[2]; // factor for the sums, due to the last tile
   float sum[2];     // over this lane's columns
 };
 
@@ -290,7 +293,7 @@ template <int width, class P> struct PagedWarpgroupBlock {
     }
     __syncthreads();
     const int group = int(threadIdx.x) / 128, thread = int(threadIdx.x) % 128;
-    // The widening of rows in 8 bits takes registers.
+    // To widen rows in 8 bits, the copying warpgroup needs more registers.
     if (group == 2) {
       giveRegisters<isScaled<P> ? 72 : 56>();
       PagedCopier<width, P>(items, shared, barriers, thread).run();

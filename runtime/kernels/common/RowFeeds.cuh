@@ -53,8 +53,8 @@ public:
       load(row, next);
   }
 
-  /// Takes the parts of a row; zeros after the last row. The next row is `row`
-  /// + `step`.
+  /// Takes the row `row`; zeros after the last row. The next call must take
+  /// `row` + `step`.
   __device__ void take(int64_t row, int64_t step, Part (&parts)[operands]) {
     if constexpr (isAhead) {
 #pragma unroll
@@ -144,14 +144,16 @@ private:
   uint32_t turn = 0;
 };
 
-/// The ring for blocks whose rows take `slotBytes`. `slots` is 0 if none fits.
+/// The ring for blocks whose rows take `slotBytes`. `slots` is 0 if not even
+/// two rows fit.
 struct RingShape {
   int slots = 0;
   int64_t blocks = 0; // of each row of a token
   size_t bytes = 0;
 
   RingShape() = default;
-  /// Plans for about `threadsWanted` threads per multiprocessor.
+  /// Plans for about `threadsWanted` threads per multiprocessor; fewer if slots
+  /// are too large for that many blocks.
   RingShape(const device::CudaKernelArgs& args, const RowBlock& block,
             const NormRows& rows, int64_t slotBytes, int threadsWanted) {
     const auto& gpu = args.context.properties();

@@ -1,10 +1,10 @@
 // y [rows,n] = alpha x [rows,k] w [n,k]^T (+ base) for one to four rows.
 //
 // The warps of a block compute the same four outputs and divide the columns
-// among them. Their lanes read the weight in vectors of 16 bytes, and x from
-// the L1 cache, which the weight bypasses. Small blocks, many of which are on a
-// multiprocessor, keep the memory busy while others add up their sums. The
-// matmuls of a launch follow one another in its blocks.
+// among them. Their lanes read the weight in vectors of 16 bytes, bypassing the
+// L1 cache, and x from the L1 cache. Blocks are small, so that many fit on a
+// multiprocessor: some keep the memory busy while others reduce their sums. A
+// launch may run several matmuls, each in its own blocks.
 
 #include "runtime/kernels/dense/DirectMatmuls.cuh"
 
@@ -27,7 +27,7 @@ constexpr int64_t mostDirectRows = 4;
 constexpr int warpLanes = 32, blockOutputs = 4, blockWarps = 4;
 constexpr int blockThreads = blockWarps * warpLanes;
 
-/// The matmuls of a launch. Matmul i has the blocks from first[i] on.
+/// The matmuls of a launch. Blocks first[i] and up belong to matmul i.
 struct Together {
   Operands of[mostTogether];
   unsigned first[mostTogether];
@@ -43,7 +43,7 @@ struct Together {
   }
 };
 
-/// A vector that is read once.
+/// Loads a vector that is read only once, without caching it in L1.
 __device__ uint4 readOnce(const uint4* from) {
   uint4 value;
   asm volatile("ld.global.nc.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
@@ -52,12 +52,13 @@ __device__ uint4 readOnce(const uint4* from) {
   return value;
 }
 
-/// The two numbers of a word: bf16 is the upper half of a float.
+/// Widens the two bf16 of a word to floats: a bf16 is the upper half of a
+/// float.
 __device__ float2 widened(uint32_t word) {
   return {__uint_as_float(word << 16), __uint_as_float(word & 0xffff0000u)};
 }
 
-/// The elements of a vector of bf16.
+/// Widens the elements of a vector of bf16.
 __device__ void toFloats(const uint4& from, float* to) {
   const uint32_t words[] = {from.x, from.y, from.z, from.w};
 #pragma unroll
@@ -86,7 +87,8 @@ __device__ void weightFloats(const uint4& stored,
   }
 }
 
-/// A row's columns of x from `column` on, times their factors.
+/// Loads a row's columns of x from `column` on, multiplied by in_scale if
+/// present.
 template <class Stored>
 __device__ void columnFloats(const Operands& of, int row, int64_t column,
                              float (&to)[Stored::elements]) {

@@ -45,8 +45,8 @@ struct RowsOfTokens {
 constexpr int numberThreads = 256, addThreads = 128, unroll = 4;
 constexpr int usualLength = 32; // places of a piece
 
-/// Step 1's input: the row of each place (`rows.rows` if another rank holds it)
-/// and the places.
+/// Prepares step 1: the row of each place (`rows.rows` if another rank holds
+/// it), and the places in order.
 __global__ void __launch_bounds__(numberThreads)
     numberPlaces(EmbeddingRows rows, uint32_t* keys, int32_t* places) {
   const int64_t place = int64_t(blockIdx.x) * numberThreads + threadIdx.x;

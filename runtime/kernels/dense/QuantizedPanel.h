@@ -8,9 +8,9 @@
 
 namespace reciperun::kernels {
 
-/// Writes the k elements of a row to `out`. With scales of groups or squares
-/// they are the scaled values, rounded; otherwise the stored numbers without
-/// their scale, which are exact.
+/// Writes the k elements of a row to `out`. With scales for groups or squares,
+/// writes the dequantized values, rounded; otherwise the quantized values
+/// without their scale, which are exact.
 void dequantizeRow(const QuantizedWeight& weight, int64_t row,
                    device::bf16* out);
 

@@ -105,7 +105,8 @@ __global__ void __launch_bounds__(thinThreads)
   }
   cuda::waitForCopies<0>();
   __syncthreads();
-  // The second half passes its sums through the tiles' memory.
+  // The warps of the second half pass their sums to those of the first through
+  // the memory of the tiles.
   float* const room = reinterpret_cast<float*>(wideTiles.data) +
                       threadIdx.x % (thinThreads / 2);
   auto roomOf = [&](int i, int j, int e) -> float& {

@@ -42,12 +42,12 @@ __device__ inline int sumUpToLane(int value, int lane) {
   return value;
 }
 
-/// Iterates over the runs of all blocks, and after the runs of each block over
-/// the rest of its rows, each cut into tiles of `tileRows`. A warp executes it,
-/// 32 runs at a time.
+/// Iterates over the tiles of `tileRows` rows of all blocks: first those of the
+/// block's runs, then those of its remaining rows, which belong to no token. A
+/// warp executes it, 32 runs at a time.
 class TileWalk {
 public:
-  /// With `skipsRest`, rows that belong to no token are in no tile.
+  /// With `skipsRest`, there are no tiles for rows that belong to no token.
   __device__ TileWalk(const ExpertLayout& layout, int tileRows, bool skipsRest,
                       int firstBlock, int blockCount)
       : layout(layout), tileRows(tileRows), skipsRest(skipsRest),
@@ -60,11 +60,12 @@ public:
     Run run;    // the expert is its index in the group
     int group;  // of the run
     int tiles;  // of the run
-    int inside; // the place, minus the places of earlier runs
+    int inside; // the index, minus the indices of earlier runs
   };
 
-  /// Finds the run of a place, where each tile has `width` places. Returns
-  /// false after the last place. Calls must pass ascending places.
+  /// Finds the run to which an index belongs, if each tile takes `width`
+  /// indices. Returns false after the last index. Calls must pass ascending
+  /// indices.
   __device__ bool find(int place, int width, Found& found) {
     for (;;) {
       if (const unsigned votes =
@@ -92,7 +93,7 @@ private:
                : (rows + tileRows - 1) / tileRows;
   }
 
-  /// Loads a run for each lane, from the block's run `base` on.
+  /// Loads a run for each lane, starting at run `base` of the block.
   __device__ void load() {
     const int height = int(layout.height), member = base + lane;
     const int32_t* const own = layout.counts + int64_t(block) * layout.members;

@@ -158,8 +158,8 @@ template <class T> void update(const KernelArgs& args) {
 } // namespace
 
 Status adamwKernel(const device::KernelArgs& args) {
-  // The training loop ends a run whose gradient is not finite and looks for the
-  // cause in the state before the update.
+  // Leave the state unchanged if the gradient is not finite: the training loop
+  // then ends the run and looks for the cause in the state before the update.
   if (!std::isfinite(*args.inputs[1].as<double>()))
     return Status::ok();
   return withType(args, args.outputs[0].type,

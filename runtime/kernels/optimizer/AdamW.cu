@@ -217,8 +217,8 @@ __device__ void updateVector(const Factors& f, const State<G, S, Master>& state,
 template <int n, class G, class S, class Master>
 __global__ void __launch_bounds__(threads)
     update(Rule rule, State<G, S, Master> state) {
-  // The training loop ends a run whose gradient is not finite and looks for the
-  // cause in the state before the update.
+  // Leave the state unchanged if the gradient is not finite: the training loop
+  // then ends the run and looks for the cause in the state before the update.
   if (!isfinite(*rule.normSquared))
     return;
   __shared__ Factors shared;

@@ -48,8 +48,8 @@ template <class T> struct Swiglu {
   }
 };
 
-/// The gradient of a swiglu, with the same operations in the same order as the
-/// op.
+/// The gradient of a swiglu. It executes the same operations in the same order
+/// as the op, so that the bits are equal.
 template <class T, bool isOfGate> struct SwigluSlope {
   const T *dy, *gate, *up;
   float operator[](int64_t i) const {
@@ -89,7 +89,7 @@ public:
   }
 
 private:
-  /// The maximum ignores NaN; rounding keeps it.
+  /// The largest magnitude. Ignores NaN, which rounding then keeps.
   float mostOf(const Block& block) const {
     float most = 0;
     for (int64_t i = block.row; i < block.rowEnd; ++i)
@@ -109,8 +109,8 @@ private:
       }
   }
 
-  /// Calls body(block, down, right) for blocks of `height` rows and `width`
-  /// columns.
+  /// Calls body(block, row of blocks, column of blocks) for blocks of `height`
+  /// rows and `width` columns.
   template <class Body>
   void forBlocks(int64_t height, int64_t width, Body body) const {
     const int64_t across = (columns + width - 1) / width;
@@ -125,7 +125,8 @@ private:
     });
   }
 
-  /// The maximum does not depend on the order of the elements.
+  /// The largest magnitude of the matrix. It does not depend on the order of
+  /// the elements.
   float mostOfAll() const {
     constexpr int64_t pieces = 64;
     float most[pieces] = {};
@@ -147,7 +148,8 @@ private:
               });
   }
 
-  /// The maximum of the amax history, to which the op then adds `most`.
+  /// Returns the maximum of the amax history, or `most` if that is 0 or there
+  /// is no history. Adds `most` to the history.
   float fromHistory(float most) const {
     if (!operands.history.present())
       return most;
@@ -205,7 +207,7 @@ private:
                 });
   }
 
-  /// Quantizes block `number` of row `row` of q or of qt for `mx`.
+  /// Quantizes block `number` of row `row` of q or of qt with an `mx` scale.
   void roundMx(const Block& block, const Tensor& scales, int64_t row,
                int64_t number, F* q, F* qt) const {
     const auto scale = f8e8m0::above(mostOf(block), F::largestExponent);

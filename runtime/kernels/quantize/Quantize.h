@@ -27,7 +27,7 @@ template <class F> float scaleOf(float most) {
   return scale < leastScale ? 1.0f : scale;
 }
 
-/// The index in the scales of `mx` of a row and a block of a matrix.
+/// The index of the `mx` scale of a block of a row.
 inline int64_t mxPlace(const device::Tensor& scales, int64_t row,
                        int64_t block) {
   const int64_t tile =
@@ -50,7 +50,8 @@ struct QuantizeOperands {
     return made;
   }
 
-  /// The operands of the op's tensor `number` (plan/AmaxHistories.h).
+  /// The operands for the op's quantized tensor `number`
+  /// (plan/AmaxHistories.h).
   template <class Args>
   static QuantizeOperands of(const Args& args, size_t number) {
     const auto [first, history] = plan::quantizedTensors(args.op.kind)[number];
@@ -75,7 +76,7 @@ struct QuantizeOperands {
   plan::DType type() const { return q.present() ? q.type : qt.type; }
 };
 
-/// Elements [begin, end) of a rank's part that belong to the x of a
+/// The elements [begin, end) of a rank's part that belong to the matrix x of a
 /// `shard_amax` or a `quantize_shard`.
 struct OwnRun {
   int64_t begin, end;

@@ -1,9 +1,10 @@
 // Finds the largest of many logits without sorting all of them.
 //
-// `scan` computes the maximum of each block of 64 logits. The n-th largest of
+// scan() computes the maximum of each block of 64 logits. The n-th largest of
 // these maxima is at most the n-th largest logit, because n blocks have a logit
-// of at least that size. So the n largest logits are found by a pass over the
-// maxima, and by reading only the blocks that contain a logit of that size.
+// of at least that size. To find the n largest logits, it therefore suffices to
+// pass over the maxima and to read the blocks whose maximum is at least that
+// size.
 
 #ifndef RECIPERUN_KERNELS_SAMPLING_LOGITBLOCKS_H
 #define RECIPERUN_KERNELS_SAMPLING_LOGITBLOCKS_H

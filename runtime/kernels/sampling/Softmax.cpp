@@ -38,8 +38,8 @@ double WeightSums::compute(std::span<const float> logits,
 int32_t WeightSums::draw(std::span<const float> logits, SoftmaxWeights weights,
                          double uniform) const {
   double left = uniform * total;
-  // Rounding may leave a remainder after the last block or token: then the last
-  // one with a weight is drawn.
+  // Due to rounding, there may be a remainder after the last block or token.
+  // Then the last one with a weight is drawn.
   size_t chosen = 0;
   for (size_t block = 0; block < sums.size(); ++block) {
     if (sums[block] == 0)

@@ -1,7 +1,8 @@
-// 1. Without filters: draw from all tokens. Otherwise: 2. collect the tokens
-// that top-k keeps, or those above a bound that min-p and top-p certainly
-// exclude;
-// 3. apply min-p and top-p to them; 4. draw one of them.
+// Without filters: draw from all tokens. With filters:
+// 1. collect the tokens that top-k keeps, or those above a bound below which
+//    min-p and top-p exclude all tokens;
+// 2. apply min-p and top-p to them;
+// 3. draw one of them.
 
 #include "runtime/kernels/sampling/TokenDraw.h"
 
@@ -47,7 +48,7 @@ int32_t TokenDraw::draw(const DrawOptions& options,
   for (const Candidate& each : candidates)
     if ((left -= weights.of(each.logit)) < 0)
       return each.id;
-  // Rounding may leave a remainder after the last one.
+  // Due to rounding, there may be a remainder after the last candidate.
   return blocks.likeliest(logits);
 }
 
@@ -64,9 +65,9 @@ void TokenDraw::collect(const DrawOptions& options,
   }
 }
 
-/// A logit below which min-p or top-p excludes all tokens. For top-p: tokens of
-/// a weight below (1 - p) * total / vocab sum to less than (1 - p) * total, so
-/// that the others have at least the share p.
+/// A logit below which min-p or top-p excludes all tokens. For top-p: all
+/// tokens with a weight below (1 - p) * total / vocab together have a weight
+/// below (1 - p) * total, so the other tokens have at least the share p.
 float TokenDraw::leastLogit(const DrawOptions& options,
                             std::span<const float> logits,
                             SoftmaxWeights weights, float highest) {
@@ -89,7 +90,7 @@ void TokenDraw::applyMinP(double minP, SoftmaxWeights weights, float highest) {
   });
 }
 
-/// `total` is the sum of the weights to which p relates.
+/// `total` is the sum of the weights of which p is a share.
 void TokenDraw::applyTopP(double topP, SoftmaxWeights weights, double total) {
   if (topP == 1)
     return;
@@ -98,8 +99,9 @@ void TokenDraw::applyTopP(double topP, SoftmaxWeights weights, double total) {
                 [&](const Candidate& each) { return isBefore(last, each); });
 }
 
-/// The candidate at which the running sum of weights reaches `least`. Halves
-/// the range that has it, instead of sorting all candidates.
+/// The candidate at which the running sum of weights, in the order of
+/// candidates, reaches `least`. Found by bisection with partial sorts, instead
+/// of sorting all candidates.
 Candidate TokenDraw::lastOfTopP(SoftmaxWeights weights, double least) {
   order = candidates;
   auto first = order.begin(), end = order.end();

@@ -18,7 +18,7 @@
 
 namespace reciperun::kernels {
 
-/// How a token is chosen. A row of the operand `draws` of `sample` holds these,
+/// The options of a draw. A row of the operand `draws` of `sample` holds them
 /// and the random number.
 struct DrawOptions {
   double temperature = 0; // 0: the likeliest token

@@ -113,8 +113,8 @@ private:
       for (int i = 0; i < 4; ++i)
         body(n, i);
   }
-  /// The index of E of a thread between launches. Only the same thread reads
-  /// it.
+  /// The index at which a thread keeps element (n, i) of its part of E between
+  /// launches. Only the same thread reads it again.
   __device__ int keptAt(int n, int i) const {
     return (n * 4 + i) * threads + int(threadIdx.x);
   }
@@ -142,7 +142,8 @@ private:
 
   // ---- matmuls: sum += left right, summed over [begin, end)
 
-  /// The left rows are the warp's; the right columns are its half.
+  /// Left operands cover the warp's rows; right operands the warp's half of the
+  /// columns.
   template <int count, class Left, class Right>
   __device__ __forceinline__ void multiply(float (&sum)[count][4], int begin,
                                            int end, Left left,
@@ -467,8 +468,8 @@ private:
       tokens.states[warp] = sum;
   }
 
-  /// Replaces each product by the sum of the products before it in its row.
-  /// Four lanes process a row; no other lane reads it until then.
+  /// Replaces each row of `products` by its exclusive prefix sums. Four lanes
+  /// process a row; no other lane reads it meanwhile.
   __device__ void sumMatmulsBefore() {
     constexpr int piece = side / 4;
     float* const own = products + int(threadIdx.x) / 4 * matmulRow +
@@ -490,7 +491,8 @@ private:
       own[j] += before;
   }
 
-  /// Sums these over the rows from t on: the products of i >= t > j.
+  /// Sums column t of the prefix sums over the rows i >= t, which gives the sum
+  /// of the products of i >= t > j.
   __device__ void sumMatmulsBehind() {
     const int t = int(threadIdx.x) / 4;
     float sum = 0;
@@ -515,7 +517,7 @@ private:
     }
     for (float ofWarp : tokens.states)
       allStates += ofWarp;
-    // Sums over the tokens of later lanes, and of earlier lanes.
+    // The sums over the tokens of all later lanes, and of all earlier lanes.
     float behind = later[0] + later[1], before = earlier[0] + earlier[1];
     for (int step = 1; step < 32; step *= 2) {
       const float down = __shfl_down_sync(~0u, behind, unsigned(step));
