@@ -48,7 +48,8 @@ public:
   Status reopen();
   bool isOn() const { return descriptor >= 0; }
   bool isFile() const { return isOn() && path != "-"; }
-  /// A line that cannot be written is lost; the program's log says so once.
+  /// Writes the line of a record. A line that cannot be written is lost; the
+  /// program's log reports the first such failure.
   void write(const AccessRecord& record);
 
 private:

@@ -39,9 +39,8 @@ public:
   /// unknown API, for one that is restricted already, and for another form.
   Status add(std::string_view option);
 
-  /// The name of the header that a request needs and has not, or has with
-  /// another value. `headerOf` returns the value of a header by its name in
-  /// lower case.
+  /// The name of the header that a request needs but lacks or has with another
+  /// value. `headerOf` returns the value of a header by its name in lower case.
   std::optional<std::string>
   missingHeader(std::string_view path,
                 const std::function<const std::string&(const std::string&)>&

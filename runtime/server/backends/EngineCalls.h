@@ -1,5 +1,5 @@
-// What the engine's models have in common: a request of the engine for each
-// request, from its submission to its end.
+// Shared parts of the models that use the engine: a request to the engine for
+// each request to the model, from its submission to its end.
 
 #ifndef RECIPERUN_SERVER_BACKENDS_ENGINECALLS_H
 #define RECIPERUN_SERVER_BACKENDS_ENGINECALLS_H

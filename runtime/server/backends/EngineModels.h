@@ -1,4 +1,4 @@
-// Models of a repository that answer by the server's engine.
+// The models of a repository that the server's engine answers.
 
 #ifndef RECIPERUN_SERVER_BACKENDS_ENGINEMODELS_H
 #define RECIPERUN_SERVER_BACKENDS_ENGINEMODELS_H
@@ -23,9 +23,9 @@ std::unique_ptr<StreamBackend>
 makeTextModel(const inference::ModelConfig& config, const ServedEngine& engine,
               bool excludesInput);
 
-/// Token ids to token ids: TensorRT-LLM's `tensorrt_llm`. Streams where
-/// `streaming` is true; a response then has the tokens since the last one. A
-/// request with `stop` ends those with its id.
+/// Token ids to token ids: TensorRT-LLM's `tensorrt_llm`. Streams if
+/// `streaming` is true; each response then has the tokens since the previous
+/// one. A request with `stop` ends the requests with the same id.
 std::unique_ptr<StreamBackend>
 makeTokenModel(const inference::ModelConfig& config, const ServedEngine& engine,
                bool excludesInput);

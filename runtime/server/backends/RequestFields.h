@@ -14,8 +14,8 @@
 
 namespace reciperun::server {
 
-/// Reads inputs, and where there is none with the name, parameters. An input of
-/// one element is a scalar. A value of the wrong type counts as absent and is
+/// Reads inputs or, if there is none with the name, parameters. An input of one
+/// element is a scalar. A value of the wrong type counts as absent and is
 /// reported by status().
 class RequestFields {
 public:
@@ -34,7 +34,7 @@ public:
 
   /// Fails with the first value of a wrong type.
   const Status& status() const { return failure; }
-  /// Fails where an input has elements and was not read.
+  /// Fails if an input that has elements was never read.
   Status checkAllRead() const;
 
 private:

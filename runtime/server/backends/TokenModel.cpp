@@ -20,8 +20,8 @@ using serve::SampledToken;
 
 using Sequences = std::vector<std::vector<int32_t>>;
 
-/// The sequences of a word list, [2, n]: the ids of all words in a row, then
-/// the end of each word, the rest -1.
+/// The words of a word list, [2, n]: the first row has the ids of all words one
+/// after the other, the second row the end of each word, then -1.
 Expected<Sequences> wordList(const std::string& name,
                              const std::vector<int64_t>& values) {
   const size_t count = values.size() / 2;
@@ -45,8 +45,8 @@ bool endsWith(const std::vector<int32_t>& ids,
          std::equal(word.rbegin(), word.rend(), ids.rbegin());
 }
 
-/// TensorRT-LLM's `output_ids` are [beams, tokens]; some documents have
-/// [tokens].
+/// Whether `output_ids` are [beams, tokens], as in TensorRT-LLM's repository;
+/// some of its documents have [tokens].
 bool hasBeamDimension(const inference::ModelConfig& config) {
   return std::ranges::none_of(config.output(), [](const auto& output) {
     return output.name() == "output_ids" && output.dims_size() == 1;

@@ -1,9 +1,9 @@
-// `reciperun serve --restart N`: a server that starts again after a failure.
+// `reciperun serve --restart N`: restarts the server after a failure.
 //
-// This process starts the server, with the ranks of its plan, as another one
-// and waits for its end. The server tells by a file, whose path it finds in its
-// environment, that it is ready: one that never was is not started again, nor
-// is one that was stopped.
+// This process starts the server, with the ranks of its plan, as a child
+// process and waits for its end. The server creates a file, whose path is in
+// its environment, when it is ready. A server that was never ready is not
+// restarted, and neither is one that was stopped.
 
 #ifndef RECIPERUN_SERVER_COMMANDS_RESTARTS_H
 #define RECIPERUN_SERVER_COMMANDS_RESTARTS_H
@@ -16,7 +16,7 @@ namespace reciperun::server {
 /// exit code of the last server.
 int serveAgain(const ServeArguments& arguments);
 
-/// Tells the process that starts this server again, if there is one, that the
+/// Tells the process that restarts this server, if there is one, that the
 /// server is ready.
 void noteReady();
 

@@ -18,10 +18,10 @@ struct ServedPlaces {
   std::filesystem::path engine; // a model's directory; empty: none
 };
 
-/// Tells a model's directory from repositories, and finds the engine that the
-/// models of repositories name by `gpt_model_path`, or else have as their
-/// version folder. `engine`, of the command line, takes its place. Fails where
-/// a path is neither, and where models name several engines.
+/// Distinguishes a model's directory from repositories, and finds the engine of
+/// the repositories: the one that models name by `gpt_model_path`, or else have
+/// as their version folder. `engine`, from the command line, overrides it.
+/// Fails when a path is neither, and when models name several engines.
 Expected<ServedPlaces> findPlaces(const std::vector<std::string>& paths,
                                   const std::string& engine,
                                   const std::string& configName);

@@ -1,4 +1,4 @@
-// The messages of protobuf's parser of texts in our words.
+// Rewords the messages of protobuf's text parser.
 
 #ifndef RECIPERUN_SERVER_CONFIG_PARSERMESSAGES_H
 #define RECIPERUN_SERVER_CONFIG_PARSERMESSAGES_H
@@ -9,8 +9,8 @@ namespace reciperun::server {
 
 struct ParserMessage {
   std::string text;
-  /// The word of the input that is wrong; the parser reports the place after
-  /// it. Empty: the reported place is that of the mistake.
+  /// The wrong word of the input, if the parser reports a position after it.
+  /// Empty: the reported position is that of the mistake.
   std::string culprit = {};
 };
 

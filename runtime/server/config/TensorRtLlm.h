@@ -1,10 +1,10 @@
 // The parameters of TensorRT-LLM's models in a configuration.
 //
-// TensorRT-LLM's repository (all_models/inflight_batcher_llm) has models for
-// tokens, `tensorrt_llm`, for the texts before and after it, `preprocessing`
-// and `postprocessing`, and for both, `tensorrt_llm_bls`. A model counts as one
-// of them by its inputs and outputs; one of the backend `tensorrtllm` is always
-// one for tokens.
+// TensorRT-LLM's repository (all_models/inflight_batcher_llm) has a model for
+// tokens, `tensorrt_llm`; models for the texts before and after it,
+// `preprocessing` and `postprocessing`; and one for both, `tensorrt_llm_bls`. A
+// model is recognised by its inputs and outputs; a model of the backend
+// `tensorrtllm` is always the one for tokens.
 
 #ifndef RECIPERUN_SERVER_CONFIG_TENSORRTLLM_H
 #define RECIPERUN_SERVER_CONFIG_TENSORRTLLM_H
@@ -101,10 +101,10 @@ struct TensorRtLlmParameters {
   std::string multimodalEncodersName;
 };
 
-/// Adds the parameters whose value is none that TensorRT-LLM takes. Does
-/// nothing for other models. Some documents give `batch_scheduler_policy` a
-/// value of `gpt_model_type`; that is none of these mistakes
-/// (adaptTensorRtLlm).
+/// Adds a mistake for each parameter with a value that TensorRT-LLM does not
+/// accept. Does nothing for other models. Some documents give
+/// `batch_scheduler_policy` a value of `gpt_model_type`; this is no mistake
+/// here (adaptTensorRtLlm).
 void checkTensorRtLlm(const inference::ModelConfig& config,
                       ConfigMistakes& found);
 

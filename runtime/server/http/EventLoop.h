@@ -1,8 +1,8 @@
-// The loop of events of the server's thread, by libevent.
+// The event loop of the server's thread, on libevent.
 //
 // The thread that calls run() handles the sockets of its servers, posted work
-// and timers, one after the other: what belongs to the server's thread needs no
-// locks.
+// and timers, one after the other. Objects that belong to the server's thread
+// therefore need no locks.
 
 #ifndef RECIPERUN_SERVER_HTTP_EVENTLOOP_H
 #define RECIPERUN_SERVER_HTTP_EVENTLOOP_H
@@ -21,8 +21,8 @@ struct event_base;
 
 namespace reciperun::server {
 
-/// Work that throws (memory is short) is given up, with a line in the log; the
-/// loop goes on.
+/// If work throws an exception (out of memory), it is dropped with a line in
+/// the log, and the loop continues.
 class EventLoop {
 public:
   /// Fails when the process has no descriptor left.
@@ -33,16 +33,16 @@ public:
 
   /// Handles events until stop() is called.
   void run();
-  /// Ends run() after the answers that are complete have been sent. May be
-  /// called by any thread.
+  /// Ends run() once complete answers have been sent. Any thread may call it.
   void stop();
-  /// Runs `work` on the loop's thread. May be called by any thread.
+  /// Runs `work` on the loop's thread. Any thread may call it.
   void post(std::function<void()> work);
   /// Runs `work` on the loop's thread after `delay`. Only the loop's thread may
   /// call it, or any thread before run().
   void runAfter(std::chrono::microseconds delay, std::function<void()> work);
-  /// Runs `work` on the loop's thread whenever a signal arrives, whose default
-  /// is off from now on. Only one loop of the process may do so, before run().
+  /// Runs `work` on the loop's thread whenever the signal arrives, instead of
+  /// the signal's default action. Only one loop of the process may use this,
+  /// before run().
   void whenSignalled(int signal, std::function<void()> work);
 
   /// For the servers of this folder.

@@ -30,8 +30,9 @@ struct HttpRequest {
   std::string body;
   std::string client; // its address
 
-  /// The value of a header, by its name in lower case; empty without it.
-  /// Several of one name are one with commas (RFC 9110 section 5.3).
+  /// The value of a header, by its name in lower case; empty if it is absent.
+  /// Several headers of the same name are joined with commas (RFC 9110 section
+  /// 5.3).
   const std::string& header(const std::string& name) const;
 };
 
@@ -45,9 +46,9 @@ public:
   /// Must not throw, other than std::exception: the client then gets a 500.
   using Handler = std::function<void(HttpRequest, std::shared_ptr<HttpReply>)>;
 
-  /// Listens from now on, and answers while `loop`, which must outlive the
-  /// server, runs. With `tls`, which must outlive it too, connections use TLS.
-  /// Fails when the address is in use or none of this machine.
+  /// Starts to listen. Requests are answered while `loop` runs, which must
+  /// outlive the server. With `tls`, which must outlive it too, connections use
+  /// TLS. Fails when the address is in use or does not belong to this machine.
   static Expected<std::unique_ptr<HttpServer>>
   listen(EventLoop& loop, const HttpAddress& address, const HttpLimits& limits,
          Handler handler, const TlsContext* tls = nullptr);

@@ -35,8 +35,8 @@ public:
   TlsContext& operator=(const TlsContext&) = delete;
   ~TlsContext();
 
-  /// Reads the files again, for new connections. After a failure the server
-  /// goes on with what it has.
+  /// Reads the files again, for new connections. After a failure the previous
+  /// files stay in use.
   Status reload();
 
   /// The state of a new connection; null when memory is short.

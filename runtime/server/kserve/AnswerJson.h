@@ -1,4 +1,4 @@
-// Writes the JSON of answers, in the form in which Triton writes it.
+// Writes the JSON of answers in Triton's format.
 
 #ifndef RECIPERUN_SERVER_KSERVE_ANSWERJSON_H
 #define RECIPERUN_SERVER_KSERVE_ANSWERJSON_H
@@ -14,14 +14,13 @@
 
 namespace reciperun::server {
 
-/// Takes NaN and infinities, which it writes as `NaN`, `Infinity` and
-/// `-Infinity`.
+/// Writes NaN and infinities as `NaN`, `Infinity` and `-Infinity`.
 using JsonWriter = rapidjson::Writer<rapidjson::StringBuffer, rapidjson::UTF8<>,
                                      rapidjson::UTF8<>, rapidjson::CrtAllocator,
                                      rapidjson::kWriteNanAndInfFlag>;
 
-/// Writes a string, in which ill-formed UTF-8 is U+FFFD: a body with it would
-/// not be JSON.
+/// Writes a string. Ill-formed UTF-8 becomes U+FFFD, because a body with it
+/// would not be JSON.
 void writeString(JsonWriter& writer, std::string_view text);
 void writeKey(JsonWriter& writer, std::string_view name);
 void writeParameter(JsonWriter& writer, const Parameter& parameter);

@@ -15,7 +15,7 @@ namespace {
 constexpr int windowBits = 15;
 constexpr int asGzip = 16;    // added to the bits: write a gzip header
 constexpr int anyHeader = 32; // added to the bits: read gzip's and zlib's
-/// The server's thread compresses: speed counts more than size.
+/// The server's thread compresses, so speed matters more than size.
 constexpr int zlibLevel = Z_BEST_SPEED;
 constexpr int memoryLevel = 8; // zlib's default
 constexpr size_t pieceBytes = size_t(64) << 10;
@@ -27,9 +27,9 @@ struct EndDeflate {
   void operator()(z_stream* stream) const { deflateEnd(stream); }
 };
 
-constexpr size_t mostZlibBytes = size_t(1) << 31; // that we give it at once
+constexpr size_t mostZlibBytes = size_t(1) << 31; // in one call
 
-/// False where there are too many bytes.
+/// Sets zlib's input. Returns false if there are too many bytes.
 bool setInput(z_stream& stream, std::string_view bytes) {
   if (bytes.size() > mostZlibBytes)
     return false;

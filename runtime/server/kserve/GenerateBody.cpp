@@ -23,7 +23,7 @@ Status noProperShape(const std::string& input) {
                      "' to tensor with proper shape");
 }
 
-/// The shape of `elements` elements for an input of the model.
+/// The shape of an input of the model that has so many elements.
 Expected<std::vector<int64_t>> shapeOfElements(const TensorMetadata& input,
                                                int64_t elements) {
   std::vector<int64_t> shape = input.shape;
@@ -40,7 +40,7 @@ Expected<std::vector<int64_t>> shapeOfElements(const TensorMetadata& input,
   return shape;
 }
 
-/// Nothing for an array.
+/// A scalar as the only element; no elements for an array.
 JsonElements elementOfScalar(const JsonValue& value) {
   JsonElements element;
   if (value.IsBool())

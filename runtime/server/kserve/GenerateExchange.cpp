@@ -16,14 +16,14 @@ constexpr const char* notOneResponse =
     "generate expects model to produce exactly 1 response, use generate stream "
     "for model that generates various number of responses";
 
-/// What comes back for a request, until its last response.
+/// Collects the responses of a request and answers the client.
 class GenerateExchange {
 public:
   GenerateExchange(bool streams, std::shared_ptr<HttpReply> reply)
       : streams(streams), reply(std::move(reply)) {}
 
   void take(const InferResponse& response);
-  /// ModelServer::infer has returned.
+  /// Called when ModelServer::infer has returned.
   void hasStarted() { isStarting = false; }
 
 private:
@@ -34,7 +34,7 @@ private:
   std::shared_ptr<HttpReply> reply;
   bool isStarting = true;
   int status = 0;   // of the first response; 0 before
-  int bodies = 0;   // responses that have one
+  int bodies = 0;   // responses with a body
   std::string body; // the first
 };
 

@@ -1,4 +1,4 @@
-// A request of the generate extension from its body to its answer.
+// Runs a request of the generate extension and answers it.
 
 #ifndef RECIPERUN_SERVER_KSERVE_GENERATEEXCHANGE_H
 #define RECIPERUN_SERVER_KSERVE_GENERATEEXCHANGE_H
@@ -10,11 +10,11 @@
 
 namespace reciperun::server {
 
-/// Runs a request. Answers with each response as an event where `streams`,
+/// Runs a request. If `streams`, answers with an event for each response,
 /// otherwise with the only response. The status is that of the first response.
 ///
-/// A failure that ModelServer::infer reports before it returns is one of the
-/// request: it is answered as JSON, also where a stream was asked for.
+/// A failure that ModelServer::infer reports before it returns concerns the
+/// request itself. It is answered as JSON, even if a stream was asked for.
 void runGenerate(ModelServer& models, InferRequest request, bool streams,
                  const std::shared_ptr<HttpReply>& reply);
 

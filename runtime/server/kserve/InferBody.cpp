@@ -49,15 +49,15 @@ Status checkShape(const std::string& input, std::span<const int64_t> shape) {
   return Status::ok();
 }
 
-/// No elements where there are no dimensions, as Triton counts. The shape is
-/// valid.
+/// The number of elements of a valid shape. Like in Triton, a shape without
+/// dimensions has none.
 int64_t countElements(std::span<const int64_t> shape) {
   return shape.empty() || std::ranges::find(shape, 0) != shape.end()
              ? 0
              : *elementsOf(shape);
 }
 
-/// Exactly one of the three sources of an input's data must be given.
+/// Checks that exactly one of the three sources of an input's data is given.
 Status checkSources(const JsonValue& input) {
   const char* const names[] = {"data", "binary_data_size",
                                "shared_memory_region"};
@@ -104,14 +104,14 @@ private:
   Status readOutputs(const JsonValue& body);
   Status readOutput(const JsonValue& output);
 
-  /// A refusal that names the request.
+  /// An error that names the request.
   Status refused(std::string message) const {
     return withRequestId(invalid(std::move(message)), call.request);
   }
 
   const ModelMetadata& model;
   const RequestJson& json;
-  std::string_view binary; // that no input has taken
+  std::string_view binary; // not yet taken by inputs
   bool hasBinary;          // the request says where the JSON ends
   size_t mostBytes;
   std::set<std::string, std::less<>> inputNames;
@@ -241,7 +241,7 @@ InferBodyReader::readShape(const JsonValue& input) {
   return shape;
 }
 
-/// `type` is empty for a datatype that there is not.
+/// Reads the data of an input. `type` is empty if the datatype is unknown.
 Status InferBodyReader::readData(const JsonValue& input,
                                  std::optional<DataType> type, Tensor& tensor) {
   if (const JsonValue* size = findSetting(input, "binary_data_size")) {
@@ -362,7 +362,7 @@ Status InferBodyReader::readOutput(const JsonValue& output) {
 
 // ---- a body without JSON
 
-/// A request without JSON has no id.
+/// The error of a request without JSON, which has no id.
 Status refusedRaw(std::string message) {
   return withRequestId(invalid(std::move(message)), InferRequest());
 }

@@ -18,7 +18,7 @@ namespace reciperun::server {
 /// A request, and how its outputs are to be sent.
 struct InferCall {
   InferRequest request;
-  /// Of the outputs that the request lists: whether they are sent as bytes.
+  /// For each output that the request lists: whether it is sent as bytes.
   std::map<std::string, bool, std::less<>> isBinary;
   bool sendsOthersBinary = false; // outputs that are not listed
 
@@ -40,7 +40,7 @@ Expected<InferCall> readInferBody(const ModelMetadata& model,
                                   std::optional<size_t> jsonBytes,
                                   size_t mostBytes);
 
-/// Adds a parameter without a meaning of its own to a request's.
+/// Adds a parameter that has no meaning in the protocol to `parameters`.
 Status addParameter(const std::string& name, const JsonValue& value,
                     Parameters& parameters);
 

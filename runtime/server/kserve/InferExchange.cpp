@@ -11,7 +11,7 @@
 namespace reciperun::server {
 namespace {
 
-/// What comes back for a request, until its last response.
+/// Collects the responses of a request and answers the client.
 class InferExchange {
 public:
   InferExchange(InferCall call, ContentCoding coding,

@@ -1,4 +1,4 @@
-// An infer request from its body to its answer.
+// Runs an infer request and answers it.
 
 #ifndef RECIPERUN_SERVER_KSERVE_INFEREXCHANGE_H
 #define RECIPERUN_SERVER_KSERVE_INFEREXCHANGE_H
@@ -14,14 +14,16 @@ namespace reciperun::server {
 /// Answers with a failure.
 void refuse(HttpReply& reply, const Status& failure);
 
-/// Counts what a response took, for the access log and the client's limits.
+/// Records the tokens of a response, for the access log and the client's
+/// limits.
 void noteTokens(HttpReply& reply, const TokenCounts& tokens);
 
 /// Cancels a request when its client goes away before the answer is complete.
 void cancelWithClient(HttpReply& reply,
                       const std::shared_ptr<Inference>& inference);
 
-/// Runs a request and answers with its response, in `coding` where that can be.
+/// Runs a request and answers with its response, encoded by `coding` if
+/// possible.
 void runInfer(ModelServer& models, InferCall call, ContentCoding coding,
               const std::shared_ptr<HttpReply>& reply);
 

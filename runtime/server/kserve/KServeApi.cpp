@@ -40,13 +40,13 @@ void sendJson(const Expected<std::string>& body, const SharedReply& reply) {
   reply->send(200, kserveJsonType, *body);
 }
 
-/// Answers a failure to begin.
+/// Answers with the failure to begin a request, if there is one.
 void refuseFailure(const Status& begun, const SharedReply& reply) {
   if (!begun.isOk())
     refuse(*reply, begun);
 }
 
-/// -1 for none.
+/// The version of a route; -1 if it has none.
 Expected<int64_t> versionOf(const KServeRoute& route) {
   if (route.version.empty())
     return int64_t(-1);
@@ -61,8 +61,8 @@ Expected<int64_t> versionOf(const KServeRoute& route) {
   return version;
 }
 
-/// How many bytes of a body of `size` bytes are JSON, by the request's header;
-/// nothing without it.
+/// The number of JSON bytes in a body of `size` bytes, from the request's
+/// header; nullopt without that header.
 Expected<std::optional<size_t>> jsonBytesOf(const HttpRequest& request,
                                             size_t size) {
   const auto header = request.headers.find(jsonBytesHeader);

@@ -15,8 +15,8 @@ namespace {
 using Parts = std::span<const std::string_view>;
 using MaybeRoute = std::optional<KServeRoute>;
 
-/// What follows each slash. No part is empty, except where the path has two
-/// slashes in a row or ends in one.
+/// The parts of a path that follow each slash. A part is empty only if the path
+/// has two slashes in a row or ends with one.
 std::vector<std::string_view> partsOf(std::string_view path) {
   std::vector<std::string_view> parts;
   while (path.starts_with('/')) {
@@ -49,7 +49,7 @@ MaybeRoute routeNamed(std::span<const NamedCall> calls, std::string_view name) {
   return std::nullopt;
 }
 
-/// Behind `/v2/models/NAME` and a version.
+/// The calls after `/v2/models/NAME` and an optional version.
 constexpr std::array<NamedCall, 6> modelCalls = {
     {{"ready", KServeCall::modelReady},
      {"config", KServeCall::modelConfig},
@@ -69,7 +69,7 @@ MaybeRoute routeBehindModel(Parts parts, bool hasVersion) {
                  : std::nullopt;
 }
 
-/// Behind `/v2/models`.
+/// The route of a path below `/v2/models`.
 MaybeRoute modelRoute(Parts parts) {
   if (parts.empty() || !isName(parts[0]))
     return std::nullopt;

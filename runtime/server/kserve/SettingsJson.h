@@ -14,14 +14,14 @@
 
 namespace reciperun::server {
 
-/// What the body of a request changes. Numbers are strings; null forgets a
-/// setting.
+/// The changes that the body of a request makes. Numbers are strings; null
+/// resets a setting.
 Expected<TraceSettings::Values> readTraceBody(std::string_view body,
                                               size_t mostBytes);
 std::string traceJson(const TraceSettings::Values& settings);
 
-/// `settings` with what the body of a request changes. A field that is absent
-/// or null stays as it is.
+/// `settings` after the changes of a request's body. Fields that are absent or
+/// null stay unchanged.
 Expected<LogSettings> readLogBody(LogSettings settings, std::string_view body,
                                   size_t mostBytes);
 std::string logJson(const LogSettings& settings);

@@ -1,5 +1,6 @@
-// See AnswerMeter.h. Times between tokens are those of the engine's steps; the
-// client's are from the arrival of its request to what the server's thread has.
+// See AnswerMeter.h. Intervals between tokens are measured between the ends of
+// the engine's steps. Times that a client sees are measured from the arrival of
+// its request to when the server's thread has the tokens.
 
 #include "runtime/server/metrics/AnswerMeter.h"
 

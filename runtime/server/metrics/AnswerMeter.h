@@ -12,19 +12,20 @@
 
 namespace reciperun::server {
 
-/// The answers to one prompt of a client's request.
+/// The group of all answers to one prompt of a client's request.
 struct AnswerGroup {
   int64_t n = 1;
   int64_t open = 1;    // that have not ended
   int64_t longest = 0; // tokens of those that have
 };
 
-/// Where a request of the engine comes from.
+/// The client's request that a request of the engine belongs to.
 struct RequestOrigin {
-  /// Of the client's request.
+  /// When the client's request arrived.
   std::chrono::steady_clock::time_point arrival =
       std::chrono::steady_clock::now();
-  /// Of a client that wants several answers; null: it wants this one.
+  /// The group of its answers if the client wants several; null: it wants only
+  /// one.
   std::shared_ptr<AnswerGroup> group = {};
 };
 
@@ -39,10 +40,10 @@ public:
   AnswerMeter(EngineMetrics& metrics, const serve::Request& request,
               RequestOrigin origin, Time now);
 
-  /// Takes what a step that ended at `stepEnd` did. Nothing counts after the
-  /// end.
+  /// Records the progress of a step that ended at `stepEnd`. Does nothing after
+  /// the end.
   void take(const serve::Progress& progress, Time stepEnd, Time now);
-  /// The client needs no more of the answer, or none follows.
+  /// Ends the answer: it is complete, or the client does not need the rest.
   void end(AnswerEnd reason, Time now);
 
 private:

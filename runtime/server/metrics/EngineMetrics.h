@@ -21,7 +21,7 @@ class Registry;
 
 namespace reciperun::server {
 
-/// What does not change while an engine runs.
+/// What stays constant while an engine runs.
 struct EngineFacts {
   std::string model; // `model_name`
   plan::Serving limits = {};
@@ -45,11 +45,12 @@ struct AnswerMeasures {
   double queue = 0; // to the first step, or to the end
   /// From the first step to the last token; absent without a step.
   std::optional<double> inference = {};
-  /// To the first token and from it to the last one; absent without a token.
+  /// Times to the first token, and from it to the last one; absent without a
+  /// token.
   std::optional<double> prefill = {}, decode = {};
 };
 
-/// What a page shows of an engine.
+/// What the status page shows of an engine.
 struct EngineStatus {
   serve::EngineStatistics statistics;
   int64_t promptTokens = 0, answerTokens = 0; // since the start
@@ -74,18 +75,18 @@ public:
   void countFirstToken(double seconds, int64_t promptTokens, Time now);
   /// Counts tokens of an answer, the first one included.
   void countTokens(int64_t tokens);
-  /// Counts the times between `tokens` + 1 tokens of an answer, which took
+  /// Counts `tokens` intervals between tokens of an answer, which took
   /// `seconds` together.
   void countIntervals(double seconds, int64_t tokens, Time now);
   void countAnswer(const AnswerMeasures& answer);
-  /// Counts a request whose `n` answers have ended, the longest with so many
-  /// tokens.
+  /// Counts a request with `n` answers that have all ended; the longest one has
+  /// `longest` tokens.
   void countRequest(int64_t n, int64_t longest);
 
-  /// Takes over the engine's counts, which only grow, and its state.
+  /// Takes over the engine's state and its counts, which never decrease.
   void take(const serve::EngineStatistics& statistics);
 
-  /// After the last take().
+  /// The state at the last take(), with quantiles as of `now`.
   EngineStatus status(Time now) const;
 
 private:

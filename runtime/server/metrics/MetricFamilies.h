@@ -1,4 +1,4 @@
-// Metrics that are made at a scrape, of counts that others keep.
+// Metrics that are created at a scrape from counts that other objects keep.
 
 #ifndef RECIPERUN_SERVER_METRICS_METRICFAMILIES_H
 #define RECIPERUN_SERVER_METRICS_METRICFAMILIES_H
@@ -18,7 +18,7 @@ public:
                   const prometheus::Labels& labels, double value);
   void addGauge(const char* name, const char* help,
                 const prometheus::Labels& labels, double value);
-  /// A histogram or a summary, of which only the labels are missing.
+  /// Adds a histogram or a summary that is complete except for its labels.
   void add(const char* name, const char* help, prometheus::MetricType type,
            const prometheus::Labels& labels, prometheus::ClientMetric metric);
 

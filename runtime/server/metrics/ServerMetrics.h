@@ -36,14 +36,14 @@ public:
   ServerMetrics& operator=(const ServerMetrics&) = delete;
   ~ServerMetrics();
 
-  /// Adds an engine, whose state `read` gives at a scrape. The result lives as
+  /// Adds an engine. A scrape reads its state with `read`. The result lives as
   /// long as the object.
   EngineMetrics& addEngine(EngineFacts facts, ReadEngine read);
-  /// `read` gives the models that there are at a scrape.
+  /// A scrape reads the models with `read`.
   void setModels(ReadModels read) { readModels = std::move(read); }
-  /// `read` tells at a scrape whether the server takes requests.
+  /// A scrape asks `read` whether the server accepts requests.
   void setReady(std::function<bool()> read) { isReady = std::move(read); }
-  /// What models report of each request.
+  /// The observer that models report their requests to.
   InferenceObserver& observer() { return models; }
 
   /// All metrics, in the text format 0.0.4.

@@ -29,8 +29,8 @@ using ClassLabels = std::map<std::string, std::vector<std::string>>;
 /// Whether a request wants classes of an output.
 bool wantsClasses(std::span<const RequestedOutput> wanted);
 
-/// Replaces the outputs of a response of which classes are wanted. The response
-/// becomes a failure where that cannot be.
+/// Replaces the outputs for which classes are wanted by their classes. If that
+/// fails, the response becomes a failure.
 void classifyOutputs(std::span<const RequestedOutput> wanted, bool isBatched,
                      const ClassLabels& labels, InferResponse& response);
 

@@ -1,4 +1,5 @@
-// A request of KServe's protocol and its responses, apart from HTTP and gRPC.
+// A request of KServe's protocol and its responses, independent of HTTP and
+// gRPC.
 
 #ifndef RECIPERUN_SERVER_MODELS_INFERREQUEST_H
 #define RECIPERUN_SERVER_MODELS_INFERREQUEST_H
@@ -18,7 +19,7 @@ namespace reciperun::server {
 using Parameter = std::variant<bool, int64_t, uint64_t, double, std::string>;
 using Parameters = std::map<std::string, Parameter>;
 
-/// Which requests belong together. 0 and the empty text: no sequence.
+/// Identifies the sequence of a request. 0 or an empty text: no sequence.
 using SequenceId = std::variant<uint64_t, std::string>;
 
 struct RequestedOutput {
@@ -62,14 +63,14 @@ struct TokenCounts {
 /// One response. A model without decoupled transactions sends exactly one.
 struct InferResponse {
   Status status = {};       // a failed response has only this
-  std::string model = {};   // that answered
-  std::string version = {}; // of it
+  std::string model = {};   // the model that answered
+  std::string version = {}; // of that model
   std::string id = {};      // of the request
   Parameters parameters = {};
   std::vector<Tensor> outputs = {};
-  TokenCounts tokens = {}; // since the response before
+  TokenCounts tokens = {}; // since the previous response
   bool isLast = true;
-  /// A last response that only tells that no other follows.
+  /// A last response without contents, which says that no other one follows.
   bool isEmpty = false;
 };
 

@@ -1,5 +1,5 @@
-// Who wants to know of each request that a model answers, for histograms and
-// summaries; ModelStatistics has only sums.
+// Observes each request that a model answers, for histograms and summaries;
+// ModelStatistics has only sums.
 
 #ifndef RECIPERUN_SERVER_MODELS_INFERENCEOBSERVER_H
 #define RECIPERUN_SERVER_MODELS_INFERENCEOBSERVER_H

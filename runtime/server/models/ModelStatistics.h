@@ -11,7 +11,7 @@
 
 namespace reciperun::server {
 
-/// How often something happened, and its time in all.
+/// How often something happened, and the total time of it.
 struct DurationCount {
   uint64_t count = 0;
   uint64_t nanoseconds = 0;
@@ -26,7 +26,7 @@ struct ModelStatistics {
   struct Batch {
     DurationCount computeInput, computeInfer, computeOutput;
   };
-  /// Of the responses with one index in their requests.
+  /// Statistics of all responses with the same index within their requests.
   struct Response {
     DurationCount computeInfer, computeOutput, success, fail, emptyResponse,
         cancel;
@@ -45,7 +45,7 @@ struct ModelStatistics {
   uint64_t pending = 0; // accepted and not yet begun
   double loadSeconds = 0;
   bool usesCache = false; // of responses; its counts are then exported
-  /// Hears of all that is noted; null: nobody does.
+  /// Is told of all phases that are noted; may be null.
   InferenceObserver* observer = nullptr;
 
   /// Counts a batch, or a request that is answered by itself, of so many

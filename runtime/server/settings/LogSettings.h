@@ -19,10 +19,10 @@ struct LogSettings {
   std::string format = "default";
 };
 
-/// The settings that the log's level stands for.
+/// The settings that correspond to the log's level.
 LogSettings logSettingsNow();
-/// The level that comes nearest: the log has one level and cannot leave out
-/// errors, nor warnings where it has notes.
+/// The nearest level: the log has a single level, which always includes errors,
+/// and warnings if it includes notes.
 LogLevel logLevelOf(const LogSettings& settings);
 
 /// Whether a client may set a format: `default` or `ISO8601`.
@@ -30,11 +30,11 @@ bool isLogFormat(std::string_view format);
 /// Why a client cannot change the file.
 Status logFileIsFixed();
 
-/// The log's settings, which begin with those of the log.
+/// The log's settings. Initially they correspond to the log's level.
 class LogStore {
 public:
   const LogSettings& settings() const { return now; }
-  /// They take effect at once.
+  /// Changes the settings at once.
   void change(LogSettings settings);
 
 private:

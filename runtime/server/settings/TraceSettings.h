@@ -1,7 +1,7 @@
-// The settings of tracing, of the server and of single models.
+// The settings of tracing, for the server and for single models.
 //
-// The server records no traces, so that tracing cannot be turned on: Triton
-// refuses it in the same words where no file for traces is given at the start.
+// The server records no traces, so tracing cannot be turned on. It is refused
+// in Triton's words for a server that was started without a trace file.
 
 #ifndef RECIPERUN_SERVER_SETTINGS_TRACESETTINGS_H
 #define RECIPERUN_SERVER_SETTINGS_TRACESETTINGS_H
@@ -20,12 +20,12 @@ public:
   /// `trace_count`, `log_frequency`, `trace_file` and `trace_mode`.
   using Values = std::map<std::string, std::vector<std::string>>;
 
-  /// Changes the settings of a model, or the server's where `model` is empty.
-  /// A name without values is forgotten: a model's setting is then the
-  /// server's, and the server's is that of the start. Other names stay. Fails,
-  /// with Triton's texts, without a change.
+  /// Changes the settings of a model, or the server's if `model` is empty. A
+  /// name without values resets a setting: a model's to the server's, the
+  /// server's to that of the start. Other settings stay unchanged. Fails, with
+  /// Triton's texts, without any change.
   Status change(const std::string& model, const Values& changes);
-  /// All settings; each but the level has one text.
+  /// All settings. Each has one text, except the level.
   Values of(const std::string& model) const;
 
 private:
