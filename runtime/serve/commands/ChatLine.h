@@ -18,13 +18,13 @@ struct ChatLine {
 };
 
 /// Reads a line without its line break. A line whose first word is a slash and
-/// lower-case letters is a command; every other one is a message, without the
-/// space that may stand before its first slash. Fails for an unknown command,
-/// and when the line is not UTF-8.
+/// lower-case letters is a command. Every other line is a message; a space
+/// before a leading slash is removed, so that a message can begin with a slash.
+/// Fails for an unknown command, and when the line is not UTF-8.
 Expected<ChatLine> readChatLine(std::string_view line);
 
-/// Appends a line to a message of several lines. A backslash at the end of the
-/// line is removed and means that the message goes on. Returns whether it does.
+/// Appends a line to a message. A backslash at the end of the line is removed
+/// and means that another line follows. Returns whether one does.
 bool appendLine(std::string_view line, std::string& message);
 
 /// The commands, a line each.

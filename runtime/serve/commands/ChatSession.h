@@ -39,11 +39,11 @@ public:
   /// Forgets the conversation except for the system message.
   void reset();
 
-  /// What answer() needs of its caller.
+  /// How answer() communicates with its caller.
   struct Listener {
     /// Receives the next piece of the answer, well-formed UTF-8.
     std::function<void(std::string_view piece)> piece;
-    /// Whether the answer has to stop; asked once for each step of the engine.
+    /// Whether to stop the answer. Called once for each step of the engine.
     std::function<bool()> isStopped;
   };
 

@@ -12,8 +12,8 @@
 namespace reciperun::serve {
 
 /// The ids of `eos_token_id`, which Hugging Face writes as one id or a list.
-/// Empty when the file or the key is absent; fails when the file cannot be read
-/// or has another type there.
+/// Empty when the file or the key is absent. Fails when the file cannot be read
+/// or the key has another type.
 Expected<std::set<int32_t>> readEndTokens(const std::filesystem::path& path);
 
 } // namespace reciperun::serve

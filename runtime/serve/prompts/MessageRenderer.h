@@ -1,4 +1,4 @@
-// Conversations as the prompts that a model was trained on.
+// Renders conversations as prompts in the form that a model was trained on.
 
 #ifndef RECIPERUN_SERVE_PROMPTS_MESSAGERENDERER_H
 #define RECIPERUN_SERVE_PROMPTS_MESSAGERENDERER_H
@@ -19,9 +19,9 @@
 
 namespace reciperun::serve {
 
-/// Writes messages by the chat template of a model's folder. Where the folder
-/// has none, or the one that the training wrote from the recipe, each message
-/// stands between the texts of `data.chat` and is encoded piece by piece,
+/// Renders messages with the chat template of a model's folder. If the folder
+/// has no template, or the one that a training run wrote from the recipe, puts
+/// each message between the texts of `data.chat` and encodes it piece by piece,
 /// exactly as in training.
 class MessageRenderer {
 public:
@@ -33,15 +33,16 @@ public:
                                         const data::Tokenizer& tokenizer);
 
   /// The ids of a conversation; `now` is the time that templates print. Fails
-  /// when the input is not a conversation, or the template refuses it.
+  /// when the input is not a conversation, and when the template raises an
+  /// exception.
   Expected<std::vector<int32_t>> encode(const ChatInput& input,
                                         std::time_t now) const;
 
   /// The text of a conversation.
   Expected<std::string> render(const ChatInput& input, std::time_t now) const;
 
-  /// Whether the folder has no template and the model was not trained on
-  /// messages, so that it does not know the form of `data.chat`.
+  /// Whether the form of the messages is a guess: the folder has no template,
+  /// and the model was not trained on messages.
   bool guessesForm() const { return isGuess; }
 
 private:

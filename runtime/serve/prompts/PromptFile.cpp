@@ -289,8 +289,8 @@ private:
   std::vector<std::string> errors;
 };
 
-/// The error for a file that is one JSON value over its whole length, in place
-/// of a prompt a line.
+/// Fails with a remedy for a file that is a single JSON value instead of a
+/// prompt per line.
 Status checkLines(const std::string& path, std::string_view text) {
   const bool isNamedJson = path.ends_with(".json");
   const size_t begin = text.find_first_not_of(" \t\r\n");

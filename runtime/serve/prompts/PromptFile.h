@@ -30,8 +30,8 @@ struct Prompt {
   PromptContent content;
   std::string place; // for messages: "`a.txt`: line 3"; may be empty
   std::string id;    // the JSON text of the row's `id`; empty when it has none
-  /// The row's `adapter`, empty for the model alone; nullopt when it names
-  /// none.
+  /// The row's `adapter`; empty for the model alone; nullopt when it has no
+  /// such field.
   std::optional<std::string> adapter;
   SamplingArguments sampling;
   int64_t sample = 0; // of the prompt's answers, from 0
@@ -39,14 +39,14 @@ struct Prompt {
 
 /// All prompts, in order. A text file has one per line. A file whose name ends
 /// in `.jsonl` has a JSON string per line, or an object with one of `prompt` (a
-/// text), `messages` (see readChatInput) and `input_ids` (a list of token ids),
-/// with or without an `id`, an `adapter` (a name, or null for the model alone)
-/// and sampling options (see readSamplingFields), which
-/// overwrite those of `sampling`. Other fields are ignored unless they look
-/// like a misspelt option. White-space lines are skipped. A prompt that asks
-/// for several answers (`n`) is there as often, with seeds that follow one
-/// another. Fails when a file cannot be read or has no prompt, and with the
-/// first ten lines that have another format or are not UTF-8.
+/// text), `messages` (see readChatInput) and `input_ids` (a list of token ids).
+/// The object may have an `id`, an `adapter` (a name, or null for the model
+/// alone) and sampling options (see readSamplingFields), which override those
+/// of `sampling`. Other fields are ignored unless they look like a misspelt
+/// option. White-space lines are skipped. A prompt that asks for `n` answers is
+/// returned n times, with consecutive seeds. Fails when a file cannot be read
+/// or has no prompt, and with the first ten lines that have another format or
+/// are not UTF-8.
 Expected<std::vector<Prompt>>
 readPrompts(const std::vector<PromptSource>& sources,
             const SamplingArguments& sampling = {});

@@ -40,8 +40,8 @@ std::vector<int32_t> markersOf(const std::string& source,
   return ids;
 }
 
-/// The added tokens that are control tokens. All are matched in the text as it
-/// is: the template spells them as the tokenizer's file does.
+/// The added tokens that are control tokens. They are matched in the text as it
+/// is, because templates spell them as in the tokenizer's file.
 std::vector<data::AddedToken> controlsOf(const data::TextEncoder& encoder,
                                          const data::Tokenizer& tokenizer) {
   std::vector<data::AddedToken> controls;
@@ -59,8 +59,8 @@ std::string_view withoutSpace(std::string_view text, bool alsoBehind) {
   return text;
 }
 
-/// Ends a rendered text behind the content of the last message, which templates
-/// may have trimmed. Fails when the text does not have it.
+/// Cuts a rendered text off after the content of the last message, which
+/// templates may have trimmed. Fails when the text does not contain it.
 Status endBehind(const std::string& content, std::string& text) {
   for (const bool alsoBehind : {false, true}) {
     const std::string_view part = withoutSpace(content, alsoBehind);

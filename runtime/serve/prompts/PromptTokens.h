@@ -33,8 +33,8 @@ public:
   Expected<std::vector<int32_t>> of(const PromptContent& content,
                                     std::time_t now) const;
 
-  /// The ids of a text that the model continues, never a user's message. Fails
-  /// as `of` does.
+  /// The ids of a text that the model continues; the text is never a user's
+  /// message. Fails as `of` does.
   Expected<std::vector<int32_t>> ofText(const std::string& text) const;
   /// The same for a text of any length.
   Expected<std::vector<int32_t>>

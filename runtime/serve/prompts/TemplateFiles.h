@@ -30,9 +30,10 @@ struct TemplateFiles {
 
 /// Reads chat_template.jinja, additional_chat_templates/NAME.jinja and
 /// `chat_template` of tokenizer_config.json, which is a text or a list of
-/// objects with `name` and `template`. Files come before the configuration, as
-/// in transformers. Tokens come from tokenizer_config.json and, where it lacks
-/// them, from special_tokens_map.json. Absent files are no failure.
+/// objects with `name` and `template`. Files take precedence over
+/// tokenizer_config.json, as in transformers. Tokens come from
+/// tokenizer_config.json or, if it lacks them, from special_tokens_map.json.
+/// Absent files are no failure.
 Expected<TemplateFiles>
 readTemplateFiles(const std::filesystem::path& directory);
 

@@ -14,10 +14,10 @@
 namespace reciperun::serve {
 
 /// Decodes tokens one at a time. Each piece is well-formed UTF-8: a character
-/// whose bytes are in several tokens comes with the last of them. Text that may
-/// begin a stop string is held back, and stop strings are left out unless
-/// `keepsStopString` is set. Special tokens have no text where `skipsSpecial`
-/// is set.
+/// whose bytes span several tokens comes with the last of them. Text that may
+/// begin a stop string is held back. Stop strings are left out unless
+/// `keepsStopString` is set. Special tokens have no text if `skipsSpecial` is
+/// set.
 class AnswerText {
 public:
   /// Uses the stop strings of `options`. They cannot end within the first

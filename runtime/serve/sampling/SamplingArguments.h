@@ -31,7 +31,7 @@ struct SamplingArguments {
   bool ignoreEndTokens = false;
   int logprobs = -1, promptLogprobs = -1;
   bool generationConfig = false; // use the model's generation_config.json
-  /// The fields that a line of a prompt file gave, `stop_token_ids`.
+  /// The fields that a line of a prompt file gave, such as `stop_token_ids`.
   std::vector<std::string> fieldsOfLine;
 };
 
@@ -43,16 +43,17 @@ std::vector<cli::Option> describeSampling(SamplingArguments& arguments);
 /// temperature, filters and penalties.
 std::vector<cli::Option> describeDistribution(SamplingArguments& arguments);
 
-/// The options of a request by those of describeDistribution(): greedy, or
-/// temperature 1 where top-k, top-p or min-p is given.
+/// The sampling options of a request, from the options of
+/// describeDistribution(). The default temperature is 0 (greedy), or 1 if
+/// top-k, top-p or min-p is given.
 SamplingOptions distributionOf(const SamplingArguments& arguments);
 
-/// The options of a request: the given values, then those of
-/// generation_config.json in the model's directory where
-/// `arguments.generationConfig` is set, then the defaults: greedy, or
-/// temperature 1 where top-k, top-p or min-p is given. Fails when the file
-/// cannot be used, a bad word has no token, a value is invalid for `vocab`
-/// logits, or several answers would be equal.
+/// The sampling options of a request: the given values, then those of
+/// generation_config.json in the model's directory if
+/// `arguments.generationConfig` is set, then the defaults. The default
+/// temperature is 0 (greedy), or 1 if top-k, top-p or min-p is given. Fails
+/// when the file cannot be used, a bad word has no token, a value is invalid
+/// for `vocab` logits, or several answers would be equal.
 Expected<SamplingOptions>
 samplingOptionsOf(const SamplingArguments& arguments,
                   const std::filesystem::path& modelDirectory,

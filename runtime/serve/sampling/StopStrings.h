@@ -1,10 +1,10 @@
-// Ends a text before the first stop string, or behind it.
+// Ends a text before or after the first stop string.
 //
-// The text arrives in pieces, so a stop string may lie across several. The end
-// of the text is held back while it may be the beginning of a stop string. The
-// stop string that is complete first ends the text, and of several that are
-// complete at the same character the longest. So the result does not depend on
-// how the text is cut into pieces.
+// The text arrives in pieces, and a stop string may span several of them. The
+// end of the text is held back while it may be the beginning of a stop string.
+// The text ends at the stop string that is complete first; if several are
+// complete at the same character, at the longest. The result therefore does not
+// depend on how the text is cut into pieces.
 
 #ifndef RECIPERUN_SERVE_SAMPLING_STOPSTRINGS_H
 #define RECIPERUN_SERVE_SAMPLING_STOPSTRINGS_H
@@ -24,11 +24,11 @@ public:
       : stops(std::move(stops)), keepsStop(keepsStop) {}
 
   /// Appends a piece and returns the text that can be emitted: without the stop
-  /// string (unless it is kept) and what follows it, and without what is held
-  /// back. Where `isOpen` is false, no stop string may end in this piece, but
-  /// one may begin in it. Empty after the text has ended.
+  /// string (unless it is kept), the text after it, and the text that is held
+  /// back. If `isOpen` is false, no stop string may end in this piece, but one
+  /// may begin in it. Empty after the text has ended.
   std::string next(std::string_view piece, bool isOpen = true);
-  /// The text held back, at the end of the text.
+  /// The text that is held back. Call it at the end of the text.
   std::string finish();
 
   /// The index of the stop string that ended the text; nullopt before.
