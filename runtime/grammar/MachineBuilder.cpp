@@ -344,7 +344,7 @@ Status MachineBuilder::addSeparated(const Separated& list, int32_t from,
   RECIPERUN_TRY(none);
   addEmpty(from, *none);
   bool mayBeEmpty = list.mayBeEmpty;
-  bool isFirst = true; // until a required item
+  bool isFirst = true;          // until a required item
   std::optional<int32_t> later; // after the last item so far
   for (const Separated::Item& item : list.items) {
     Expected<int32_t> before = addState(), after = addState();

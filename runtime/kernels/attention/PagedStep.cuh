@@ -132,7 +132,7 @@ __device__ void writeRow(const AttentionShape& shape, const T* from, P* pages,
 struct QueryRun {
   int token, count;
   int sequence, position; // of the first token
-  int before; // tokens of the run in this step before it
+  int before;             // tokens of the run in this step before it
 };
 
 /// The division of a step. Runs of at least `shortestTiled` tokens are cut into

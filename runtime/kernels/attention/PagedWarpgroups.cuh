@@ -268,7 +268,7 @@ private:
   const Shared& shared;
   PagedTileBarriers& barriers;
   const int group, thread, lane;
-  int number = 0; // of the tile, over all items
+  int number = 0;   // of the tile, over all items
   QueryRun queries; // of the item whose queries have been copied last
   WarpgroupSums<tileKeys> scores;
   WarpgroupSums<width> out;
