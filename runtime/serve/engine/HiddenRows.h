@@ -1,7 +1,7 @@
 // Reads the hidden states after the model's last norm, in the steps that want
 // them.
 //
-// The states are in a buffer that is reused within the step, so an observer
+// The states are in a buffer that does not outlive the step, so an observer
 // copies them as soon as the norm has run. Only such steps have an observer;
 // other steps run as one recording.
 

@@ -36,8 +36,8 @@ struct ModelFolder {
 /// `recipec` compiles the plan, with room for `adapters` adapters in memory.
 /// `plan`, if given, is the file of a plan to use instead. Fails, with the
 /// remedy, when the path is no model, when the plan is for another task, when a
-/// file is invalid, and when there is something wrong with the draft model.
-/// Reads no weights.
+/// file is invalid, and when the draft model is invalid or has another
+/// tokenizer. Reads no weights.
 Expected<ModelFolder> readModelFolder(const std::filesystem::path& path,
                                       size_t adapters = 0,
                                       const std::filesystem::path& plan = {});

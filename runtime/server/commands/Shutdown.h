@@ -22,9 +22,9 @@ namespace reciperun::server {
 struct ShutdownSettings {
   std::chrono::seconds drain{30}; // for open answers after a stop signal
   std::chrono::seconds step{600}; // that a step may take
-  /// Whether mpirun started this process. mpirun kills its ranks a second after
-  /// it sends SIGTERM, which it does when it is stopped and when a rank has
-  /// ended. SIGUSR1 leaves them the time `drain`.
+  /// Whether this process is one of several ranks that mpirun started. mpirun
+  /// kills its ranks a second after it sends SIGTERM, which it does when it is
+  /// stopped and when a rank has ended. SIGUSR1 leaves them the time `drain`.
   bool isPartOfJob = false;
 };
 

@@ -273,7 +273,7 @@ void Repository::put(Entry& entry, Versions versions) {
   retire(name, entry, std::move(old));
 }
 
-/// Takes versions out of service once their open requests have ended.
+/// Keeps versions that left service alive until their open requests have ended.
 void Repository::retire(const std::string& name, Entry& entry,
                         Versions versions) {
   for (auto& [number, version] : versions) {
