@@ -38,8 +38,7 @@ template <> inline int8_t numberOf(float value) {
              : int8_t(0);
 }
 
-/// The value of an f8e4m3 that is not NaN, without branches, so that loops
-/// vectorise.
+/// The value of an f8e4m3 that is not NaN. Loops that call it vectorise.
 inline float valueOf(device::f8e4m3 number) {
   // Moves exponent and mantissa to their positions in a float; the factor
   // corrects for the difference of the exponent biases.

@@ -31,8 +31,8 @@ class HttpReply {
 public:
   using Clock = std::chrono::steady_clock;
 
-  /// If the client has not read more than these bytes of a stream, it is too
-  /// slow: its connection is closed.
+  /// The most bytes of a stream that may wait for the client to read them. If
+  /// there are more, the client is too slow and its connection is closed.
   static constexpr size_t mostUnreadBytes = size_t(4) << 20;
 
   /// For HttpServer.
