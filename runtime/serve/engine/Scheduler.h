@@ -27,8 +27,8 @@
 // Sequences of different adapters share steps. A sequence starts when its
 // adapter is in memory or can replace one that no running sequence uses
 // (AdapterPool.h). While the first waiting sequence waits for its adapter,
-// sequences of other adapters may overtake it, up to a limit that prevents
-// starvation.
+// sequences of other adapters may overtake it, up to a limit, so that adapters
+// in memory do not serve only few sequences meanwhile.
 //
 // Precedence is by priority, then by arrival; WaitingQueue.h bounds the time
 // that low priorities wait. The scheduler uses neither a device nor a clock:
