@@ -1,3 +1,5 @@
+// See ImportTrials.h.
+
 #include "compiler/driver/ImportTrials.h"
 
 #include "compiler/driver/Pipeline.h"

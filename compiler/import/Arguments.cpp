@@ -1,3 +1,5 @@
+// See Arguments.h.
+
 #include "compiler/import/Arguments.h"
 
 #include <cctype>

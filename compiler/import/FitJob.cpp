@@ -1,3 +1,5 @@
+// See FitJob.h.
+
 #include "compiler/import/FitJob.h"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// See FoundJob.h.
+
 #include "compiler/import/FoundJob.h"
 
 #include "compiler/import/ModelNames.h"

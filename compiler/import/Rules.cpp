@@ -1,3 +1,5 @@
+// See Rules.h.
+
 #include "compiler/import/Rules.h"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// See Toml.h.
+
 #include "compiler/import/Toml.h"
 
 #include "compiler/base/Source.h"

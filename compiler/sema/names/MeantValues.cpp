@@ -131,15 +131,13 @@ std::string elementOfDefault(Evaluator& evaluator, const KnownField& field,
 std::string filledIn(Evaluator& evaluator, const Layer& layer,
                      const KnownField& field) {
   const std::string_view remark = field.values;
-  const size_t begin = remark.starts_with('`') ? 0 : remark.npos;
-  if (begin == remark.npos)
+  if (!remark.starts_with('`'))
     return {};
-  const size_t end = remark.find('`', begin + 1);
-  const size_t sign = remark.find(" = ", begin);
-  if (begin == remark.npos || end == remark.npos || sign == remark.npos ||
-      sign > end)
+  const size_t end = remark.find('`', 1);
+  const size_t sign = remark.find(" = ");
+  if (end == remark.npos || sign == remark.npos || sign > end)
     return {};
-  std::string text(remark.substr(begin + 1, sign + 3 - begin - 1));
+  std::string text(remark.substr(1, sign + 2));
   size_t count = 0;
   for (size_t at = sign + 3; at < end;) {
     size_t stop = at;
