@@ -116,37 +116,80 @@ __device__ __forceinline__ void widenWords(const uint32_t* words, float scale,
   rounded<__nv_bfloat16>(made).store(to);
 }
 
-/// Quantizes a value that is already divided by its scale.
-template <class P> __device__ P numberOf(float value) {
-  if constexpr (std::is_same_v<P, __nv_fp8_e4m3>)
-    return __nv_fp8_e4m3(value); // saturates
-  else
-    return int8_t(__float2int_rn(fminf(fmaxf(value, -127.0f), 127.0f)));
+/// Quantizes values that are already divided by their scale.
+template <class P, int n>
+__device__ Vector<P, n> numbersOf(const float (&values)[n]) {
+  Vector<P, n> made;
+  if constexpr (!std::is_same_v<P, __nv_fp8_e4m3>) {
+#pragma unroll
+    for (int i = 0; i < n; ++i)
+      made.elements[i] =
+          int8_t(__float2int_rn(fminf(fmaxf(values[i], -127.0f), 127.0f)));
+  } else if constexpr (n % 2 == 0) {
+    // One instruction converts two numbers.
+#pragma unroll
+    for (int i = 0; i < n; i += 2) {
+      const __nv_fp8x2_storage_t pair = __nv_cvt_float2_to_fp8x2(
+          {values[i], values[i + 1]}, __NV_SATFINITE, __NV_E4M3);
+      made.elements[i].__x = __nv_fp8_storage_t(pair & 0xff);
+      made.elements[i + 1].__x = __nv_fp8_storage_t(pair >> 8);
+    }
+  } else {
+#pragma unroll
+    for (int i = 0; i < n; ++i)
+      made.elements[i] = __nv_fp8_e4m3(values[i]); // saturates
+  }
+  return made;
+}
+
+/// The lanes of a warp that store a row, n elements each at a time: the fewest
+/// that store it at once, or 32. A power of two.
+template <int n> __device__ int storingLanes(int width) {
+  int lanes = 32;
+  while (lanes > 1 && lanes / 2 * n >= width)
+    lanes /= 2;
+  return lanes;
 }
 
 /// Writes a quantized row and returns its scale. Also writes the dequantized
-/// row to `wide`, unless that is null. All lanes of a warp call it.
-template <class P, class T>
-__device__ float storeRow(const T* from, int width, P* to, T* wide) {
-  const int lane = int(threadIdx.x) % 32;
+/// row to `wide`, unless that is null. `lanes` neighbouring lanes share a row,
+/// see storingLanes(); all lanes of a warp call it, those without a row with
+/// width 0.
+template <int n, class P, class T>
+__device__ float storeRow(int lanes, const T* from, int width, P* to, T* wide) {
+  const int lane = int(threadIdx.x) % lanes;
   float most = 0;
-  for (int i = lane; i < width; i += 32) {
-    const float magnitude = fabsf(float(from[i]));
-    // NaN counts as infinity.
-    most = magnitude <= INFINITY ? fmaxf(most, magnitude) : INFINITY;
-  }
+  for (int i = lane * n; i < width; i += lanes * n) {
+    const auto values = Vector<T, n>::load(from + i);
 #pragma unroll
-  for (int far = 16; far; far /= 2)
+    for (int e = 0; e < n; ++e) {
+      const float magnitude = fabsf(values[e]);
+      // NaN counts as infinity.
+      most = magnitude <= INFINITY ? fmaxf(most, magnitude) : INFINITY;
+    }
+  }
+  for (int far = lanes / 2; far; far /= 2)
     most = fmaxf(most, __shfl_xor_sync(~0u, most, far));
   float scale = most / largestOfPage<P>;
   if (scale < 0x1p-126f)
     scale = 1;
   if (most == INFINITY)
     scale = NAN;
-  for (int i = lane; i < width; i += 32) {
-    to[i] = numberOf<P>(float(from[i]) / scale);
-    if (wide)
-      wide[i] = T(float(to[i]) * scale);
+  for (int i = lane * n; i < width; i += lanes * n) {
+    const auto values = Vector<T, n>::load(from + i);
+    float made[n];
+#pragma unroll
+    for (int e = 0; e < n; ++e)
+      made[e] = values[e] / scale;
+    const Vector<P, n> numbers = numbersOf<P>(made);
+    numbers.store(to + i);
+    if (!wide)
+      continue;
+    const auto widened = WidenedElements<P, n>::load(numbers.elements);
+#pragma unroll
+    for (int e = 0; e < n; ++e)
+      made[e] = widened[e] * scale;
+    rounded<T>(made).store(wide + i);
   }
   return scale;
 }

@@ -116,11 +116,15 @@ __device__ void writeRow(const AttentionShape& shape, const T* from, P* pages,
   const int heads = shape.keyHeads, width = shape.width;
   P* const to = pages + slot * heads * width;
   if constexpr (isScaled<P>) {
-    for (int i = thread / 32; i < heads; i += threads / 32) {
-      const float scale = storeRow(from + i * width, width, to + i * width,
-                                   fresh ? fresh + i * width : nullptr);
-      if (threadIdx.x % 32 == 0)
-        scales[slot * heads + i] = scale;
+    const int lanes = storingLanes<n>(width);
+    for (int first = 0; first < heads; first += threads / lanes) {
+      const int head = first + thread / lanes;
+      const bool isThere = head < heads;
+      const int at = isThere ? head * width : 0;
+      const float scale = storeRow<n>(lanes, from + at, isThere ? width : 0,
+                                      to + at, fresh ? fresh + at : nullptr);
+      if (isThere && thread % lanes == 0)
+        scales[slot * heads + head] = scale;
     }
   } else {
     for (int i = thread * n; i < heads * width; i += threads * n)
