@@ -61,14 +61,18 @@ struct Scaling {
   // The attribute `blocks` of weights and of other operands. When empty, the
   // matrix has one scale, which both layouts share.
   std::string_view ofWeights, ofRows;
-  bool isOfPast;    // uses amax histories, but not for weights
-  int64_t multiple; // that each size of a matmul must be
+  bool isOfPast; // uses amax histories, but not for weights
+  // What each size of a matmul must be a multiple of: `ofWhole` for inputs and
+  // outputs that no axis splits. A shorter last block is then the same on every
+  // rank as on one.
+  int64_t multiple, ofWhole;
 };
 constexpr Scaling scalings[] = {
-    {"tensorwise", "", "", false, tensorwiseMultiple},
-    {"delayed", "", "", true, tensorwiseMultiple},
-    {"blockwise", "squares", "rows", false, sizes::scaleBlockWidth},
-    {"mxfp8", "mx", "mx", false, sizes::mxBlockWidth},
+    {"tensorwise", "", "", false, tensorwiseMultiple, tensorwiseMultiple},
+    {"delayed", "", "", true, tensorwiseMultiple, tensorwiseMultiple},
+    {"blockwise", "squares", "rows", false, sizes::scaleBlockWidth,
+     tensorwiseMultiple},
+    {"mxfp8", "mx", "mx", false, sizes::mxBlockWidth, sizes::mxBlockWidth},
 };
 
 const Scaling& scalingOf(const recipe::Recipe& recipe) {
@@ -203,13 +207,24 @@ private:
     return shape;
   }
 
+  /// A size of a matmul on a rank and what it must be a multiple of.
+  struct CheckedSize {
+    const char* what;
+    int64_t size, multiple;
+  };
+
   bool checkSizes(const Op& op) {
+    const Sizes whole = sizesOf(op, wholeShape);
     const Sizes sizes = sizesOf(op, ir::localShape);
-    const std::pair<int64_t, const char*> all[] = {
-        {sizes.in, "inputs"}, {sizes.out, "outputs"}, {sizes.tokens, "tokens"}};
-    for (auto [size, what] : all)
-      if (size % scheme.multiple != 0) {
-        report(op, size, what);
+    const auto multipleOf = [&](int64_t size, int64_t wholeSize) {
+      return size == wholeSize ? scheme.ofWhole : scheme.multiple;
+    };
+    for (const CheckedSize& each :
+         {CheckedSize{"inputs", sizes.in, multipleOf(sizes.in, whole.in)},
+          {"outputs", sizes.out, multipleOf(sizes.out, whole.out)},
+          {"tokens", sizes.tokens, scheme.multiple}})
+      if (each.size % each.multiple != 0) {
+        report(op, each);
         return false;
       }
     return true;
@@ -233,9 +248,9 @@ private:
 
   /// Proposes the nearest widths of the model that give each rank a supported
   /// size.
-  diag::Proposal proposeWidths(ir::DimId dim, int64_t size) const {
+  diag::Proposal proposeWidths(ir::DimId dim, const CheckedSize& bad) const {
     const auto& [name, whole, range] = program[dim];
-    const int64_t unit = scheme.multiple * (whole / size);
+    const int64_t unit = bad.multiple * (whole / bad.size);
     diag::Proposal proposal{"change `model." + name + "` to ", {}, "", 2};
     for (int64_t width : {whole / unit * unit, (whole / unit + 1) * unit})
       if (const std::string text = std::to_string(width); width > 0)
@@ -243,14 +258,15 @@ private:
     return proposal;
   }
 
-  void report(const Op& op, int64_t size, const char* what) {
-    std::string multiple = std::to_string(scheme.multiple);
-    bool isOfTokens = std::string_view(what) == "tokens";
-    std::string which = isOfTokens ? "`batch.micro`, `data.sequence` and what "
-                                     "splits them"
-                                   : "the widths of the model and `tp`";
+  void report(const Op& op, const CheckedSize& bad) {
+    const std::string multiple = std::to_string(bad.multiple);
+    const std::string_view what = bad.what;
+    const bool isOfTokens = what == "tokens";
+    const std::string which =
+        isOfTokens ? "`batch.micro`, `data.sequence` and what splits them"
+                   : "the widths of the model and `tp`";
     const recipe::Value& scaling = recipe.at("precision.fp8");
-    const bool isOfBlocks = scheme.multiple > tensorwiseMultiple;
+    const bool isOfBlocks = bad.multiple > tensorwiseMultiple;
     auto builder = engine.report(
         diag::Kind::UnfitForFp8,
         (isOfBlocks ? scaling : recipe.at("precision.compute")).origin.range,
@@ -258,12 +274,11 @@ private:
             (isOfBlocks
                  ? " where `fp8` is \"" + recipe.string("precision.fp8") + "\""
                  : "") +
-            ", and `" + op.name + "` has " + std::to_string(size) + " " + what +
-            " on a rank");
+            ", and `" + op.name + "` has " + std::to_string(bad.size) + " " +
+            bad.what + " on a rank");
     builder.note("the model calls it here", op.range);
     const ir::DimId width =
-        isOfTokens ? ir::DimId::none
-                   : onlyDim(op, std::string_view(what) == "inputs");
+        isOfTokens ? ir::DimId::none : onlyDim(op, what == "inputs");
     const std::string choice =
         "choose " + which + " so that the rank has a multiple of " + multiple;
     if (width == ir::DimId::none) {
@@ -272,13 +287,13 @@ private:
       builder.otherwise(choice);
       labelWidth(builder, width);
     }
-    if (isOfBlocks && size % tensorwiseMultiple == 0)
+    if (isOfBlocks && bad.size % tensorwiseMultiple == 0)
       builder.propose({"set `precision.fp8` to ",
                        {{"`\"tensorwise\"`", {"precision.fp8=\"tensorwise\""}}},
                        ""});
     // Existing weights determine the widths.
     if (width != ir::DimId::none && recipe.at("weights").isNone())
-      builder.propose(proposeWidths(width, size));
+      builder.propose(proposeWidths(width, bad));
     builder.propose({"set `precision.compute` to ",
                      {{"`\"bf16\"`", {"precision.compute=\"bf16\""}}},
                      ""});

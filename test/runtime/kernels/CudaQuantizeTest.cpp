@@ -481,6 +481,12 @@ TEST_F(CudaScaledMatmul, OfBlocks) {
            false, true},
           output);
     check({384, 640, 896, "rows", "squares"}, output);
+    // A last block of 64.
+    check({256, 576, 896, "rows", "squares"}, output);
+    check({256, 640, 576, "rows", "squares"}, output);
+    check({576, 640, 256, "rows", "rows"}, output);
+    check({640, 576, 256, "rows", "rows", DType::f8e4m3, DType::f8e4m3, true},
+          output);
     check({256, 512, 1024, "whole_rows", "whole_rows"}, output);
     check({144, 272, 400, "whole_rows", "whole_rows", DType::f8e4m3,
            DType::f8e4m3, false, true},
