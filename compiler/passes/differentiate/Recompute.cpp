@@ -1,9 +1,9 @@
 // 1. Choose the ops of `forward` that may be recomputed: those of a layer or of
 //    the selected parts, in the layers that the recipe names. In all layers,
 //    also choose the ops of the second pass of experts, which saves memory only
-//    when they are recomputed, and the ops of state spaces that their published
-//    kernels recompute: these take three fifths of a layer's memory and little
-//    time.
+//    when they are recomputed, the ops of state spaces that their published
+//    kernels recompute, which take three fifths of a layer's memory and little
+//    time, and copies of a part of a value that is saved anyway.
 // 2. Walk through `backward`. When an op reads a saved value that a chosen op
 //    computed, recompute that op just before the reader, preceded by the ops
 //    that it depends on in the order of `forward`, each once. Inputs from ops
@@ -54,7 +54,8 @@ public:
     savesOutput.resize(ops.size());
     for (size_t i = 0; i < ops.size(); ++i) {
       const bool isNamed = selected[i] && isInLayers(ops[i]);
-      selected[i] = (rows[i] || states[i] || isNamed) && mayRunAgain(ops[i]);
+      selected[i] = (rows[i] || states[i] || copiesSaved(ops[i]) || isNamed) &&
+                    mayRunAgain(ops[i]);
       savesOutput[i] = ops[i].kind == OpKind::StateScan && !isNamed;
     }
   }
@@ -80,6 +81,11 @@ private:
 
   bool isInLayers(const Op& op) const {
     return op.layer >= 0 && isInLayer[size_t(op.layer)];
+  }
+
+  bool copiesSaved(const Op& op) const {
+    return op.kind == OpKind::Narrow &&
+           program[op.operands[0]].kind == ValueKind::saved;
   }
 
   /// Whether running the op again has no side effects and saves memory. Routing

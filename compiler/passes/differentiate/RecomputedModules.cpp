@@ -3,11 +3,11 @@
 //
 // For latent attention:
 // 1. Walk back from the operands of `attention`, within its layer, to the
-//    nearest linears and collectives.
-// 2. A linear whose operand lacks the width of the residual stream reads a
-//    latent. If there is one, it and all ops between it and `attention` belong
-//    to the part. Adapter weights are ignored, because they read the adapter's
-//    rank.
+//    nearest matmuls with weights and collectives.
+// 2. A matmul whose operand lacks the width of the residual stream reads a
+//    latent. If there is one, it, the quantization of its operand and all ops
+//    between it and `attention` belong to the part. Adapter weights are
+//    ignored, because they read the adapter's rank.
 
 #include "compiler/passes/differentiate/RecomputedModules.h"
 
@@ -40,9 +40,16 @@ bool isActivation(const Op& op) {
   return ops::traitsOf(op.kind).isActivation;
 }
 
+/// Whether an op multiplies by a weight. Its first two operands are the matrix
+/// and the weight, in fp8 for all but a Linear.
+bool isWeightMatmul(const Op& op) {
+  return op.kind == OpKind::Linear || op.kind == OpKind::ScaledMatmul ||
+         op.kind == OpKind::ScaledMatmulAdd;
+}
+
 /// Whether the walk back from attention ends at this op.
 bool endsWay(const Op& op) {
-  return op.kind == OpKind::Linear || op.kind == OpKind::Embedding ||
+  return isWeightMatmul(op) || op.kind == OpKind::Embedding ||
          isAttention(op) || ops::traitsOf(op.kind).isCollective;
 }
 
@@ -90,15 +97,19 @@ private:
       else if (endsWay(op))
         continue;
       way.push_back(maker->second);
-      if (op.kind != OpKind::Linear)
+      if (!isWeightMatmul(op))
         left.insert(left.end(), op.operands.begin(), op.operands.end());
+      else if (const auto cast = makers.find(op.operands[0]);
+               cast != makers.end() &&
+               ops[cast->second].kind == OpKind::Quantize)
+        way.push_back(cast->second);
     }
     for (size_t i : way)
       selected[i] = selected[i] || hasLatent;
   }
 
   bool readsLatent(const Op& op) const {
-    if (op.kind != OpKind::Linear || adapters.contains(op.operands[1]))
+    if (!isWeightMatmul(op) || adapters.contains(op.operands[1]))
       return false;
     const std::vector<ir::DimId>& dims = module[op.operands[0]].dims;
     return std::find(dims.begin(), dims.end(), residual) == dims.end();
@@ -140,7 +151,8 @@ constexpr Part parts[] = {
      "values with a dimension `ffn`"},
     {"experts",
      [](const ir::Module& module, const Op& op) {
-       return op.kind == OpKind::Combine || makesDim(module, op, groupsDim);
+       return op.kind == OpKind::Combine || makesDim(module, op, groupsDim) ||
+              makesDim(module, op, "expert_ffn"); // of shared experts
      },
      "experts"},
     {"mla_up", nullptr, "attention over latents"},
