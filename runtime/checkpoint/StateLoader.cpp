@@ -87,6 +87,32 @@ Status checkTensor(const SavedParameter& saved,
   return isSame ? Status::ok() : differs(saved, saved.hfShape, shape, place);
 }
 
+/// Whether `finer` has the dimensions of `coarser`, some of them as several:
+/// the elements then have the same order.
+bool splitsDimensions(const std::vector<int64_t>& finer,
+                      const std::vector<int64_t>& coarser) {
+  size_t next = 0;
+  for (int64_t size : coarser) {
+    int64_t elements = 1;
+    while (elements < size && next < finer.size())
+      elements *= finer[next++];
+    if (elements != size)
+      return false;
+  }
+  return next == finer.size();
+}
+
+/// Whether a parameter stored under its name has the dimensions of the model's.
+/// A version of the library may name two dimensions where another names their
+/// product; the shape at Hugging Face is then the same.
+bool hasDimensionsOf(const SavedParameter& saved,
+                     const plan::Parameter& parameter) {
+  return saved.shape == parameter.globalShape ||
+         (saved.hfShape == parameter.hfShape &&
+          (splitsDimensions(saved.shape, parameter.globalShape) ||
+           splitsDimensions(parameter.globalShape, saved.shape)));
+}
+
 /// Checks a parameter and adds its manifest entries to `used`; adds nothing
 /// when it is missing.
 Status checkParameter(const plan::Parameter& parameter,
@@ -95,7 +121,7 @@ Status checkParameter(const plan::Parameter& parameter,
   if (int number = names.find(parameter); number >= 0) {
     used.insert(number);
     const SavedParameter& saved = manifest.parameters[size_t(number)];
-    return saved.shape == parameter.globalShape
+    return hasDimensionsOf(saved, parameter)
                ? Status::ok()
                : differs(saved, saved.shape, parameter.globalShape, place);
   }

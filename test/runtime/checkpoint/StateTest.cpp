@@ -318,5 +318,33 @@ TEST_F(DamagedState, NamesTheFirstParameterOfAnotherShape) {
       << loaded();
 }
 
+/// Two dimensions that a model names as their product, or the other way round.
+TEST_F(DamagedState, LoadsDimensionsThatAreNamedApart) {
+  auto manifest = readManifest(folder / firstStep);
+  ASSERT_TRUE(manifest);
+  ASSERT_EQ(manifest->parameters[0].shape, (std::vector<int64_t>{8, 5}));
+  Manifest apart = *manifest;
+  apart.parameters[0].shape = {2, 4, 5};
+  for (Piece& piece : apart.parameters[0].pieces) {
+    const ShardLayout::Dim rows = piece.block[0];
+    piece.block = {{2, rows.local / 4, rows.first / 4}, {4, 4, 0}, {5, 5, 0}};
+  }
+  folder.write(std::string(firstStep) + "/manifest.json", toJson(apart));
+  EXPECT_EQ(loaded(), "");
+  apart.parameters[0].hfShape = {2, 20};
+  folder.write(std::string(firstStep) + "/manifest.json", toJson(apart));
+  EXPECT_NE(loaded().find("`embed` has shape [2, 4, 5] there, and [8, 5]"),
+            std::string::npos)
+      << loaded();
+  // As many elements, in other dimensions.
+  manifest->parameters[0].shape = {5, 8};
+  for (Piece& piece : manifest->parameters[0].pieces)
+    piece.block = {{5, 5, 0}, {8, 8, 0}};
+  folder.write(std::string(firstStep) + "/manifest.json", toJson(*manifest));
+  EXPECT_NE(loaded().find("`embed` has shape [5, 8] there, and [8, 5]"),
+            std::string::npos)
+      << loaded();
+}
+
 } // namespace
 } // namespace reciperun::checkpoint
