@@ -1,4 +1,5 @@
-// The verifier's rules for ops that cut, move and clear elements; see Verify.h.
+// The verifier's rules for ops that slice, move and clear elements; see
+// Verify.h.
 // Dimensions that an op resizes are not sharded. All these ops are linear: a
 // partial sum of the operands gives a partial sum of the result.
 
@@ -16,9 +17,13 @@ public:
   std::vector<std::string> run() {
     switch (ops::MoveOp(op.kind)) {
     case ops::MoveOp::Narrow:
+      slice(op.operands[0], op.results[0]);
+      break;
     case ops::MoveOp::Pad:
+      slice(op.results[0], op.operands[0]);
+      break;
     case ops::MoveOp::Concat:
-      rows();
+      concat();
       break;
     case ops::MoveOp::Broadcast:
       broadcast(op.operands[0], op.results[0]);
@@ -46,8 +51,33 @@ public:
   }
 
 private:
-  /// narrow, pad, concat: rows that differ only in width.
-  void rows() {
+  /// wide [..., n, ...] and part [..., m, ...], or [..., ...] if m = 1.
+  void slice(ValueId wide, ValueId part) {
+    const ops::NarrowAttributes attributes(op.attributes);
+    const int64_t begin = attributes.begin, behind = attributes.behind;
+    Pieces whole = piecesOf(module, wide), taken = piecesOf(module, part);
+    expectSameType(wide, part);
+    expect(partial(wide) == partial(part), "partial sums differ");
+    if (behind < 0 || behind >= int64_t(whole.size()))
+      return expect(false, "there is no dimension to slice");
+    const size_t at = whole.size() - 1 - size_t(behind);
+    const int64_t size = module[whole[at].dim].size;
+    int64_t width = 1;
+    if (taken.size() == whole.size()) {
+      width = module[taken[at].dim].size;
+      expect(taken[at].split.empty(), "a sliced dimension is split");
+      taken.erase(taken.begin() + long(at));
+    }
+    expect(whole[at].split.empty(), "a sliced dimension is split");
+    whole.erase(whole.begin() + long(at));
+    expect(whole == taken, "the other dimensions differ");
+    expect(op.attributes.contains("begin") && begin >= 0 && width <= size &&
+               begin <= size - width,
+           "the slice does not lie in its dimension");
+  }
+
+  /// Rows that differ only in width.
+  void concat() {
     ValueId y = op.results[0];
     Pieces expected = leading(y);
     int64_t width = 0;
@@ -57,15 +87,7 @@ private:
       expect(partial(x) == partial(y), "partial sums differ");
       width += widthOf(x);
     }
-    if (op.kind == OpKind::Concat)
-      return expect(width == widthOf(y), "the widths do not add up");
-    bool isPad = op.kind == OpKind::Pad;
-    int64_t whole = isPad ? widthOf(y) : width,
-            part = isPad ? width : widthOf(y);
-    const int64_t first = ops::NarrowAttributes(op.attributes).begin;
-    expect(op.attributes.contains("begin") && first >= 0 && part <= whole &&
-               first <= whole - part,
-           "the part does not lie in its row");
+    expect(width == widthOf(y), "the widths do not add up");
   }
 
   /// All dimensions except the last, which must not be split.

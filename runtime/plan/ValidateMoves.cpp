@@ -7,11 +7,20 @@
 namespace reciperun::plan {
 namespace {
 
-/// Checks that `part` is a slice, from column `begin` on, of each row of
-/// `wide`.
-bool checkPartOfRows(OpCheck& c, const Buffer& wide, const Buffer& part) {
-  const int64_t whole = widthOf(wide), width = widthOf(part);
-  const int64_t begin = ops::NarrowAttributes(c.op.attributes).begin;
+/// Checks that `part` is a slice of `wide`, from element `begin` on, in the
+/// dimension that `behind` others follow. A slice of one element may lack the
+/// dimension.
+bool checkSlice(OpCheck& c, const Buffer& wide, const Buffer& part) {
+  const ops::NarrowAttributes attributes(c.op.attributes);
+  const int64_t begin = attributes.begin, behind = attributes.behind;
+  const int64_t at = int64_t(wide.shape.size()) - 1 - behind;
+  if (behind < 0 || at < 0)
+    return c.fail("has `behind` = " + std::to_string(behind) +
+                  " in a slice of `" + wide.name + "`, which is " +
+                  shapeText(wide));
+  const int64_t whole = wide.shape[size_t(at)];
+  const int64_t width =
+      part.shape.size() == wide.shape.size() ? part.shape[size_t(at)] : 1;
   if (begin < 0 || width > whole || begin > whole - width)
     return c.fail("takes " + std::to_string(width) + " elements from " +
                   std::to_string(begin) + " on in rows of " +
@@ -75,9 +84,9 @@ bool checkTakeRows(OpCheck& c) {
 bool checkMoveOp(OpCheck& c) {
   switch (ops::MoveOp(c.op.kind)) {
   case ops::MoveOp::Narrow:
-    return checkPartOfRows(c, c.in(0), c.out(0));
+    return checkSlice(c, c.in(0), c.out(0));
   case ops::MoveOp::Pad:
-    return checkPartOfRows(c, c.out(0), c.in(0));
+    return checkSlice(c, c.out(0), c.in(0));
   case ops::MoveOp::Concat:
     return checkConcat(c);
   case ops::MoveOp::Broadcast:

@@ -150,6 +150,8 @@ std::optional<OpKind> kindOf(std::string_view call) {
     return OpKind::Embedding;
   if (call == "l2norm")
     return OpKind::RmsNorm;
+  if (call == "select")
+    return OpKind::Narrow;
   return ops::findOp(call);
 }
 

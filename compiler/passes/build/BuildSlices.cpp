@@ -1,6 +1,6 @@
-// Ops that split and join rows: the call names the dimensions of their results.
-// Also attention whose values are narrower than its keys: the values are padded
-// with zeros, and the result is cut.
+// Ops that slice and join dimensions: the call names the dimensions of their
+// results. Also attention whose values are narrower than its keys: the values
+// are padded with zeros, and the result is cut.
 
 #include "compiler/passes/build/CallAttributes.h"
 #include "compiler/passes/build/GraphBuilder.h"
@@ -18,7 +18,7 @@ using ir::ValueId;
 bool GraphBuilder::nameDims(const recipe::Call& call, ir::Op& op) {
   switch (op.kind) {
   case OpKind::Narrow:
-    return narrow(call, op);
+    return call.op == "select" ? select(call, op) : narrow(call, op);
   case OpKind::Concat:
     return concat(call, op);
   case OpKind::Broadcast:
@@ -36,40 +36,90 @@ std::string GraphBuilder::sized(DimId dim) const {
 bool GraphBuilder::narrow(const recipe::Call& call, ir::Op& op) {
   const auto& mapping = std::get<recipe::DimsMapping>(at(call, "dims").data);
   std::vector<DimId> dims = module[op.operands[0]].dims;
-  bool fits = mapping.from.size() == 1 && mapping.to.size() == 1 &&
-              sameDim(module, dimOf(mapping.from[0]), dims.back());
-  if (!fits) {
+  const std::optional<size_t> place =
+      mapping.from.size() == 1 && mapping.to.size() == 1
+          ? placeOf(dims, dimOf(mapping.from[0]))
+          : std::nullopt;
+  if (!place) {
     engine
         .report(diag::Kind::ShapeMismatch, call.range,
-                "`narrow` takes some of the last dimension of its operand, "
-                "here " +
-                    sized(dims.back()) + ", and its `dims` are " +
+                "`narrow` takes some of one dimension of its operand, here " +
+                    listed(dims) + ", and its `dims` are " +
                     listed(dimsOf(mapping.from)) + " -> " +
                     listed(dimsOf(mapping.to)))
         .help("write `" + module[dims.back()].name +
               " -> part`, where `part` is a smaller dimension");
     return false;
   }
+  DimId& sliced = dims[*place];
   DimId to = dimOf(mapping.to[0]);
   int64_t begin = std::get<int64_t>(at(call, "begin").data);
-  if (begin < 0 || begin > module[dims.back()].size - module[to].size) {
+  if (begin < 0 || begin > module[sliced].size - module[to].size) {
     engine
         .report(diag::Kind::ShapeMismatch, call.range,
                 "`narrow` takes " + sized(to) +
                     " from `begin` = " + std::to_string(begin) +
-                    ", and the operand has " + sized(dims.back()))
+                    ", and the operand has " + sized(sliced))
         .help("choose `begin` from 0 to " +
-              std::to_string(std::max<int64_t>(
-                  module[dims.back()].size - module[to].size, 0)) +
+              std::to_string(
+                  std::max<int64_t>(module[sliced].size - module[to].size, 0)) +
               ", or a narrower part")
         .label(module[to].range, sized(to))
-        .label(module[dims.back()].range, sized(dims.back()));
+        .label(module[sliced].range, sized(sliced));
     return false;
   }
-  op.attributes["begin"] = begin;
-  dims.back() = to;
+  setSlice(op, begin, dims.size() - 1 - *place);
+  sliced = to;
   module[op.results[0]].dims = std::move(dims);
   return true;
+}
+
+bool GraphBuilder::select(const recipe::Call& call, ir::Op& op) {
+  std::vector<DimId> dims = module[op.operands[0]].dims;
+  DimId over = dimOf(std::get<recipe::DimValue>(at(call, "over").data).dim);
+  const std::optional<size_t> place = placeOf(dims, over);
+  // A token, or a row of an expert, keeps a dimension of its own.
+  if (!place || dims.size() <= 3) {
+    engine
+        .report(diag::Kind::ShapeMismatch, call.range,
+                "`select` takes one of several parts of a token, and " +
+                    listed(dims) +
+                    (place ? " has no dimension besides " + sized(over)
+                           : " has no " + sized(over)))
+        .note("the operand is made here", module[op.operands[0]].range)
+        .help("make the operand with both dimensions, as in `linear(..., "
+              "hidden -> [parts, width], name = \"...\")`");
+    return false;
+  }
+  int64_t index = std::get<int64_t>(at(call, "index").data);
+  if (index < 0 || index >= module[over].size) {
+    engine
+        .report(diag::Kind::ShapeMismatch, call.range,
+                "`select` takes `index` = " + std::to_string(index) +
+                    ", and the operand has " + sized(over))
+        .help("choose `index` from 0 to " +
+              std::to_string(module[over].size - 1))
+        .label(module[over].range, sized(over));
+    return false;
+  }
+  setSlice(op, index, dims.size() - 1 - *place);
+  dims.erase(dims.begin() + long(*place));
+  module[op.results[0]].dims = std::move(dims);
+  return true;
+}
+
+std::optional<size_t> GraphBuilder::placeOf(const std::vector<DimId>& dims,
+                                            DimId dim) const {
+  for (size_t i = dims.size(); i-- > 0;)
+    if (sameDim(module, dims[i], dim))
+      return i;
+  return std::nullopt;
+}
+
+void GraphBuilder::setSlice(ir::Op& op, int64_t begin, size_t behind) {
+  op.attributes["begin"] = begin;
+  if (behind > 0)
+    op.attributes["behind"] = int64_t(behind);
 }
 
 bool GraphBuilder::concat(const recipe::Call& call, ir::Op& op) {

@@ -1,6 +1,6 @@
 // Builds a Graph: turns the calls of a traced model into ops, one by one.
 // Build.cpp has the algorithm and the dense ops, BuildSlices.cpp the ops that
-// split and join rows, BuildExperts.cpp the mixtures of experts and
+// slice and join dimensions, BuildExperts.cpp the mixtures of experts and
 // BuildStateSpace.cpp the state spaces.
 
 #ifndef RECIPEC_PASSES_BUILD_GRAPHBUILDER_H
@@ -11,6 +11,7 @@
 #include "compiler/passes/build/ExpertRouting.h"
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -102,6 +103,14 @@ private:
   /// False after reporting a mismatch.
   bool nameDims(const recipe::Call& call, ir::Op& op);
   bool narrow(const recipe::Call& call, ir::Op& op);
+  /// A narrow to one element of a dimension, which the result lacks.
+  bool select(const recipe::Call& call, ir::Op& op);
+  /// The index of a dimension, the last one of several that are the same.
+  std::optional<size_t> placeOf(const std::vector<DimId>& dims,
+                                DimId dim) const;
+  /// Sets the attributes of a slice from `begin` on, in the dimension that
+  /// `behind` others follow.
+  static void setSlice(ir::Op& op, int64_t begin, size_t behind);
   bool concat(const recipe::Call& call, ir::Op& op);
   void broadcast(const recipe::Call& call, ir::Op& op);
   /// `` `heads` = 32 ``

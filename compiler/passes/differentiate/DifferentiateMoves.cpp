@@ -1,4 +1,4 @@
-// The gradients of ops that cut and concatenate rows. All are linear and need
+// The gradients of ops that slice and concatenate. All are linear and need
 // no value of the forward pass.
 
 #include "compiler/passes/differentiate/Cotangents.h"

@@ -129,8 +129,10 @@ private:
   std::vector<AxisSet> ofRows(ValueId x) const;
   void norm(Op& op);
   void byPosition(Op& op);
-  /// narrow, pad, concat: rows are not split.
-  void partsOfRows(Op& op);
+  /// narrow, pad: the sliced dimension is not split.
+  void slice(Op& op);
+  /// Rows are not split.
+  void concat(Op& op);
   /// x [..., n] → y [..., over, n]: each rank makes only its own copies.
   void broadcast(Op& op);
   /// Heads may be split where query and key heads are split alike. Ranks that

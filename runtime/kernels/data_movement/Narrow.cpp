@@ -1,10 +1,10 @@
-// A slice of each row: y [..., m] = x [..., begin to begin + m], and its
-// transpose, which pads the slice with zeros.
+// A slice of a dimension: y [..., m, ...] = x [..., begin to begin + m, ...],
+// and its transpose, which pads the slice with zeros.
 
 #include "runtime/device/cpu/CpuContext.h"
 #include "runtime/device/cpu/Parallel.h"
 #include "runtime/kernels/common/Kernels.h"
-#include "runtime/ops/MoveOps.h"
+#include "runtime/kernels/data_movement/RowBytes.h"
 
 #include <cstddef>
 #include <cstring>
@@ -14,25 +14,9 @@ namespace reciperun::kernels {
 using device::KernelArgs;
 using device::Tensor;
 
-namespace {
-
-/// Sizes in bytes of the rows of `wide`, and of the slice of each row in
-/// `part`.
-struct RowBytes {
-  RowBytes(const KernelArgs& args, const Tensor& wide, const Tensor& part)
-      : rows(part.elements() / part.shape.back()), whole(wide.bytes() / rows),
-        run(part.bytes() / rows),
-        start(ops::NarrowAttributes(args.op.attributes).begin *
-              (run / part.shape.back())) {}
-
-  int64_t rows, whole, run, start;
-};
-
-} // namespace
-
 Status narrowKernel(const KernelArgs& args) {
   const Tensor &x = args.inputs[0], &y = args.outputs[0];
-  const RowBytes at(args, x, y);
+  const RowBytes at(args.op.attributes, x, y);
   device::parallelFor(
       args.context.threads(), at.rows, 16, [&](int64_t begin, int64_t end) {
         for (int64_t i = begin; i < end; ++i)
@@ -45,7 +29,7 @@ Status narrowKernel(const KernelArgs& args) {
 
 Status padKernel(const KernelArgs& args) {
   const Tensor &x = args.inputs[0], &y = args.outputs[0];
-  const RowBytes at(args, y, x);
+  const RowBytes at(args.op.attributes, y, x);
   const int64_t behind = at.whole - at.start - at.run;
   device::parallelFor(
       args.context.threads(), at.rows, 16, [&](int64_t begin, int64_t end) {

@@ -103,13 +103,44 @@ TEST(Verify, PartsOfRows) {
     program.expectFound("%up = linear", before(op), finding);
   };
   expectDamage("%p = pad %g {begin = 17}" + lead + "ffn]",
-               "the part does not lie in its row");
-  expectDamage("%p = pad %g {begin = 0}" + lead + "ffn/tp]", "a row is split");
+               "the slice does not lie in its dimension");
+  expectDamage("%p = pad %g {begin = 0}" + lead + "ffn/tp]",
+               "a sliced dimension is split");
+  expectDamage("%p = pad %g {begin = 0, behind = 3}" + lead + "ffn]",
+               "there is no dimension to slice");
   expectDamage("%j = concat %g, %g" + lead + "hidden]",
                "the widths do not add up");
   expectDamage(copied + summed, "partial sums differ");
   expectDamage("%b = broadcast %g" + lead + "ffn/tp, ffn]",
                "dimensions differ");
+}
+
+TEST(Verify, SlicesOfADimensionThatAnotherFollows) {
+  const std::string lead = " : f32[batch/dp, sequence, ";
+  auto with = [&](const std::string& split, const std::string& attributes,
+                  const std::string& dims) {
+    return "%b = broadcast %g" + lead + "ffn" + split +
+           ", hidden]\n  %e = narrow %b {" + attributes + "}" + lead + dims +
+           "]\n  %up = linear";
+  };
+  for (const std::string& op :
+       {with("", "begin = 16, behind = 1", "hidden, hidden"),
+        // A slice of one element lacks its dimension.
+        with("", "begin = 31, behind = 1", "hidden")})
+    EXPECT_EQ(program.findingsWith("%up = linear", op),
+              std::vector<std::string>());
+  program.expectFound("%up = linear",
+                      with("", "begin = 17, behind = 1", "hidden, hidden"),
+                      "the slice does not lie in its dimension");
+  program.expectFound("%up = linear",
+                      with("", "begin = 32, behind = 1", "hidden"),
+                      "the slice does not lie in its dimension");
+  program.expectFound("%up = linear",
+                      with("/tp", "begin = 0, behind = 1", "hidden"),
+                      "a sliced dimension is split");
+  program.expectFound("%up = linear",
+                      with("", "begin = 0, behind = 1", "hidden/tp"),
+                      "the other dimensions differ");
 }
 
 TEST(Verify, Collectives) {

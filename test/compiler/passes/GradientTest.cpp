@@ -342,14 +342,60 @@ recipe::Recipe mixtral(RecipeWriter w, const RouterSettings& settings,
     auto r = w.router(layer + "router", n, hidden, experts, settings);
     auto e = w.dispatch(n, r, weightsTokens);
     auto gate =
-        w.expertLinear(layer + "gate", e, hidden, ffn, experts, isStacked);
-    auto up = w.expertLinear(layer + "up", e, hidden, ffn, experts, isStacked);
+        w.expertLinear(layer + "gate", e, hidden, {ffn}, experts, isStacked);
+    auto up =
+        w.expertLinear(layer + "up", e, hidden, {ffn}, experts, isStacked);
     auto y =
         w.expertLinear(layer + "down", w.op("mul", {w.op("silu", {gate}), up}),
-                       ffn, hidden, experts, isStacked);
+                       ffn, {hidden}, experts, isStacked);
     x = w.op("add", {x, w.combine(y, r, !weightsTokens)});
   }
   return w.finish(w.linear("lm_head", x, {hidden}, {vocab}));
+}
+
+/// Experts with one weight for both inner parts, in the stacked order of Llama
+/// 4 and in the usual one.
+recipe::Recipe pairedExperts(RecipeWriter w) {
+  auto vocab = w.dim("vocab", 32), hidden = w.dim("hidden", 8),
+       experts = w.dim("experts", 4), pair = w.dim("gate_up", 2),
+       ffn = w.dim("expert_ffn", 8);
+  auto x = w.embedding(w.tokens(), w.parameter("embed", {vocab, hidden}));
+  for (bool isStacked : {true, false}) {
+    std::string layer = isStacked ? "0." : "1.";
+    auto r = w.router(layer + "router", x, hidden, experts, {});
+    auto e = w.dispatch(x, r, true);
+    auto both = w.expertLinear(layer + "gate_up", e, hidden, {pair, ffn},
+                               experts, isStacked);
+    auto wide = w.op("mul", {w.op("silu", {w.select(both, pair, 0)}),
+                             w.select(both, pair, 1)});
+    auto y =
+        w.expertLinear(layer + "down", wide, ffn, {hidden}, experts, isStacked);
+    x = w.op("add", {x, w.combine(y, r, false)});
+  }
+  return w.finish(w.linear("lm_head", x, {hidden}, {vocab}));
+}
+
+/// Slices of dimensions that others follow. The others are sharded, as the
+/// slices are where they are read, and a sliced dimension may be sharded where
+/// it is made.
+recipe::Recipe sliced(RecipeWriter w) {
+  auto vocab = w.dim("vocab", 32), hidden = w.dim("hidden", 8),
+       heads = w.dim("heads", 4), width = w.dim("head_dim", 4),
+       few = w.dim("few_heads", 3), parts = w.dim("parts", 3),
+       pair = w.dim("gate_up", 2), ffn = w.dim("ffn", 8);
+  auto x = w.embedding(w.tokens(), w.parameter("embed", {vocab, hidden}));
+  auto q = w.linear("q", x, {hidden}, {heads, width});
+  auto a = w.narrow(w.attention(w.rope(q), q, q), heads, few, 1);
+  x = w.op("add", {x, w.linear("o", a, {few, width}, {hidden})});
+  x = w.op("add", {x, w.linear("o1", w.select(a, few, 2), {width}, {hidden})});
+  auto all = w.linear("parts", x, {hidden}, {parts, ffn});
+  auto last = w.narrow(all, parts, pair, 1);
+  auto wide = w.op("mul", {w.op("silu", {w.select(last, pair, 1)}),
+                           w.select(all, parts, 1)});
+  x = w.op("add", {x, w.linear("down", wide, {ffn}, {hidden})});
+  auto some = w.linear("some", all, {parts, ffn}, {hidden});
+  return w.finish(
+      w.linear("lm_head", w.op("add", {x, some}), {hidden}, {vocab}));
 }
 
 /// A layer of Mamba-2, one of attention, and another mixer with several chunks
@@ -434,6 +480,11 @@ TEST(Gradient, RowsApartAndTogether) {
   expectLayoutsAgree(latent);
 }
 
+TEST(Gradient, SlicesOfADimensionThatOthersFollow) {
+  expectDifferences(sliced);
+  expectLayoutsAgree(sliced);
+}
+
 TEST(Gradient, StateSpaces) {
   expectDifferences(hybrid);
   expectLayoutsAgree(hybrid);
@@ -482,6 +533,16 @@ TEST(Gradient, ExpertsOfOneWeightedChoice) {
   };
   expectDifferences(model);
   expectLayoutsAgree(model, expertLayouts);
+}
+
+TEST(Gradient, ExpertsWithOneWeightForTwoParts) {
+  expectDifferences(pairedExperts);
+  expectLayoutsAgree(pairedExperts, expertLayouts);
+  ir::Module module = compile(pairedExperts, {2, 1, false, 1, 2});
+  for (const ir::Param& param : module.params)
+    if (param.name.find("gate_up") != std::string::npos) {
+      EXPECT_EQ(ir::localElements(module, param.value), 4 * 8 * 2 * 8 / 2);
+    }
 }
 
 TEST(Gradient, EvaluateIsForwardWithoutDropout) {

@@ -14,6 +14,19 @@ void Interpreter::parts(const Op& op, int rank) {
   size_t from = size_t(shape(op.operands[0]).back()),
          to = size_t(shape(op.results[0]).back());
   size_t begin = size_t(real(op, "begin", 0));
+  if (op.kind == OpKind::Narrow || op.kind == OpKind::Pad) {
+    // Rows of the sliced dimension and those behind it.
+    const bool isNarrow = op.kind == OpKind::Narrow;
+    const auto wide = shape(isNarrow ? op.operands[0] : op.results[0]);
+    const size_t behind = size_t(real(op, "behind", 0));
+    size_t element = 1, rows = 1;
+    for (size_t i = 0; i < wide.size(); ++i)
+      (i + behind < wide.size() ? rows : element) *= size_t(wide[i]);
+    rows /= size_t(wide[wide.size() - 1 - behind]);
+    begin *= element;
+    from = x.size() / rows;
+    to = y.size() / rows;
+  }
   for (size_t i = 0; i < y.size(); ++i) {
     size_t row = i / to, column = i % to;
     if (op.kind == OpKind::Narrow)

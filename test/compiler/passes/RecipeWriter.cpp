@@ -196,6 +196,13 @@ recipe::TensorId RecipeWriter::narrow(TensorId x, DimId from, DimId to,
   return made.result;
 }
 
+recipe::TensorId RecipeWriter::select(TensorId x, DimId over, int64_t index) {
+  recipe::Call& made = call("select", {x});
+  made.attributes = {{"over", valueOf(DimValue{over})},
+                     {"index", valueOf(index)}};
+  return made.result;
+}
+
 recipe::TensorId RecipeWriter::concat(TensorId a, TensorId b, DimId to) {
   recipe::Call& made = call("concat", {a, b});
   made.attributes = {{"to", valueOf(DimValue{to})}};
@@ -254,10 +261,10 @@ recipe::TensorId RecipeWriter::dispatch(TensorId x, TensorId routing,
 }
 
 recipe::TensorId RecipeWriter::expertLinear(const std::string& name, TensorId x,
-                                            DimId from, DimId to, DimId experts,
-                                            bool stacked) {
+                                            DimId from, const Dims& to,
+                                            DimId experts, bool stacked) {
   recipe::Call& made = call("expert_linear", {x}, name);
-  made.attributes = {{"dims", valueOf(DimsMapping{{from}, {to}})},
+  made.attributes = {{"dims", valueOf(DimsMapping{{from}, to})},
                      {"experts", valueOf(DimValue{experts})},
                      {"stacked", valueOf(stacked)},
                      {"init", normal()},

@@ -62,6 +62,7 @@ public:
   unary(const std::string& name, TensorId x,
         const std::vector<std::pair<std::string, recipe::Value>>& arguments);
   TensorId narrow(TensorId x, DimId from, DimId to, int64_t begin = 0);
+  TensorId select(TensorId x, DimId over, int64_t index);
   TensorId concat(TensorId a, TensorId b, DimId to);
   TensorId broadcast(TensorId x, DimId over);
   TensorId scale(TensorId x, double alpha);
@@ -79,7 +80,7 @@ public:
                   DimId experts, const RouterSettings& settings);
   TensorId dispatch(TensorId x, TensorId routing, bool weighted = false);
   TensorId expertLinear(const std::string& name, TensorId x, DimId from,
-                        DimId to, DimId experts, bool stacked = false);
+                        const Dims& to, DimId experts, bool stacked = false);
   TensorId combine(TensorId x, TensorId routing, bool weighted = true);
 
   struct Mamba {

@@ -223,6 +223,20 @@ TEST_F(CudaRows, PartsOfRows) {
     }
 }
 
+TEST_F(CudaRows, PartsOfADimensionThatAnotherFollows) {
+  for (DType type : types)
+    for (int64_t behind : {1, 7, 64, 1000})
+      for (int64_t begin : {0, 1, 2}) {
+        const Attributes slice = {{"begin", begin}, {"behind", int64_t(1)}};
+        Array wide = numbers(type, {9, 4, behind}, 1);
+        Array part(type, {9, 2, behind}), one(type, {9, behind});
+        compare({OpKind::Narrow, {&wide}, {&part}, slice}, {exact});
+        compare({OpKind::Narrow, {&wide}, {&one}, slice}, {exact});
+        compare({OpKind::Pad, {&part}, {&wide}, slice}, {exact});
+        compare({OpKind::Pad, {&one}, {&wide}, slice}, {exact});
+      }
+}
+
 TEST_F(CudaRows, Slice) {
   for (DType type : {DType::f32, DType::bf16, DType::i32})
     for (int64_t dim : {0, 1, 2})

@@ -232,6 +232,8 @@ TEST(Gradient, RowsApartAndTogether) {
               {{"begin", int64_t(2)}});
   checkLinear(OpKind::Pad, OpKind::Narrow, {2, 3, 4}, {2, 3, 7},
               {{"begin", int64_t(2)}});
+  checkLinear(OpKind::Narrow, OpKind::Pad, {2, 5, 3}, {2, 2, 3},
+              {{"begin", int64_t(2)}, {"behind", int64_t(1)}});
   checkLinear(OpKind::Broadcast, OpKind::BroadcastBackward, {2, 3, 4},
               {2, 3, 5, 4});
 }

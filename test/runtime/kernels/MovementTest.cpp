@@ -78,6 +78,29 @@ TEST(Rows, ComeApartAndTogetherAgain) {
   }
 }
 
+/// A slice [5, 2, 7] of [5, 4, 7], and back.
+TEST(Rows, SlicesOfADimensionThatAnotherFollows) {
+  const Attributes second = {{"begin", int64_t(1)}, {"behind", int64_t(1)}};
+  for (DType type : allTypes) {
+    Array x = Array::random(type, {5, 4, 7}, 1), part(type, {5, 2, 7});
+    Array one(type, {5, 7}); // a slice of one element without its dimension
+    call(OpKind::Narrow, {&x}, {&part}, second);
+    call(OpKind::Narrow, {&x}, {&one}, second);
+    Array y = Array::random(type, {5, 4, 7}, 2); // previous contents
+    call(OpKind::Pad, {&part}, {&y}, second);
+    for (int64_t i = 0; i < x.size(); ++i) {
+      const int64_t row = i / 28, at = i / 7 % 4 - 1, column = i % 7;
+      if (at == 0) {
+        EXPECT_EQ(one.get(row * 7 + column), x.get(i));
+      }
+      if (at == 0 || at == 1) {
+        EXPECT_EQ(part.get((row * 2 + at) * 7 + column), x.get(i));
+      }
+      EXPECT_EQ(y.get(i), at == 0 || at == 1 ? x.get(i) : 0);
+    }
+  }
+}
+
 TEST(Rows, ArePaddedWithZeros) {
   for (DType type : allTypes) {
     Array x = Array::random(type, {40, 3}, 1);

@@ -342,7 +342,7 @@ TEST(Validate, attributesThatKernelsKnow) {
 
 TEST(Validate, partsOfRows) {
   auto refusalWith = [](OpKind kind, std::vector<std::vector<int64_t>> shapes,
-                        int64_t begin = 0) {
+                        int64_t begin = 0, int64_t behind = 0) {
     return refusal([&](Plan& p) {
       std::vector<int> operands;
       for (std::vector<int64_t>& shape : shapes)
@@ -352,7 +352,8 @@ TEST(Validate, partsOfRows) {
       operands.pop_back();
       p.stages[0].functions[0].ops = {makeOp(kind, "op", operands, {result})};
       if (ops::findAttribute(kind, "begin"))
-        p.stages[0].functions[0].ops[0].attributes = {{"begin", begin}};
+        p.stages[0].functions[0].ops[0].attributes = {{"begin", begin},
+                                                      {"behind", behind}};
     });
   };
   using Shapes = std::vector<std::vector<int64_t>>;
@@ -372,6 +373,19 @@ TEST(Validate, partsOfRows) {
     expectRefused(OpKind::Pad, {{2, 3}, {2, 7}}, begin, "in rows of 7");
   }
   expectRefused(OpKind::Narrow, {{2, 7}, {3, 3}}, 4, "wants 6 elements");
+  EXPECT_EQ(refusalWith(OpKind::Narrow, {{2, 7, 5}, {2, 3, 5}}, 4, 1), "");
+  EXPECT_EQ(refusalWith(OpKind::Narrow, {{2, 7, 5}, {2, 5}}, 6, 1), "");
+  EXPECT_EQ(refusalWith(OpKind::Pad, {{2, 5}, {2, 7, 5}}, 6, 1), "");
+  for (int64_t behind : {int64_t(-1), int64_t(3), most})
+    EXPECT_NE(refusalWith(OpKind::Narrow, {{2, 7, 5}, {2, 5}}, 0, behind)
+                  .find("`behind` = " + std::to_string(behind)),
+              std::string::npos);
+  EXPECT_NE(refusalWith(OpKind::Narrow, {{2, 7, 5}, {2, 3, 5}}, 5, 1)
+                .find("takes 3 elements from 5 on in rows of 7"),
+            std::string::npos);
+  EXPECT_NE(refusalWith(OpKind::Narrow, {{2, 7, 5}, {2, 4}}, 0, 1)
+                .find("wants 10 elements"),
+            std::string::npos);
   expectRefused(OpKind::Concat, {{2, 3}, {2, 3}, {2, 7}}, 0, "makes rows of 7");
   expectRefused(OpKind::Concat, {{2, 3}, {3, 4}, {2, 7}}, 0,
                 "wants 8 elements");
