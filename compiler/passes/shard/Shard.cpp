@@ -107,6 +107,7 @@ ValueId Sharder::bring(ValueId value, const Sharding& wanted,
 ValueId Sharder::convert(ValueId form, const Sharding& wanted, Ends ends) {
   form = reduce(form, wanted, ends);
   form = gather(form, wanted, ends, /*isOrdered=*/true);
+  form = slice(form, wanted, ends, /*isOrdered=*/false);
   for (size_t i = 0; i < wanted.dims.size(); ++i)
     for (size_t j = 0; j < wanted.dims.size(); ++j) {
       AxisSet moved =
@@ -115,8 +116,15 @@ ValueId Sharder::convert(ValueId form, const Sharding& wanted, Ends ends) {
         form = exchange(form, moved, int(j), int(i), ends);
     }
   form = gather(form, wanted, ends, /*isOrdered=*/false);
+  return slice(form, wanted, ends, /*isOrdered=*/true);
+}
+
+ValueId Sharder::slice(ValueId form, const Sharding& wanted, Ends ends,
+                       bool isOrdered) {
   for (size_t i = 0; i < wanted.dims.size(); ++i) {
-    AxisSet sliced = wanted.dims[i] - shardingOf(form).dims[i];
+    if (isPlaces(module[form].dims[i]) == isOrdered)
+      continue;
+    AxisSet sliced = wanted.dims[i] - splitOf(shardingOf(form).dims);
     for (size_t axis = 0; axis < module.axes.size(); ++axis)
       if (sliced.contains(AxisId(axis)))
         form = collective(OpKind::Slice, form, AxisSet(AxisId(axis)), int(i),

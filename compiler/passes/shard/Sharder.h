@@ -68,6 +68,11 @@ private:
   /// after the exchange.
   ValueId gather(ValueId form, const Sharding& wanted, Ends ends,
                  bool isOrdered);
+  /// Takes the shards of axes that split no dimension yet. Rows of experts,
+  /// which are gathered after an exchange, are sliced before the one that moves
+  /// them back.
+  ValueId slice(ValueId form, const Sharding& wanted, Ends ends,
+                bool isOrdered);
   /// Reduces partial sums: reduce-scatter along a dimension that is to be split
   /// along the same axes, all-reduce otherwise.
   ValueId reduce(ValueId form, const Sharding& wanted, Ends ends);
