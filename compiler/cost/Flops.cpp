@@ -192,6 +192,9 @@ double expertOp(const ir::Op& op, const ShapeOf& shapeOf) {
   case ops::ExpertOp::DispatchBackward:
   case ops::ExpertOp::Combine:
   case ops::ExpertOp::CombineBackward:
+  case ops::ExpertOp::RowDots:
+  case ops::ExpertOp::SwigluBackwardDots:
+  case ops::ExpertOp::GatesBackward:
     return 0;
   }
   return 0;

@@ -47,11 +47,22 @@ public:
       break;
     case ops::ExpertOp::Combine:
       experts(op.results[0], op.operands[0], op.operands[1]);
-      if (op.results[1] != ValueId::none)
-        expectPrefix(op.results[1], op.operands[1]);
       break;
     case ops::ExpertOp::CombineBackward:
       experts(op.operands[0], op.results[0], op.operands[1]);
+      break;
+    case ops::ExpertOp::RowDots:
+      rowDots(op.results[0]);
+      break;
+    case ops::ExpertOp::SwigluBackwardDots:
+      for (ValueId value : {op.operands[2], op.results[0], op.results[1]}) {
+        expectSame(op.operands[0], value);
+        expectSameType(op.operands[0], value);
+      }
+      rowDots(op.results[2]);
+      break;
+    case ops::ExpertOp::GatesBackward:
+      gatesBackward();
       break;
     case ops::ExpertOp::ExpertLinear:
       expertLinear(op.operands[0], op.results[0], op.operands[0],
@@ -113,6 +124,32 @@ private:
     expect(number.size() == 3 && from.size() == 3 && number[0] == from[0] &&
                number[1] == from[1],
            "leading dimensions differ");
+  }
+
+  /// The first two operands [groups, places, n...], numbers [groups, places,
+  /// 1]: a partial sum over the axes that split a row.
+  void rowDots(ValueId numbers) {
+    expectWhole();
+    expectSame(op.operands[0], op.operands[1]);
+    expectSameType(op.operands[0], op.operands[1]);
+    Pieces a = pieces(op.operands[0]), dots = pieces(numbers);
+    expect(a.size() > 2 && dots.size() == 3 && a[0] == dots[0] &&
+               a[1] == dots[1] && dots[2].split.empty(),
+           "dimensions differ");
+    expect(a.size() < 3 ||
+               partial(numbers) == splitOf(part(a, 2, a.size() - 2)),
+           "the partial sum is not that of the rows");
+  }
+
+  /// dots [groups, places, 1] are on the ranks of the rows' tokens.
+  void gatesBackward() {
+    expectWhole();
+    Pieces dots = pieces(op.operands[0]), rows = pieces(op.operands[1]);
+    expect(dots.size() == 3 && rows.size() == 3 && dots[0].split.empty() &&
+               dots[1].split == (rows[0].split | rows[1].split),
+           "tokens and rows lie on different ranks");
+    expectSame(op.operands[1], op.operands[2]);
+    expectSame(op.operands[2], op.results[0]);
   }
 
   /// The axes that split the dimensions of an expert's weight that `kept` (x or

@@ -111,17 +111,8 @@ bool checkPack(OpCheck& c) {
          isAbsentOrSum(c, 2, 2);
 }
 
-/// Checks `taken` [b,s,k,h]: for each choice [b,s,k] a row of [g,p,h].
-bool isTaken(OpCheck& c, const Buffer& taken, const Buffer& numbers,
-             const Buffer& rows) {
-  return c.is(taken, {rows.dtype}) &&
-         c.shaped(taken, {numbers.shape[0], numbers.shape[1], numbers.shape[2],
-                          rows.shape[2]});
-}
-
 bool checkCombine(OpCheck& c) {
   return checkExperts(c, c.out(0), c.in(0), c.in(1)) &&
-         (!c.hasOut(1) || isTaken(c, c.out(1), c.in(1), c.in(0))) &&
          (!c.hasIn(2) || checkGates(c, c.in(2), c.in(1), c.in(0)));
 }
 
@@ -132,16 +123,34 @@ bool checkExpertsBackward(OpCheck& c, bool isDispatch) {
   const Buffer& rows = isDispatch ? c.in(0) : c.out(0);
   if (!checkExperts(c, tokens, rows, c.in(1)))
     return false;
-  if (c.hasIn(2) != c.hasIn(3) || (c.hasOut(1) && !c.hasIn(3)))
+  if ((c.hasIn(2) && !c.hasIn(3)) || (c.hasOut(1) && !c.hasIn(2)))
     return c.fail("has gates without what they multiply");
-  auto isFactor = [&](const Buffer& factor) {
-    return !isDispatch && factor.shape.size() == 4
-               ? isTaken(c, factor, c.in(1), rows)
-               : c.same(isDispatch ? tokens : rows, factor);
-  };
-  return (!c.hasIn(3) ||
-          (checkGates(c, c.in(3), c.in(1), tokens) && isFactor(c.in(2)))) &&
+  return (!c.hasIn(3) || checkGates(c, c.in(3), c.in(1), tokens)) &&
+         (!c.hasIn(2) || c.same(isDispatch ? tokens : rows, c.in(2))) &&
          (!c.hasOut(1) || checkGates(c, c.out(1), c.in(1), tokens));
+}
+
+/// Checks `dots` [g,p,1] of the first two inputs [g,p,n...].
+bool checkRowDots(OpCheck& c, const Buffer& dots) {
+  const Buffer& a = c.in(0);
+  if (a.shape.size() < 3 || elementCount(a.shape) == 0)
+    return c.fail("wants a group, a place and a width in `" + a.name +
+                  "`, which is " + shapeText(a));
+  return c.is(a, real) && c.same(a, c.in(1)) && c.isMath(dots, a) &&
+         c.shaped(dots, {a.shape[0], a.shape[1], 1});
+}
+
+bool checkSwigluDots(OpCheck& c) {
+  return checkRowDots(c, c.out(2)) && c.same(c.in(0), c.in(2)) &&
+         c.same(c.in(0), c.out(0)) && c.same(c.in(0), c.out(1));
+}
+
+bool checkGatesBackward(OpCheck& c) {
+  const Buffer &dots = c.in(0), &rows = c.in(1);
+  return c.is(dots, {DType::f32, DType::f64}) && c.rank(dots, 3) &&
+         c.shaped(dots, {dots.shape[0], dots.shape[1], 1}) &&
+         c.is(rows, {DType::i32}) && c.rank(rows, 3) &&
+         checkGates(c, c.in(2), rows, dots) && c.same(c.in(2), c.out(0));
 }
 
 /// Checks `x` [g,p,k...], `y` [g,p,n...], `w` [g m,n...,k...], `counts`
@@ -196,6 +205,12 @@ bool checkExpertsOp(OpCheck& c) {
     return checkCombine(c);
   case ops::ExpertOp::CombineBackward:
     return checkExpertsBackward(c, false);
+  case ops::ExpertOp::RowDots:
+    return checkRowDots(c, c.out(0));
+  case ops::ExpertOp::SwigluBackwardDots:
+    return checkSwigluDots(c);
+  case ops::ExpertOp::GatesBackward:
+    return checkGatesBackward(c);
   case ops::ExpertOp::ExpertLinear:
     return c.is(c.in(1), {c.in(0).dtype}) &&
            checkExpertLinear(c, c.in(0), c.out(0), c.in(1), c.in(2));

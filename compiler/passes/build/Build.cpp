@@ -427,8 +427,6 @@ void GraphBuilder::results(ir::Op& op) {
   if (op.kind == OpKind::Dispatch)
     for (const char* part : {".rows", ".counts"})
       addResult(op, names.make(op.name + part));
-  if (op.kind == OpKind::Combine)
-    takeRows(op);
   if (op.kind == OpKind::StateScan)
     addResult(op, names.make(op.name + ".states"));
 }

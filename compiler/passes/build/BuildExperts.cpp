@@ -512,18 +512,6 @@ bool GraphBuilder::expertLinear(const recipe::Call& call, ir::Op& op,
   return true;
 }
 
-void GraphBuilder::takeRows(ir::Op& combine) {
-  ValueId gates = combine.operands[2];
-  if (gates == ValueId::none || !extent.loss || ranks("ep") == 1) {
-    combine.results.push_back(ValueId::none);
-    return;
-  }
-  addResult(combine, names.make(combine.name + ".taken"));
-  std::vector<DimId> dims = module[gates].dims;
-  dims.push_back(module[combine.operands[0]].dims[2]);
-  module[combine.results[1]].dims = std::move(dims);
-}
-
 bool GraphBuilder::combine(const recipe::Call& call, ir::Op& op) {
   Routing& routing = routings.at(op.operands[1]);
   if (routing.rows == ValueId::none) {

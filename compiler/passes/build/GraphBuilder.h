@@ -161,10 +161,6 @@ private:
   /// Repeats the ops on the first pass's rows for the second pass.
   void repeatForSecondPass(Routing& routing);
   ValueId repeatResult(Routing& routing, ValueId result, std::string name);
-  /// Adds the second result of a combine: the rows that it reads, which are
-  /// fewer than the rows that ranks may exchange. The gradient of the gates
-  /// reads this result.
-  void takeRows(ir::Op& combine);
   int64_t ranks(std::string_view degree) const;
   /// Records that an op on rows of experts produces rows of experts.
   void followRows(const ir::Op& op);

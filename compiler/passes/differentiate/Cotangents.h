@@ -10,6 +10,8 @@
 
 namespace recipec::passes {
 
+struct GatePath;
+
 class Cotangents {
 public:
   explicit Cotangents(ir::Module& module) : module(module) {}
@@ -29,6 +31,14 @@ public:
   /// A new cotangent of `value`, a partial sum over `partial`.
   virtual ir::ValueId makeCotangent(ir::ValueId value,
                                     ir::AxisSet partial = {}) = 0;
+  /// A new value with one number for each row of experts in `rows`, a partial
+  /// sum over `partial`.
+  virtual ir::ValueId makeDots(ir::ValueId rows, ir::AxisSet partial) = 0;
+  /// The path from the value to a combine whose gates get their gradient from
+  /// the value's rows (GateGradients.h); null if there is none.
+  virtual const GatePath* gatePathFrom(ir::ValueId value) const = 0;
+  /// Whether such paths lead to a combine.
+  virtual bool hasGatePaths(const ir::Op& combine) const = 0;
   /// Adds a contribution to the cotangent of an active operand.
   virtual void push(ir::ValueId value, ir::ValueId contribution,
                     const ir::Op& source) = 0;

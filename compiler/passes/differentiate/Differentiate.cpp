@@ -26,12 +26,14 @@
 
 #include "compiler/passes/ValueNames.h"
 #include "compiler/passes/differentiate/Cotangents.h"
+#include "compiler/passes/differentiate/GateGradients.h"
 #include "runtime/ops/LossOps.h"
 #include "runtime/ops/OpTable.h"
 
 #include <algorithm>
 #include <cassert>
 #include <limits>
+#include <optional>
 #include <unordered_map>
 
 namespace recipec::passes {
@@ -57,6 +59,7 @@ public:
   void run() {
     addGradients();
     findActive();
+    gatePaths.emplace(forward, [&](ValueId value) { return isActive(value); });
     for (size_t i = forward.ops.size(); i-- > 0 && forward.ops[i].layer < 0;)
       places[i] = std::numeric_limits<int>::max(); // after all layers
     for (size_t i = forward.ops.size(); i-- > 0;) {
@@ -127,6 +130,26 @@ private:
   ValueId makeCotangent(ValueId value, AxisSet partial = {}) override {
     return makeLike(value, "d." + module[value].name,
                     {shardingOf(value).dims, partial});
+  }
+
+  /// In the type of gates.
+  ValueId makeDots(ValueId rows, AxisSet partial) override {
+    const std::vector<AxisSet> split = shardingOf(rows).dims;
+    ValueId made = makeLike(rows, "dots." + module[rows].name,
+                            {{split[0], split[1], {}}, partial});
+    ir::Value& dots = module[made];
+    dots.type = ir::accumulationType(module.compute);
+    dots.dims.resize(2);
+    dots.dims.push_back(ir::constantDim(module, 1));
+    return made;
+  }
+
+  const GatePath* gatePathFrom(ValueId value) const override {
+    return gatePaths->from(value);
+  }
+
+  bool hasGatePaths(const Op& combine) const override {
+    return gatePaths->leadTo(combine);
   }
 
   Op& emit(Op op) override { return backward.emplace_back(std::move(op)); }
@@ -216,6 +239,12 @@ private:
     ValueId dy = take(op.results[0]);
     if (dy == ValueId::none || !isActive(op.results[0]))
       return;
+    // The rule of swiglu computes the dot products in the same pass.
+    const GatePath* path = gatePathFrom(op.results[0]);
+    if (path && op.kind != OpKind::Swiglu) {
+      dy = complete(dy, op);
+      differentiateGates(*this, *path, op, dy);
+    }
     switch (family) {
     case ops::OpFamily::activations:
       return differentiateActivation(*this, op, dy);
@@ -377,6 +406,7 @@ private:
   std::unordered_map<ValueId, int> owners;
   std::unordered_map<ValueId, ValueId> copies;
   std::unordered_map<ValueId, ParamId> trained;
+  std::optional<GatePaths> gatePaths;
   std::vector<Contribution> contributions;
   std::vector<Op> backward;
 };
@@ -385,6 +415,7 @@ private:
 
 void differentiate(ir::Module& module) {
   assert(ir::findFunction(module, "forward") && "there is something to do");
+  moveGatesToRouters(*ir::findFunction(module, "forward"));
   Differentiation(module).run();
 }
 

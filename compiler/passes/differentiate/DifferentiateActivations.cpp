@@ -2,6 +2,7 @@
 // which is saved.
 
 #include "compiler/passes/differentiate/Cotangents.h"
+#include "compiler/passes/differentiate/GateGradients.h"
 #include "runtime/ops/ActivationOps.h"
 #include "runtime/ops/OpKind.h"
 
@@ -27,8 +28,16 @@ void differentiateSwiglu(Cotangents& rules, const Op& op, ValueId dy) {
   dy = rules.complete(dy, op);
   ValueId gate = op.operands[0], up = op.operands[1];
   ValueId dgate = rules.makeCotangent(gate), dup = rules.makeCotangent(up);
-  rules.emit(opFor(op, OpKind::SwigluBackward,
-                   {dy, rules.read(gate), rules.read(up)}, {dgate, dup}));
+  const std::vector<ValueId> operands = {dy, rules.read(gate), rules.read(up)};
+  if (const GatePath* path = rules.gatePathFrom(op.results[0])) {
+    const ValueId dots =
+        rules.makeDots(op.results[0], splitOfRows(rules, op.results[0]));
+    rules.emit(
+        opFor(op, OpKind::SwigluBackwardDots, operands, {dgate, dup, dots}));
+    differentiateGatesByDots(rules, *path, dots);
+  } else {
+    rules.emit(opFor(op, OpKind::SwigluBackward, operands, {dgate, dup}));
+  }
   if (rules.isActive(gate))
     rules.push(gate, dgate, op);
   if (rules.isActive(up))

@@ -3,7 +3,8 @@
 // Dispatch and combine are each other's transposes, with gates as a second
 // operand. Choices and rows are integers and have no cotangents. A router also
 // affects the loss directly through the balancing losses, so it has a gradient
-// even when nothing reads its gates.
+// even when nothing reads its gates. GateGradients.h has the usual gradient of
+// combine's gates.
 
 #include "compiler/passes/differentiate/Cotangents.h"
 #include "runtime/ops/ExpertOps.h"
@@ -21,20 +22,16 @@ ValueId readOptional(Cotangents& rules, ValueId value) {
   return value == ValueId::none ? value : rules.read(value);
 }
 
-/// The common rule of dispatch (`value` is x) and combine (`value` is y). The
-/// gradient of the gates reads `factors`: the value, or the rows taken from it.
+/// The common rule of dispatch (`value` is x) and combine (`value` is y).
 void differentiateRows(Cotangents& rules, const Op& op, OpKind backward,
-                       ValueId rows, ValueId factors, ValueId dy) {
+                       ValueId rows, ValueId dy, bool hasGateGradient) {
   dy = rules.complete(dy, op);
   ValueId value = op.operands[0], gates = op.operands[2];
-  bool hasGates = gates != ValueId::none;
-  ValueId read = hasGates ? rules.read(factors) : ValueId::none;
+  ValueId factor = hasGateGradient ? rules.read(value) : ValueId::none;
   ValueId dvalue = rules.makeCotangent(value);
-  ValueId dgates = hasGates && rules.isActive(gates)
-                       ? rules.makeCotangent(gates)
-                       : ValueId::none;
+  ValueId dgates = hasGateGradient ? rules.makeCotangent(gates) : ValueId::none;
   rules.emit(opFor(op, backward,
-                   {dy, rules.read(rows), read, readOptional(rules, gates)},
+                   {dy, rules.read(rows), factor, readOptional(rules, gates)},
                    {dvalue, dgates}));
   if (rules.isActive(value))
     rules.push(value, dvalue, op);
@@ -42,15 +39,18 @@ void differentiateRows(Cotangents& rules, const Op& op, OpKind backward,
     rules.push(gates, dgates, op);
 }
 
+bool hasActiveGates(const Cotangents& rules, const Op& op) {
+  return op.operands[2] != ValueId::none && rules.isActive(op.operands[2]);
+}
+
 void differentiateDispatch(Cotangents& rules, const Op& op, ValueId dy) {
-  differentiateRows(rules, op, OpKind::DispatchBackward, op.results[1],
-                    op.operands[0], dy);
+  differentiateRows(rules, op, OpKind::DispatchBackward, op.results[1], dy,
+                    hasActiveGates(rules, op));
 }
 
 void differentiateCombine(Cotangents& rules, const Op& op, ValueId dy) {
-  ValueId taken = op.results[1];
-  differentiateRows(rules, op, OpKind::CombineBackward, op.operands[1],
-                    taken == ValueId::none ? op.operands[0] : taken, dy);
+  differentiateRows(rules, op, OpKind::CombineBackward, op.operands[1], dy,
+                    hasActiveGates(rules, op) && !rules.hasGatePaths(op));
 }
 
 /// Packing and unpacking are each other's transposes.

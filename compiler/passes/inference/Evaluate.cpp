@@ -50,8 +50,6 @@ private:
     copy.attributes.erase("z_loss");
     if (op.kind == ir::OpKind::Route)
       copy.results[3] = copy.results[4] = ValueId::none;
-    if (op.kind == ir::OpKind::Combine)
-      copy.results[1] = ValueId::none;
     if (op.kind == ir::OpKind::Quantize) // no update of the amax history
       copy.operands[1] = copy.results[4] = ValueId::none;
     if (op.kind == ir::OpKind::PackRows)

@@ -151,8 +151,6 @@ void Sharder::combine(Op& op) {
   if (op.operands[2] != ValueId::none)
     require(op, 2, tokens);
   set(op.results[0], tokens);
-  if (op.results[1] != ValueId::none)
-    set(op.results[1], {tokens[0], tokens[1], {}, {}});
 }
 
 } // namespace recipec::passes

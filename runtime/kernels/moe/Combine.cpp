@@ -1,5 +1,4 @@
-// Sums the experts' outputs for each token: the transpose of dispatch. Copies
-// the summed rows to `taken` if the gradient reads them from there.
+// Sums the experts' outputs for each token: the transpose of dispatch.
 //
 // Backward: each row gets its token's gradient times its gate, and rows that no
 // token uses get 0. dgates are the dot products of a token's gradient and its
@@ -18,8 +17,6 @@ Status combineKernel(const KernelArgs& args) {
   const Tensor &gates = args.inputs[2], &out = args.outputs[0];
   const ExpertRows experts(rows, out, y);
   return withType(args, y.type, [&]<class T>(Type<T>) {
-    if (args.outputs[1].present())
-      takeFromExperts(args, experts, y.as<T>(), args.outputs[1].as<T>());
     gatherFromExperts(args, experts, y.as<T>(),
                       gates.present() ? gates.as<Math<T>>() : nullptr,
                       out.as<T>());
@@ -32,15 +29,9 @@ Status combineBackwardKernel(const KernelArgs& args) {
   const Tensor &dy = args.outputs[0], &dgates = args.outputs[1];
   const ExpertRows experts(rows, dout, dy);
   return withType(args, dout.type, [&]<class T>(Type<T>) {
-    if (dgates.present() && y.shape.size() == 4)
-      gradientOfGates(
-          args, experts, dout.as<T>(), y.as<T>(),
-          [](int64_t choice) { return choice; }, dgates.as<Math<T>>());
-    else if (dgates.present())
-      gradientOfGates(
-          args, experts, dout.as<T>(), y.as<T>(),
-          [&](int64_t choice) { return experts.rowOf(choice); },
-          dgates.as<Math<T>>());
+    if (dgates.present())
+      gradientOfGates(args, experts, dout.as<T>(), y.as<T>(),
+                      dgates.as<Math<T>>());
     scatterToExperts(args, experts, dout.as<T>(),
                      gates.present() ? gates.as<Math<T>>() : nullptr,
                      dy.as<T>());

@@ -14,8 +14,7 @@ Status combineCudaKernel(const CudaKernelArgs& args) {
                &out = args.outputs[0];
   const ExpertRowsOnGpu rows(args.inputs[1], out, y);
   return withDeviceType(args, y.type, [&]<class T>(DeviceType<T>) {
-    gatherFromExperts(args, rows, y.as<T>(), gates.as<float>(), out.as<T>(),
-                      args.outputs[1].as<T>());
+    gatherFromExperts(args, rows, y.as<T>(), gates.as<float>(), out.as<T>());
   });
 }
 
@@ -30,8 +29,7 @@ Status combineBackwardCudaKernel(const CudaKernelArgs& args) {
     return tooManyExpertRows(rows.count);
   return withDeviceType(args, dout.type, [&]<class T>(DeviceType<T>) {
     if (dgates.present())
-      gradientOfGates(args, rows, y.shape.size() == 4, dout.as<T>(), y.as<T>(),
-                      dgates.as<float>());
+      gradientOfGates(args, rows, dout.as<T>(), y.as<T>(), dgates.as<float>());
     invertRows(args, rows, choiceOf);
     scatterToExperts(args, rows, choiceOf, dout.as<T>(), gates.as<float>(),
                      dy.as<T>());

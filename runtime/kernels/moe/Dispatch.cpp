@@ -89,10 +89,8 @@ Status dispatchBackwardKernel(const KernelArgs& args) {
   const ExpertRows experts(rows, dx, dy);
   return withType(args, dy.type, [&]<class T>(Type<T>) {
     if (dgates.present())
-      gradientOfGates(
-          args, experts, x.as<T>(), dy.as<T>(),
-          [&](int64_t choice) { return experts.rowOf(choice); },
-          dgates.as<Math<T>>());
+      gradientOfGates(args, experts, x.as<T>(), dy.as<T>(),
+                      dgates.as<Math<T>>());
     gatherFromExperts(args, experts, dy.as<T>(), optional<Math<T>>(gates),
                       dx.as<T>());
   });

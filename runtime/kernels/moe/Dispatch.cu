@@ -226,10 +226,8 @@ Status dispatchBackwardCudaKernel(const CudaKernelArgs& args) {
   const ExpertRowsOnGpu rows(args.inputs[1], dx, dy);
   return withDeviceType(args, dy.type, [&]<class T>(DeviceType<T>) {
     if (dgates.present())
-      gradientOfGates(args, rows, false, x.as<T>(), dy.as<T>(),
-                      dgates.as<float>());
-    gatherFromExperts<T>(args, rows, dy.as<T>(), gates.as<float>(), dx.as<T>(),
-                         nullptr);
+      gradientOfGates(args, rows, x.as<T>(), dy.as<T>(), dgates.as<float>());
+    gatherFromExperts<T>(args, rows, dy.as<T>(), gates.as<float>(), dx.as<T>());
   });
 }
 

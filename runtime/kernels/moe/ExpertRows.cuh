@@ -96,7 +96,7 @@ __global__ void __launch_bounds__(RowTiles::blockThreads)
 template <class T, int n>
 __global__ void __launch_bounds__(RowTiles::blockThreads)
     gather(RowTiles tiles, ExpertRowsOnGpu experts, const T* y,
-           const float* gates, T* out, T* taken) {
+           const float* gates, T* out) {
   constexpr int unroll = 4;
   const int64_t width = experts.width, at = tiles.column() * n;
   const int64_t token = tiles.row(0);
@@ -121,8 +121,6 @@ __global__ void __launch_bounds__(RowTiles::blockThreads)
     }
 #pragma unroll
     for (int u = 0; u < unroll; ++u) {
-      if (taken && first + u < end)
-        parts[u].store(taken + (first + u) * width + at);
 #pragma unroll
       for (int e = 0; e < n && rows[u] >= 0; ++e)
         sum[e] += factors[u] * parts[u][e];
@@ -131,30 +129,34 @@ __global__ void __launch_bounds__(RowTiles::blockThreads)
   rounded<T, n>(sum).store(out + token * width + at);
 }
 
+/// The dot product of two rows, by one warp.
+template <class T, int n>
+__device__ float dotOfRows(const T* left, const T* right, int64_t width) {
+  float product = 0;
+#pragma unroll 4
+  for (int64_t at = int64_t(threadIdx.x) * n; at < width; at += 32 * n) {
+    const auto a = Vector<T, n>::load(left + at);
+    const auto b = Vector<T, n>::load(right + at);
+#pragma unroll
+    for (int e = 0; e < n; ++e)
+      product += a[e] * b[e];
+  }
+  return acrossLanes(product, 32, Plus());
+}
+
 /// One warp per choice.
 template <class T, int n>
 __global__ void __launch_bounds__(32 * gateWarps)
-    multiply(ExpertRowsOnGpu experts, bool isByChoice, const T* atTokens,
-             const T* others, float* dgates) {
+    multiply(ExpertRowsOnGpu experts, const T* atTokens, const T* atExperts,
+             float* dgates) {
   const int64_t choice = int64_t(blockIdx.x) * gateWarps + threadIdx.y;
   if (choice >= experts.tokens * experts.choices)
     return;
-  const int64_t row = experts.rowOf(choice);
-  float product = 0;
-  if (row >= 0) {
-    const T* left = atTokens + choice / experts.choices * experts.width;
-    const T* right = others + (isByChoice ? choice : row) * experts.width;
-#pragma unroll 4
-    for (int64_t at = int64_t(threadIdx.x) * n; at < experts.width;
-         at += 32 * n) {
-      const auto a = Vector<T, n>::load(left + at);
-      const auto b = Vector<T, n>::load(right + at);
-#pragma unroll
-      for (int e = 0; e < n; ++e)
-        product += a[e] * b[e];
-    }
-  }
-  product = acrossLanes(product, 32, Plus());
+  const int64_t row = experts.rowOf(choice), width = experts.width;
+  const float product =
+      row < 0 ? 0
+              : dotOfRows<T, n>(atTokens + choice / experts.choices * width,
+                                atExperts + row * width, width);
   if (threadIdx.x == 0)
     dgates[choice] = product;
 }
@@ -195,35 +197,31 @@ void scatterToExperts(const device::CudaKernelArgs& args,
   });
 }
 
-/// out[token] = the sum of gate y[row] over its choices, in order. If `taken`
-/// is not null, taken[choice] = the choice's row, or 0 for a choice without a
-/// row.
+/// out[token] = the sum of gate y[row] over its choices, in order.
 template <class T>
 void gatherFromExperts(const device::CudaKernelArgs& args,
                        const ExpertRowsOnGpu& rows, const T* y,
-                       const float* gates, T* out, T* taken) {
-  experts::withVectors<T>(
-      rows.width, areAligned(16, y, out, taken), [&](auto n) {
-        const RowTiles tiles(rows.tokens, rows.width / n.value, 1);
-        experts::gather<T, n.value>
-            <<<tiles.blocks(), tiles.threads(), 0, args.context.stream()>>>(
-                tiles, rows, y, gates, out, taken);
-      });
+                       const float* gates, T* out) {
+  experts::withVectors<T>(rows.width, areAligned(16, y, out), [&](auto n) {
+    const RowTiles tiles(rows.tokens, rows.width / n.value, 1);
+    experts::gather<T, n.value>
+        <<<tiles.blocks(), tiles.threads(), 0, args.context.stream()>>>(
+            tiles, rows, y, gates, out);
+  });
 }
 
 /// dgates[choice] = the dot product of its token's row of `atTokens` and its
-/// row of `others`, which is indexed by choice if `isByChoice`, else by row; 0
-/// for a choice without a row.
+/// row of `atExperts`; 0 for a choice without a row.
 template <class T>
 void gradientOfGates(const device::CudaKernelArgs& args,
-                     const ExpertRowsOnGpu& rows, bool isByChoice,
-                     const T* atTokens, const T* others, float* dgates) {
+                     const ExpertRowsOnGpu& rows, const T* atTokens,
+                     const T* atExperts, float* dgates) {
   using namespace experts;
   const int64_t blocks = ceilDivide(rows.tokens * rows.choices, gateWarps);
-  withVectors<T>(rows.width, areAligned(16, atTokens, others), [&](auto n) {
+  withVectors<T>(rows.width, areAligned(16, atTokens, atExperts), [&](auto n) {
     multiply<T, n.value>
         <<<unsigned(blocks), dim3(32, gateWarps), 0, args.context.stream()>>>(
-            rows, isByChoice, atTokens, others, dgates);
+            rows, atTokens, atExperts, dgates);
   });
 }
 

@@ -104,48 +104,34 @@ void gatherFromExperts(const device::KernelArgs& args,
                       });
 }
 
-/// out[choice] = its row of `atExperts`, or 0 for a choice without a row.
-template <class T>
-void takeFromExperts(const device::KernelArgs& args, const ExpertRows& experts,
-                     const T* atExperts, T* out) {
-  device::parallelFor(args.context.threads(), experts.tokens * experts.choices,
-                      tokenGrain, [&](int64_t begin, int64_t end) {
-                        for (int64_t i = begin; i < end; ++i) {
-                          const int64_t row = experts.rowOf(i);
-                          T* to = out + i * experts.width;
-                          if (row < 0)
-                            std::fill_n(to, experts.width, T());
-                          else
-                            std::copy_n(atExperts + row * experts.width,
-                                        experts.width, to);
-                        }
-                      });
+/// The dot product of two rows.
+template <class T> Math<T> dotOfRows(const T* a, const T* b, int64_t width) {
+  using M = Math<T>;
+  M product = 0;
+#pragma omp simd reduction(+ : product)
+  for (int64_t c = 0; c < width; ++c)
+    product += M(a[c]) * M(b[c]);
+  return product;
 }
 
-/// dgates[choice] = the dot product of its token's row of `atTokens` and row
-/// placeOf(choice) of `others`; 0 for a choice without a row.
-template <class T, class PlaceOf>
+/// dgates[choice] = the dot product of its token's row of `atTokens` and its
+/// row of `atExperts`; 0 for a choice without a row.
+template <class T>
 void gradientOfGates(const device::KernelArgs& args, const ExpertRows& experts,
-                     const T* atTokens, const T* others, PlaceOf placeOf,
-                     Math<T>* dgates) {
-  using M = Math<T>;
-  device::parallelFor(args.context.threads(), experts.tokens, tokenGrain,
-                      [&](int64_t begin, int64_t end) {
-                        for (int64_t i = begin * experts.choices;
-                             i < end * experts.choices; ++i) {
-                          M product = 0;
-                          if (experts.rowOf(i) >= 0) {
-                            const T* left =
-                                atTokens + i / experts.choices * experts.width;
-                            const T* right =
-                                others + placeOf(i) * experts.width;
-#pragma omp simd reduction(+ : product)
-                            for (int64_t c = 0; c < experts.width; ++c)
-                              product += M(left[c]) * M(right[c]);
-                          }
-                          dgates[i] = product;
-                        }
-                      });
+                     const T* atTokens, const T* atExperts, Math<T>* dgates) {
+  device::parallelFor(
+      args.context.threads(), experts.tokens, tokenGrain,
+      [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin * experts.choices; i < end * experts.choices;
+             ++i) {
+          const int64_t row = experts.rowOf(i);
+          dgates[i] =
+              row < 0
+                  ? 0
+                  : dotOfRows(atTokens + i / experts.choices * experts.width,
+                              atExperts + row * experts.width, experts.width);
+        }
+      });
 }
 
 } // namespace reciperun::kernels

@@ -18,6 +18,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
 #include <span>
 
@@ -327,6 +328,22 @@ recipe::Recipe sharedNorm(RecipeWriter w) {
 
 using RouterSettings = RecipeWriter::RouterSettings;
 
+/// A layer of experts without a gate, with an op on their outputs if one is
+/// named.
+recipe::Recipe plainExperts(RecipeWriter w, const char* opOnOutputs) {
+  auto vocab = w.dim("vocab", 32), hidden = w.dim("hidden", 8),
+       experts = w.dim("experts", 4), ffn = w.dim("expert_ffn", 8);
+  auto x = w.embedding(w.tokens(), w.parameter("embed", {vocab, hidden}));
+  auto n = w.norm("norm", x);
+  auto r = w.router("router", n, hidden, experts, {.auxLoss = 0.5});
+  auto h = w.expertLinear("up", w.dispatch(n, r), hidden, ffn, experts);
+  auto y = w.expertLinear("down", w.op("silu", {h}), ffn, hidden, experts);
+  if (opOnOutputs)
+    y = w.op(opOnOutputs, {y});
+  x = w.op("add", {x, w.combine(y, r)});
+  return w.finish(w.linear("lm_head", x, {hidden}, {vocab}));
+}
+
 /// Layers of attention and a mixture of experts, as in Mixtral.
 recipe::Recipe mixtral(RecipeWriter w, const RouterSettings& settings,
                        bool isStacked = false, bool weightsTokens = false) {
@@ -522,6 +539,27 @@ TEST(Gradient, ExpertsWithCapacity) {
   Model model = [](RecipeWriter w) {
     return mixtral(w, {.capacity = 0.75, .auxLoss = 0.5});
   };
+  expectDifferences(model);
+  expectLayoutsAgree(model, expertLayouts);
+}
+
+int countOps(const ir::Module& module, ir::OpKind kind) {
+  const std::vector<ir::Op>& ops = ir::findFunction(module, "backward")->ops;
+  return int(std::ranges::count(ops, kind, &ir::Op::kind));
+}
+
+TEST(Gradient, GatesOfExpertsWithoutAGate) {
+  Model model = [](RecipeWriter w) { return plainExperts(w, nullptr); };
+  EXPECT_EQ(countOps(compile(model, oneRank), ir::OpKind::RowDots), 1);
+  expectDifferences(model);
+  expectLayoutsAgree(model, expertLayouts);
+}
+
+/// The op after the experts' last linear is not linear, so the gradient of the
+/// gates reads the outputs of the experts.
+TEST(Gradient, GatesOfExpertsThatEndInAnActivation) {
+  Model model = [](RecipeWriter w) { return plainExperts(w, "silu"); };
+  EXPECT_EQ(countOps(compile(model, oneRank), ir::OpKind::GatesBackward), 0);
   expectDifferences(model);
   expectLayoutsAgree(model, expertLayouts);
 }

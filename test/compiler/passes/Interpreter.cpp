@@ -299,6 +299,9 @@ void Interpreter::execute(const Op& op, int rank) {
   case OpKind::DispatchBackward:
   case OpKind::Combine:
   case OpKind::CombineBackward:
+  case OpKind::RowDots:
+  case OpKind::SwigluBackwardDots:
+  case OpKind::GatesBackward:
   case OpKind::ExpertLinear:
   case OpKind::ExpertLinearDgrad:
   case OpKind::ExpertLinearWgrad:

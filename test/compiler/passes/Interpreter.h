@@ -94,9 +94,11 @@ private:
                ir::ValueId to, int rank);
   void gather(ir::ValueId from, ir::ValueId rows, ir::ValueId gates,
               ir::ValueId to, int rank);
-  void take(const ir::Op& op, int rank);
-  void gatesBackward(ir::ValueId tokens, ir::ValueId experts, ir::ValueId rows,
-                     ir::ValueId dgates, int rank);
+  void gateProducts(ir::ValueId tokens, ir::ValueId experts, ir::ValueId rows,
+                    ir::ValueId dgates, int rank);
+  void rowDots(ir::ValueId a, ir::ValueId b, ir::ValueId dots, int rank);
+  void swigluBackwardDots(const ir::Op& op, int rank);
+  void gatesBackward(const ir::Op& op, int rank);
   template <class Body>
   void groupedMatmul(const ir::Op& op, int rank, ir::ValueId x, ir::ValueId y,
                      Body body);

@@ -266,34 +266,52 @@ void Interpreter::gather(ValueId from, ValueId rows, ValueId gates, ValueId to,
           (gates == ValueId::none ? 1 : at(rank, gates)[i]);
 }
 
-/// The rows of a combine's choices, if that result is used.
-void Interpreter::take(const Op& op, int rank) {
-  if (op.results[1] == ValueId::none)
-    return;
-  size_t width = size_t(shape(op.results[1])[3]);
-  const Array &number = at(rank, op.operands[1]),
-              &rows = at(rank, op.operands[0]);
-  Array& taken = at(rank, op.results[1]);
-  for (size_t i = 0; i < number.size(); ++i)
-    for (size_t c = 0; c < width; ++c)
-      taken[i * width + c] =
-          number[i] < 0 ? 0 : rows[size_t(number[i]) * width + c];
-}
-
-void Interpreter::gatesBackward(ValueId tokens, ValueId experts, ValueId rows,
-                                ValueId dgates, int rank) {
+void Interpreter::gateProducts(ValueId tokens, ValueId experts, ValueId rows,
+                               ValueId dgates, int rank) {
   if (dgates == ValueId::none)
     return;
   size_t width = size_t(shape(tokens)[2]), k = size_t(shape(rows)[2]);
   const Array& number = at(rank, rows);
-  bool isTaken = shape(experts).size() == 4; // one per choice
   for (size_t i = 0; i < number.size(); ++i) {
     double sum = 0;
     for (size_t c = 0; number[i] >= 0 && c < width; ++c)
       sum += at(rank, tokens)[i / k * width + c] *
-             at(rank, experts)[(isTaken ? i : size_t(number[i])) * width + c];
+             at(rank, experts)[size_t(number[i]) * width + c];
     at(rank, dgates)[i] = sum;
   }
+}
+
+void Interpreter::rowDots(ValueId a, ValueId b, ValueId dots, int rank) {
+  Array& sums = at(rank, dots);
+  const size_t width = at(rank, a).size() / sums.size();
+  for (size_t i = 0; i < sums.size(); ++i) {
+    sums[i] = 0;
+    for (size_t c = i * width; c < (i + 1) * width; ++c)
+      sums[i] += at(rank, a)[c] * at(rank, b)[c];
+  }
+}
+
+void Interpreter::swigluBackwardDots(const Op& op, int rank) {
+  const Array dy = at(rank, op.operands[0]), gate = at(rank, op.operands[1]),
+              up = at(rank, op.operands[2]);
+  Array& dots = at(rank, op.results[2]);
+  const size_t width = dy.size() / dots.size();
+  std::fill(dots.begin(), dots.end(), 0.0);
+  for (size_t i = 0; i < dy.size(); ++i) {
+    const double s = 1 / (1 + std::exp(-gate[i]));
+    dots[i / width] += dy[i] * gate[i] * s * up[i];
+    at(rank, op.results[1])[i] = dy[i] * gate[i] * s;
+    at(rank, op.results[0])[i] = dy[i] * up[i] * s * (1 + gate[i] * (1 - s));
+  }
+}
+
+void Interpreter::gatesBackward(const Op& op, int rank) {
+  const Array &dots = at(rank, op.operands[0]),
+              &rows = at(rank, op.operands[1]),
+              &gates = at(rank, op.operands[2]);
+  for (size_t i = 0; i < rows.size(); ++i)
+    at(rank, op.results[0])[i] =
+        rows[i] < 0 || gates[i] == 0 ? 0 : dots[size_t(rows[i])] / gates[i];
 }
 
 // ---- collectives
@@ -350,19 +368,22 @@ void Interpreter::collectiveOfPlaces(const Op& op) {
   ir::AxisSet outside;
   for (size_t i = 0; i < program.axes.size(); ++i)
     outside = outside | ir::AxisSet(ir::AxisId(i));
-  // A slice takes its shard of its own rank's value.
-  const ir::AxisSet group = op.kind == OpKind::Slice ? ir::AxisSet() : op.group;
-  outside = outside - group;
-  int parts = int(ir::sizeOf(program, group));
+  outside = outside - op.group;
+  int parts = int(ir::sizeOf(program, op.group));
   Shape whole = shape(op.operands[0]);
   auto number = [&](const char* name) { return size_t(real(op, name, 0)); };
   std::vector<Array> results;
   for (int rank = 0; rank < ranks; ++rank) {
-    int own = coordinate(rank, group);
+    int own = coordinate(rank, op.group);
+    if (op.kind == OpKind::Slice) { // of its own rank's value
+      results.push_back(
+          cut(at(rank, op.operands[0]), whole, number("dim"), parts, own));
+      continue;
+    }
     std::vector<Array> all(static_cast<size_t>(parts));
     for (int peer = 0; peer < ranks; ++peer)
       if (coordinate(peer, outside) == coordinate(rank, outside))
-        all[size_t(coordinate(peer, group))] = at(peer, op.operands[0]);
+        all[size_t(coordinate(peer, op.group))] = at(peer, op.operands[0]);
     if (op.kind == OpKind::AllGather) {
       results.push_back(joined(all, whole, number("dim")));
       continue;
@@ -452,19 +473,24 @@ void Interpreter::experts(const Op& op, int rank) {
   case OpKind::Dispatch:
     return dispatch(op, rank);
   case OpKind::DispatchBackward:
-    gatesBackward(op.operands[2], op.operands[0], op.operands[1], op.results[1],
-                  rank);
+    gateProducts(op.operands[2], op.operands[0], op.operands[1], op.results[1],
+                 rank);
     return gather(op.operands[0], op.operands[1], op.operands[3], op.results[0],
                   rank);
   case OpKind::Combine:
-    take(op, rank);
     return gather(op.operands[0], op.operands[1], op.operands[2], op.results[0],
                   rank);
   case OpKind::CombineBackward:
-    gatesBackward(op.operands[0], op.operands[2], op.operands[1], op.results[1],
-                  rank);
+    gateProducts(op.operands[0], op.operands[2], op.operands[1], op.results[1],
+                 rank);
     return scatter(op.operands[0], op.operands[1], op.operands[3],
                    op.results[0], rank);
+  case OpKind::RowDots:
+    return rowDots(op.operands[0], op.operands[1], op.results[0], rank);
+  case OpKind::SwigluBackwardDots:
+    return swigluBackwardDots(op, rank);
+  case OpKind::GatesBackward:
+    return gatesBackward(op, rank);
   default:
     return expertLinear(op, rank);
   }

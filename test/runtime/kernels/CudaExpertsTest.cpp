@@ -174,8 +174,6 @@ TEST_F(CudaExperts, DispatchAndCombine) {
             continue;
           const int64_t places = shape.tokens * shape.choices + 3;
           const std::vector<int64_t> chosen = {1, shape.tokens, shape.choices};
-          const std::vector<int64_t> taking = {1, shape.tokens, shape.choices,
-                                               width};
           Array x = numbers(type, {1, shape.tokens, width}, 2);
           Array choices = choicesOf(shape);
           Array gates = numbers(DType::f32, chosen, 3);
@@ -194,20 +192,22 @@ TEST_F(CudaExperts, DispatchAndCombine) {
                    {&dy, &rows, isGated ? &x : nullptr, gate},
                    {&dx, isGated ? &dgates : nullptr}},
                   {added, sums});
-          Array out = x, taken(type, taking);
-          compare({OpKind::Combine, {&dy, &rows, gate}, {&out, &taken}},
-                  {added, exact});
-          compare({OpKind::Combine, {&dy, &rows, gate}, {&out, nullptr}},
-                  {added});
-          for (bool isTaken : {false, true})
+          Array out = x;
+          compare({OpKind::Combine, {&dy, &rows, gate}, {&out}}, {added});
+          compare({OpKind::CombineBackward,
+                   {&x, &rows, nullptr, gate},
+                   {&y, nullptr}},
+                  {exact});
+          if (isGated)
             compare({OpKind::CombineBackward,
-                     {&x, &rows,
-                      !isGated  ? nullptr
-                      : isTaken ? &taken
-                                : &dy,
-                      gate},
-                     {&y, isGated ? &dgates : nullptr}},
+                     {&x, &rows, &dy, gate},
+                     {&y, &dgates}},
                     {exact, sums});
+          Array dots = numbers(DType::f32, {shape.groups, places, 1}, 5);
+          // A division on either device is correctly rounded.
+          if (isGated)
+            compare({OpKind::GatesBackward, {&dots, &rows, &gates}, {&dgates}},
+                    {exact});
         }
 }
 
@@ -224,9 +224,34 @@ TEST_F(CudaExperts, TakesBuffersThatAreNotAligned) {
              {},
              1},
             {exact});
-    compare({OpKind::Combine, {&y, &rows, nullptr}, {&out, nullptr}, {}, {}, 1},
+    compare({OpKind::Combine, {&y, &rows, nullptr}, {&out}, {}, {}, 1},
             {tolerance(type, fewUnits)});
   }
+}
+
+TEST_F(CudaExperts, DotProductsOfRows) {
+  for (DType type : types)
+    for (int64_t rows : {1, 7, 300})
+      for (int64_t width : {1, 40, 257, 1536})
+        for (int offset : {0, 1}) {
+          const std::vector<int64_t> shape = {1, rows, width};
+          Array dy = numbers(type, shape, 1), gate = numbers(type, shape, 2),
+                up = numbers(type, shape, 3), dgate = dy, dup = dy;
+          Array dots(DType::f32, {1, rows, 1});
+          compare({OpKind::RowDots, {&dy, &up}, {&dots}, {}, {}, offset},
+                  {sums});
+          // y is rounded before it is multiplied, and the devices'
+          // exponentials may differ.
+          const Tolerance products = tolerance(type, {0x1p-14, 0x1p-12});
+          const Tolerance slopes = tolerance(type, exponentials);
+          compare({OpKind::SwigluBackwardDots,
+                   {&dy, &gate, &up},
+                   {&dgate, &dup, &dots},
+                   {},
+                   {},
+                   offset},
+                  {slopes, slopes, products});
+        }
 }
 
 struct PackShape {

@@ -399,9 +399,16 @@ private:
          {y, rows, counts});
     time("dispatch_backward", wide + narrow, OpKind::DispatchBackward,
          {y, rows, {}, {}}, {x, {}});
-    time("combine", wide + narrow, OpKind::Combine, {y, rows, gates}, {x, {}});
-    time("combine_backward", 2 * wide + narrow, OpKind::CombineBackward,
-         {x, rows, y, gates}, {packed, dgates});
+    time("combine", wide + narrow, OpKind::Combine, {y, rows, gates}, {x});
+    time("combine_backward", wide + narrow, OpKind::CombineBackward,
+         {x, rows, {}, gates}, {packed, {}});
+    Tensor dots = memory.some(full, {1, tokens * taken, 1}),
+           dup = memory.some(half, {1, tokens * taken, size});
+    time("row_dots", 2 * wide, OpKind::RowDots, {y, packed}, {dots});
+    time("swiglu_backward_dots", 5 * wide, OpKind::SwigluBackwardDots,
+         {y, packed, dup}, {y, dup, dots});
+    time("gates_backward", 2 * double(gates.bytes()), OpKind::GatesBackward,
+         {dots, rows, gates}, {dgates});
     time("pack_rows", 2 * wide, OpKind::PackRows, {y, counts},
          {packed, {}, {}});
     time("unpack_rows", 2 * wide, OpKind::UnpackRows, {packed, counts}, {y});

@@ -115,7 +115,7 @@ TEST(Experts, GradientOfCombine) {
           *gates = isWeighted ? &t.gates : nullptr;
     Array dy = like(y), dgates = like(t.gates);
     auto loss = [&] {
-      call(OpKind::Combine, {&y, &t.rows, gates}, {&out, nullptr});
+      call(OpKind::Combine, {&y, &t.rows, gates}, {&out});
       return dot(out, dout);
     };
     call(OpKind::CombineBackward, {&dout, &t.rows, values, gates},
@@ -187,20 +187,61 @@ TEST(Experts, PackingFillsPlacesThatAreNotTaken) {
   EXPECT_EQ(y.get(4), 0);
 }
 
-TEST(Experts, CombineTakesRowsForTheGradientOfGates) {
+/// y = w h, expert by expert, weighted by the gates: the gradient of the gates
+/// comes from the rows of h and their gradients.
+TEST(Experts, GradientOfGatesWithoutOutputsOfExperts) {
   Tokens t;
   call(OpKind::Dispatch, {&t.x, &t.choices, nullptr},
        {&t.y, &t.rows, &t.counts});
-  Array y = real({2, 6, 5}, 4), out = like(t.x), dout = real({2, 3, 5}, 5);
-  Array taken(DType::f64, {2, 3, 2, 5}), dy = like(y);
-  Array byRows = like(t.gates), byTaken = like(t.gates);
-  call(OpKind::Combine, {&y, &t.rows, &t.gates}, {&out, &taken});
-  call(OpKind::CombineBackward, {&dout, &t.rows, &y, &t.gates}, {&dy, &byRows});
-  call(OpKind::CombineBackward, {&dout, &t.rows, &taken, &t.gates},
-       {&dy, &byTaken});
-  for (int64_t i = 0; i < byRows.size(); ++i)
-    EXPECT_EQ(byTaken.get(i), byRows.get(i));
-  EXPECT_EQ(taken.get(3 * 5), 0); // the choice without a slot
+  Array h = real({2, 6, 2, 2}, 4), w = real({4, 5, 2, 2}, 5);
+  Array y(DType::f64, {2, 6, 5}), out = like(t.x), dout = real({2, 3, 5}, 6);
+  auto loss = [&] {
+    call(OpKind::ExpertLinear, {&h, &w, &t.counts}, {&y});
+    call(OpKind::Combine, {&y, &t.rows, &t.gates}, {&out});
+    return dot(out, dout);
+  };
+  Array dy = like(y), dh = like(h), dots(DType::f64, {2, 6, 1});
+  Array dgates = like(t.gates);
+  call(OpKind::CombineBackward, {&dout, &t.rows, nullptr, &t.gates},
+       {&dy, nullptr});
+  call(OpKind::ExpertLinearDgrad, {&dy, &w, &t.counts}, {&dh});
+  call(OpKind::RowDots, {&dh, &h}, {&dots});
+  call(OpKind::GatesBackward, {&dots, &t.rows, &t.gates}, {&dgates});
+  EXPECT_LT(relativeError(dgates, centralDifferences(t.gates, loss)),
+            gradientTolerance);
+  EXPECT_EQ(dgates.get(3), 0); // the choice without a slot
+}
+
+TEST(Experts, AGateOfZeroHasNoGradient) {
+  Array dots = real({1, 2, 1}, 1), rows = Array::integers({1, 1, 2}, {1, 0});
+  Array gates = real({1, 1, 2}, 2), dgates = like(gates);
+  gates.set(0, 0);
+  call(OpKind::GatesBackward, {&dots, &rows, &gates}, {&dgates});
+  EXPECT_EQ(dgates.get(0), 0);
+  EXPECT_EQ(dgates.get(1), dots.get(0) / gates.get(1));
+}
+
+TEST(Experts, SwigluBackwardWithDots) {
+  const std::vector<int64_t> shape = {2, 3, 5};
+  for (DType type : {DType::f64, DType::f32, DType::bf16}) {
+    Array dy = real(shape, 1).cast(type), gate = real(shape, 2).cast(type),
+          up = real(shape, 3).cast(type), y = like(dy);
+    Array slopes[] = {like(dy), like(dy)}, alone[] = {like(dy), like(dy)};
+    const DType math = type == DType::f64 ? type : DType::f32;
+    Array dots(math, {2, 3, 1}), products(math, {2, 3, 1});
+    call(OpKind::Swiglu, {&gate, &up}, {&y});
+    call(OpKind::RowDots, {&dy, &y}, {&products});
+    call(OpKind::SwigluBackward, {&dy, &gate, &up}, {&alone[0], &alone[1]});
+    call(OpKind::SwigluBackwardDots, {&dy, &gate, &up},
+         {&slopes[0], &slopes[1], &dots});
+    for (int64_t i = 0; i < dy.size(); ++i)
+      for (int o : {0, 1})
+        EXPECT_EQ(slopes[o].get(i), alone[o].get(i));
+    // Sums of 5 products in f32; a y in bf16 may differ by its last bit.
+    for (int64_t i = 0; i < dots.size(); ++i)
+      EXPECT_NEAR(dots.get(i), products.get(i),
+                  type == DType::bf16 ? 0x1p-6 : 1e-5);
+  }
 }
 
 /// Two experts whose rows come in two blocks of 80: one tall group, low and
