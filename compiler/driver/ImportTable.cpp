@@ -1,6 +1,7 @@
 // 1. Read the table and the configuration of each row.
 // 2. Make the jobs, complete them and give them different names.
 // 3. Select one by its line or name, or all.
+// 4. Bound the rows of experts of jobs that do not fit otherwise.
 
 #include "compiler/driver/ImportTable.h"
 
@@ -8,6 +9,7 @@
 #include "compiler/import/PerformanceScript.h"
 #include "compiler/import/Recipes.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <map>
 
@@ -40,6 +42,29 @@ private:
   const FileLoader& library;
   std::map<std::string, importer::ModelFacts> facts;
 };
+
+bool hasSetting(const std::vector<importer::Setting>& settings,
+                std::string_view path) {
+  return std::ranges::any_of(settings, [&](const importer::Setting& each) {
+    return each.path == path;
+  });
+}
+
+/// NeMo counts the capacity of experts over the tokens of a rank, `capacity`
+/// over a sequence. Each of the ranks that share a sequence may then send an
+/// expert the rows of the whole sequence, and the places for them are several
+/// times what can arrive in all. If a job does not fit with these places and
+/// fits with its even share of them, it gets the even share.
+void boundExpertRows(const FileLoader& library, importer::Job& job) {
+  const bool sharesSequences = job.layout.tp * job.layout.cp > 1;
+  if (!sharesSequences || !hasSetting(job.model.fields, "capacity") ||
+      hasSetting(job.settings, "memory.expert_rows") || fits(library, job))
+    return;
+  importer::Job bounded = job;
+  bounded.set("memory.expert_rows", "1.0", "NeMo counts the capacity by rank");
+  if (fits(library, bounded))
+    job = std::move(bounded);
+}
 
 /// A job of a row, and what has been reported about the row.
 struct ImportedRow {
@@ -134,6 +159,7 @@ importScript(Session& session, const std::vector<importer::Word>& command,
   if (!job)
     return {};
   JobFitter(session.loader).fit(*job);
+  boundExpertRows(session.loader, *job);
   return {*job};
 }
 
@@ -162,7 +188,7 @@ std::vector<importer::Job> importTable(Session& session,
     session.engine.append(row.engine);
     session.doubts.append(row.doubts);
     if (row.job)
-      jobs.push_back(*row.job);
+      boundExpertRows(session.loader, jobs.emplace_back(*row.job));
   }
   if (!isFound)
     reportUnknownRow(session, source, wanted, rows);
