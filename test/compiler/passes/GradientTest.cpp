@@ -336,8 +336,8 @@ recipe::Recipe plainExperts(RecipeWriter w, const char* opOnOutputs) {
   auto x = w.embedding(w.tokens(), w.parameter("embed", {vocab, hidden}));
   auto n = w.norm("norm", x);
   auto r = w.router("router", n, hidden, experts, {.auxLoss = 0.5});
-  auto h = w.expertLinear("up", w.dispatch(n, r), hidden, ffn, experts);
-  auto y = w.expertLinear("down", w.op("silu", {h}), ffn, hidden, experts);
+  auto h = w.expertLinear("up", w.dispatch(n, r), hidden, {ffn}, experts);
+  auto y = w.expertLinear("down", w.op("silu", {h}), ffn, {hidden}, experts);
   if (opOnOutputs)
     y = w.op(opOnOutputs, {y});
   x = w.op("add", {x, w.combine(y, r)});
