@@ -476,10 +476,10 @@ is not a multiple of the degree. In
 that the help names.)";
   case Kind::UnfitForFp8:
     return R"(
-Matmuls in fp8 take matrices whose sizes, on each rank, are multiples of 16, or of
-32 where `precision.fp8` is "mxfp8": the inputs and the outputs of a linear layer,
-and the tokens of a micro-batch. Where it is "blockwise", tokens, and inputs and
-outputs that an axis splits, are multiples of 128. In
+Matmuls in fp8 take matrices whose sizes, on each rank, are multiples of 16, or
+of 32 where `precision.fp8` is "mxfp8": the inputs and the outputs of a linear
+layer, and the tokens of a micro-batch. Where it is "blockwise", tokens, and
+inputs and outputs that an axis splits, are multiples of 128. In
 
     precision { compute = "fp8" }
     parallel  { tp = 4 }
