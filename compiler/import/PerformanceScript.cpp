@@ -170,30 +170,28 @@ void reportScript(const CommandLine& command, SourceRange whole,
 }
 
 /// Reports a missing size that the script would take from its table.
-bool checkSize(int64_t value, const char* option, SourceRange range,
+void checkSize(int64_t value, const char* option, SourceRange range,
                diag::Engine& engine) {
   if (value > 0)
-    return true;
+    return;
   engine
       .report(diag::Kind::InvalidData, range,
               "the command has no `" + std::string(option) +
                   "`, which the script takes from its table")
       .help("give the option, or name the table: `recipec import-nemo "
             "model_configs_h100.csv -- COMMAND`");
-  return false;
 }
 
 /// Reports a value that is not one of an option's choices.
-bool checkChoice(const std::string& value, const char* option,
+void checkChoice(const std::string& value, const char* option,
                  const std::vector<std::string>& choices, SourceRange range,
                  diag::Engine& engine) {
   if (std::ranges::find(choices, value) != choices.end())
-    return true;
+    return;
   engine
       .report(diag::Kind::InvalidData, range,
               "`" + std::string(option) + "` does not take `" + value + "`")
       .help("write one of " + diag::quotedList(choices, choices.size()));
-  return false;
 }
 
 } // namespace
@@ -225,14 +223,12 @@ readScript(const CommandLine& command, SourceRange whole,
   takeSizes(config, found);
   config.omissions.insert(config.omissions.end(), found.omissions.begin(),
                           found.omissions.end());
-  const bool hasChoices =
-      checkChoice(type, "--compute_dtype", {"bf16", "fp8"}, whole, engine) &
-      checkChoice(fp8Recipe, "--fp8_recipe", {"ds", "cs", "mxfp8", "ss"}, whole,
-                  engine);
-  const bool hasSizes =
-      checkSize(config.layout.ranks, "--num_gpus", whole, engine) &
-      checkSize(config.global, "--global_batch_size", whole, engine);
-  if (!hasChoices || !hasSizes || engine.errors() > errors)
+  checkChoice(type, "--compute_dtype", {"bf16", "fp8"}, whole, engine);
+  checkChoice(fp8Recipe, "--fp8_recipe", {"ds", "cs", "mxfp8", "ss"}, whole,
+              engine);
+  checkSize(config.layout.ranks, "--num_gpus", whole, engine);
+  checkSize(config.global, "--global_batch_size", whole, engine);
+  if (engine.errors() > errors)
     return std::nullopt;
   return config;
 }

@@ -244,6 +244,8 @@ std::vector<std::string> Lookup::visibleNames(const Env& env) {
 }
 
 void Lookup::reportUnknownName(const ast::Name& name, const Env& env) {
+  if (evaluator.messages.isMuted())
+    return;
   if (reportOwnField(evaluator, name, env) || reportVariable(evaluator, name))
     return;
   SourceRange place;

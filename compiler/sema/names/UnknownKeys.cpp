@@ -509,6 +509,9 @@ std::string fieldsListed(Evaluator& evaluator, const Schema& schema,
 
 void reportUnknownKey(Evaluator& evaluator, const Object& object,
                       const Layer& layer, const Member& member) {
+  // A trial of a remedy evaluates the record again and discards its messages.
+  if (evaluator.messages.isMuted())
+    return;
   const Schema& schema = *object.schema;
   const ast::Name& name = member.path.front();
   // The help functions search every field of every section, which is slow.
