@@ -93,9 +93,9 @@ void Front::reload() {
   for (const Status& read :
        {tls ? tls->reload() : Status::ok(), gate->reload()})
     if (!read.isOk())
-      return logLine(LogLevel::error, "SIGHUP: " + read.message() +
+      return logLine(LogLevel::error, "reload: " + read.message() +
                                           "; the files before stay in use");
-  logLine(LogLevel::info, "SIGHUP: the files of keys, certificates and the "
+  logLine(LogLevel::info, "reload: the files of keys, certificates and the "
                           "access log are those of now");
 }
 

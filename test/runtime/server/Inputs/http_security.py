@@ -119,7 +119,7 @@ def check_tls():
     subprocess.run(["cp", "two.key", "served.key"], check=True)
     server.process.send_signal(signal.SIGHUP)
     log = open("tls.log")
-    wait_for(lambda: "error: SIGHUP: the key in `served.key` is not that of "
+    wait_for(lambda: "error: reload: the key in `served.key` is not that of "
              in log.read(), "a bad reload is told")
     expect(server.request("GET", "/health")[0], 200, "the old certificate")
     subprocess.run(["cp", "two.pem", "served.pem"], check=True)
@@ -268,7 +268,7 @@ def check_rotation(server):
         file.write("oops\n")
     server.process.send_signal(signal.SIGHUP)
     log = open("security.log")
-    wait_for(lambda: "error: SIGHUP: `keys`: line 6: " in log.read(), "told")
+    wait_for(lambda: "error: reload: `keys`: line 6: " in log.read(), "told")
     expect(server.request("GET", "/v1/models",
                           headers=bearer("sk-first"))[0], 200, "the old keys")
     with open("keys", "w") as file:
