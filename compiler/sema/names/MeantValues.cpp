@@ -517,7 +517,7 @@ std::vector<const Member*> keysOfOneField(Evaluator& evaluator,
 
 bool isSetByKeys(Evaluator& evaluator, const Object& object,
                  std::string_view field) {
-  if (!object.schema || !object.hasUnknownKey)
+  if (!object.schema)
     return false;
   for (const Layer* layer : object.layers)
     for (const Member& member : layer->members) {

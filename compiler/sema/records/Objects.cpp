@@ -327,8 +327,9 @@ Value Objects::typedSlot(Object& object, Slot& slot, Value value,
   if (!type || value.isPoison())
     return value;
   // `lr = "linear"` beside `warmup_ratio`: the report of that key covers both.
-  if (value.is<std::string>() && isSetByKeys(evaluator, object, slot.name) &&
-      !fits(evaluator, value, *type))
+  if (object.hasUnknownKey && value.is<std::string>() &&
+      !fits(evaluator, value, *type) &&
+      isSetByKeys(evaluator, object, slot.name))
     return poison();
   recipe::Origin origin = value.origin;
   std::string what = "`" + evaluator.pathOf(object, slot.name) + "`";
