@@ -244,6 +244,7 @@ std::vector<std::string> Lookup::visibleNames(const Env& env) {
 }
 
 void Lookup::reportUnknownName(const ast::Name& name, const Env& env) {
+  // The search for what was meant is slow.
   if (evaluator.messages.isMuted())
     return;
   if (reportOwnField(evaluator, name, env) || reportVariable(evaluator, name))

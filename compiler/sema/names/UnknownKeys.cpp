@@ -509,7 +509,7 @@ std::string fieldsListed(Evaluator& evaluator, const Schema& schema,
 
 void reportUnknownKey(Evaluator& evaluator, const Object& object,
                       const Layer& layer, const Member& member) {
-  // A trial of a remedy evaluates the record again and discards its messages.
+  // Trials of remedies evaluate the record again without messages.
   if (evaluator.messages.isMuted())
     return;
   const Schema& schema = *object.schema;
