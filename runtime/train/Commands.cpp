@@ -3,6 +3,7 @@
 
 #include "runtime/train/Commands.h"
 
+#include "runtime/bench/DeviceCommand.h"
 #include "runtime/cli/Help.h"
 #include "runtime/cli/Read.h"
 #include "runtime/exec/Devices.h"
@@ -33,15 +34,21 @@ std::string versionText() {
          "\n";
 }
 
+cli::Command benchCommand() {
+  return {.name = "bench",
+          .synopsis = "serve DIR|device [options]",
+          .summary = "measure the speed of this machine",
+          .subcommands = {serve::benchServeCommand(), bench::deviceCommand()}};
+}
+
 cli::Program describeProgram(cli::Command serve) {
   return {.name = "reciperun",
           .purpose = "Carries out the plans that recipec compiles.",
           .notes = "Exit codes: 0 done, 1 failed, 2 wrong usage, 128 + n ended "
                    "by signal n after the step in progress.",
           .commands = {trainCommand(), evalCommand(), serve::generateCommand(),
-                       serve::chatCommand(), std::move(serve),
-                       serve::benchCommand(), convertCommand(),
-                       checkpointCommand()},
+                       serve::chatCommand(), std::move(serve), benchCommand(),
+                       convertCommand(), checkpointCommand()},
           .foreignCommands = foreignCommands(),
           .version = versionText,
           .advise = adviseOption,

@@ -73,7 +73,7 @@ struct ForeignOption {
   std::string_view help;     // `--name`: the option's name here
 };
 
-/// The commands that answer prompts. `bench` has the one command `serve`.
+/// The commands that answer prompts. `bench` stands for `bench serve`.
 constexpr std::string_view answering = "generate chat serve bench";
 constexpr std::string_view prompting = "generate chat";
 constexpr std::string_view benchmark = "serve bench";

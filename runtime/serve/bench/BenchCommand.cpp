@@ -136,14 +136,11 @@ int runBenchServe(const BenchArguments& arguments) {
 
 } // namespace
 
-cli::Command benchCommand() {
+cli::Command benchServeCommand() {
   const auto arguments = std::make_shared<BenchArguments>();
   cli::Command serve = describeBenchServe(*arguments);
   serve.run = [arguments] { return runBenchServe(*arguments); };
-  return {.name = "bench",
-          .synopsis = "serve DIR [options]",
-          .summary = "measure the speed of this machine",
-          .subcommands = {std::move(serve)}};
+  return serve;
 }
 
 } // namespace reciperun::serve

@@ -7,9 +7,9 @@
 
 namespace reciperun::serve {
 
-/// `bench` with its subcommand. Exit codes: 0 done; 1 failed, also when a
+/// The subcommand `serve` of `bench`. Exit codes: 0 done; 1 failed, also when a
 /// request failed; 128 + n ended by signal n. The table goes to stdout.
-cli::Command benchCommand();
+cli::Command benchServeCommand();
 
 } // namespace reciperun::serve
 
