@@ -12,19 +12,18 @@
 namespace recipec::cost {
 namespace {
 
-// The fractions of its data sheet that an H200 sustains: 775 of 989 and 1,427
+// The fractions of its data sheet that an H200 sustains: 689 of 989 and 1,325
 // of 1,979 TFLOP/s, 4.255 of 4.8 TB/s, 355 of 450 GB/s.
-constexpr double sustainedMatmul = 0.78;
-constexpr double sustainedNarrow = 0.72;
+constexpr double sustainedMatmul = 0.70;
+constexpr double sustainedNarrow = 0.67;
 constexpr double sustainedMemory = 0.886;
 constexpr double sustainedLink = 0.79;
 
 // The fractions of the sustained figures that a step of matmuls alone reaches.
-// The sustained figures are those of a single matmul on a cool device. In a
-// step the power limit lowers the clock: on an H200 from 1,980 to some 1,430
-// MHz.
-constexpr double bf16InAStep = 0.87;
-constexpr double fp8InAStep = 0.84;
+// Both are those of a device at its power limit, which lowers the clock of an
+// H200 from 1,980 to some 1,430 MHz.
+constexpr double bf16InAStep = 0.98;
+constexpr double fp8InAStep = 0.905;
 constexpr double highestClock = 1980.0 / 1430.0;
 
 /// The fraction of the copy bandwidth that norms, activations and the optimizer

@@ -361,7 +361,7 @@ benchDevice(device::Device& device, const DeviceBenchOptions& options) {
 std::vector<HardwareFigure>
 hardwareFigures(const std::vector<Measurement>& measurements, bool isGpu) {
   std::vector<HardwareFigure> figures;
-  /// Adds the rate of the first measurement of the op and type.
+  /// Adds the sustained rate of the first measurement of the op and type.
   auto add = [&](const char* field, OpKind kind, DType type) {
     const auto found =
         std::ranges::find_if(measurements, [&](const Measurement& each) {
@@ -371,17 +371,17 @@ hardwareFigures(const std::vector<Measurement>& measurements, bool isGpu) {
     if (found == measurements.end())
       return;
     const double work = found->flops > 0 ? found->flops : found->bytes;
-    figures.push_back({field, work / found->timing.fastest,
+    figures.push_back({field, work / found->timing.sustained,
                        found->op + " in " + found->type + ", " + found->sizes});
   };
   if (isGpu) {
     add("sustained_bf16", OpKind::Linear, DType::bf16);
     add("sustained_fp8", OpKind::ScaledMatmul, DType::f8e4m3);
-    add("sustained_bandwidth", OpKind::Scale, DType::bf16);
+    add("sustained_bandwidth", OpKind::Add, DType::bf16);
   } else {
     add("flops_bf16", OpKind::Linear, DType::bf16);
     add("flops_fp32", OpKind::Linear, DType::f32);
-    add("bandwidth", OpKind::Scale, DType::f32);
+    add("bandwidth", OpKind::Add, DType::f32);
   }
   return figures;
 }

@@ -44,7 +44,7 @@ struct HardwareFigure {
   std::string source;
 };
 
-/// The figures that the measurements give.
+/// The figures that the measurements give, of sustained rates.
 std::vector<HardwareFigure>
 hardwareFigures(const std::vector<Measurement>& measurements, bool isGpu);
 
