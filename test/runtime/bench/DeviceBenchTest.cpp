@@ -132,16 +132,15 @@ DeviceReport example() {
 }
 
 TEST(DeviceReport, DeclaresTheLibrarysHardware) {
-  EXPECT_EQ(
-      toRecipe(example()),
-      "# Measured by `reciperun bench device` on NVIDIA H200.\n"
-      "\n"
-      "let measured = h200 {\n"
-      "  sustained_bf16 = 5e+14  # linear in bf16, 8192 x 6144 x 4096\n"
-      "  sustained_fp8 = 1e+15  # scaled_matmul in f8e4m3, 8192 x 6144 "
-      "x 4096\n"
-      "  sustained_bandwidth = 4e+12  # add in bf16, 268435456 elements\n"
-      "}\n");
+  EXPECT_EQ(toRecipe(example()),
+            "# Measured by `reciperun bench device` on NVIDIA H200.\n"
+            "\n"
+            "let measured = h200 {\n"
+            "  sustained_bf16 = 5e+14  # linear in bf16, 8192 x 6144 x 4096\n"
+            "  sustained_fp8 = 1e+15  # scaled_matmul in f8e4m3, 8192 x 6144 "
+            "x 4096\n"
+            "  sustained_bandwidth = 4e+12  # add in bf16, 268435456 elements\n"
+            "}\n");
 }
 
 TEST(DeviceReport, SaysWhichGpuTheLibraryLacks) {
