@@ -32,17 +32,17 @@ constexpr int64_t gpuTokens = 8192, cpuTokens = 512;
 constexpr int64_t gpuCopied = int64_t(1) << 28, cpuCopied = int64_t(1) << 26;
 
 /// A matmul [m,k] x [k,n].
-struct Product {
+struct MatmulSizes {
   int64_t m, n, k;
 };
 
-std::string textOf(const Product& product) {
-  return std::to_string(product.m) + " x " + std::to_string(product.n) + " x " +
-         std::to_string(product.k);
+std::string textOf(const MatmulSizes& sizes) {
+  return std::to_string(sizes.m) + " x " + std::to_string(sizes.n) + " x " +
+         std::to_string(sizes.k);
 }
 
-double flopsOf(const Product& product) {
-  return 2.0 * double(product.m) * double(product.n) * double(product.k);
+double flopsOf(const MatmulSizes& sizes) {
+  return 2.0 * double(sizes.m) * double(sizes.n) * double(sizes.k);
 }
 
 plan::Op opOf(OpKind kind, ops::Attributes attributes = {}) {
@@ -89,15 +89,15 @@ private:
   }
 
   void addMatmuls();
-  void addMatmul(const Product& product, DType type);
-  void addNarrowMatmul(const Product& product, bool isWgrad);
+  void addMatmul(const MatmulSizes& sizes, DType type);
+  void addNarrowMatmul(const MatmulSizes& sizes, bool isWgrad);
   void addAttention();
   void addAttention(int64_t batch, int64_t sequence, int64_t width,
                     int64_t window);
   void addExperts();
   void addExperts(int64_t experts, int64_t rows, int64_t n, int64_t k);
   void addMemory();
-  void addLinear(OpKind kind, const Product& product, DType type);
+  void addLinear(OpKind kind, const MatmulSizes& sizes, DType type);
 
   bool isGpu;
   Model model;
@@ -107,11 +107,11 @@ private:
 // ---- matmuls
 
 /// One of the three matmuls of a linear layer: y = x w^T and its gradients.
-void Trials::addLinear(OpKind kind, const Product& product, DType type) {
-  const auto [m, n, k] = product;
+void Trials::addLinear(OpKind kind, const MatmulSizes& sizes, DType type) {
+  const auto [m, n, k] = sizes;
   const DType gradient = DType::f32;
   const double elements = double(m * n + n * k + m * k);
-  add(kind, type, textOf(product), flopsOf(product),
+  add(kind, type, textOf(sizes), flopsOf(sizes),
       elements * double(plan::byteSize(type)),
       [=](Workbench& bench) -> Expected<Trial> {
         const bool isWgrad = kind == OpKind::LinearWgrad;
@@ -129,17 +129,17 @@ void Trials::addLinear(OpKind kind, const Product& product, DType type) {
       });
 }
 
-void Trials::addMatmul(const Product& product, DType type) {
+void Trials::addMatmul(const MatmulSizes& sizes, DType type) {
   for (OpKind kind : {OpKind::Linear, OpKind::LinearDgrad, OpKind::LinearWgrad})
-    addLinear(kind, product, type);
+    addLinear(kind, sizes, type);
 }
 
 /// A matmul of codes with one scale an operand. A weight gradient accumulates
 /// in f32.
-void Trials::addNarrowMatmul(const Product& product, bool isWgrad) {
-  const auto [m, n, k] = product;
+void Trials::addNarrowMatmul(const MatmulSizes& sizes, bool isWgrad) {
+  const auto [m, n, k] = sizes;
   const DType type = DType::f8e4m3, output = isWgrad ? DType::f32 : DType::bf16;
-  add(OpKind::ScaledMatmul, type, textOf(product), flopsOf(product),
+  add(OpKind::ScaledMatmul, type, textOf(sizes), flopsOf(sizes),
       double(m * k + n * k) + double(m * n * plan::byteSize(output)),
       [=](Workbench& bench) -> Expected<Trial> {
         auto a = bench.noise(type, {m, k});
@@ -162,22 +162,22 @@ void Trials::addNarrowMatmul(const Product& product, bool isWgrad) {
 void Trials::addMatmuls() {
   const int64_t h = model.hidden, f = model.ffn;
   const int64_t qkv = (model.heads + 2 * model.keyHeads) * model.width;
-  std::vector<Product> products = {
+  std::vector<MatmulSizes> matmuls = {
       {tokens, qkv, h}, {tokens, h, h}, {tokens, 2 * f, h}, {tokens, h, f}};
   for (int64_t parts : {2, 4, 8}) {
-    products.push_back({tokens, qkv / parts, h});
-    products.push_back({tokens, h, f / parts});
+    matmuls.push_back({tokens, qkv / parts, h});
+    matmuls.push_back({tokens, h, f / parts});
   }
   for (int64_t parts : {2, 4, 8})
-    products.push_back({std::max<int64_t>(tokens / parts, 1), 2 * f, h});
-  products.push_back({tokens, model.vocabulary, h});
-  for (const Product& product : products)
-    addMatmul(product, isGpu ? DType::bf16 : DType::f32);
+    matmuls.push_back({std::max<int64_t>(tokens / parts, 1), 2 * f, h});
+  matmuls.push_back({tokens, model.vocabulary, h});
+  for (const MatmulSizes& sizes : matmuls)
+    addMatmul(sizes, isGpu ? DType::bf16 : DType::f32);
   if (!isGpu) {
-    addLinear(OpKind::Linear, products.front(), DType::bf16);
+    addLinear(OpKind::Linear, matmuls.front(), DType::bf16);
     return;
   }
-  for (const auto& [m, n, k] : products) {
+  for (const auto& [m, n, k] : matmuls) {
     addNarrowMatmul({m, n, k}, /*isWgrad=*/false);
     addNarrowMatmul({m, k, n}, /*isWgrad=*/false);
     addNarrowMatmul({n, k, m}, /*isWgrad=*/true);
@@ -220,11 +220,12 @@ void Trials::addAttention(int64_t batch, int64_t sequence, int64_t width,
     std::vector<int32_t> order(size_t(batch * sequence));
     for (size_t i = 0; i < order.size(); ++i)
       order[i] = int32_t(i % size_t(sequence));
-    auto places = bench.integers(order, {batch, sequence});
-    RECIPERUN_TRY(places);
+    auto positions = bench.integers(order, {batch, sequence});
+    RECIPERUN_TRY(positions);
     auto segments = bench.zeros(DType::i32, {batch, sequence});
     RECIPERUN_TRY(segments);
-    const std::vector<Tensor> tokens = {*segments, *places, *segments, *places};
+    const std::vector<Tensor> tokens = {*segments, *positions, *segments,
+                                        *positions};
     Trial trial;
     if (!isBackward) {
       trial = {opOf(OpKind::Attention, attributes), {q, k, v}, {o, *lse}};
@@ -272,7 +273,7 @@ void Trials::addAttention() {
 /// `rows` rows, as many for each expert.
 void Trials::addExperts(int64_t experts, int64_t rows, int64_t n, int64_t k) {
   const DType type = isGpu ? DType::bf16 : DType::f32;
-  const Product each = {rows / experts, n, k};
+  const MatmulSizes each = {rows / experts, n, k};
   const double flops = double(experts) * flopsOf(each);
   const double bytes = double(rows * n + rows * k + experts * n * k) *
                        double(plan::byteSize(type));

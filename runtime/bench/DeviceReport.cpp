@@ -43,11 +43,11 @@ std::string libraryName(const DeviceReport& report) {
 
 /// A rate with its unit: `775.1 TFLOP/s`.
 std::string rateText(const Measurement& each, double seconds) {
-  const bool isBound = each.flops == 0; // by memory
-  const double rate = (isBound ? each.bytes : each.flops) / seconds;
+  const bool isMemoryBound = each.flops == 0;
+  const double rate = (isMemoryBound ? each.bytes : each.flops) / seconds;
   const bool isLarge = rate >= 1e12;
   return formatted("%.1f %s%s", rate / (isLarge ? 1e12 : 1e9),
-                   isLarge ? "T" : "G", isBound ? "B/s" : "FLOP/s");
+                   isLarge ? "T" : "G", isMemoryBound ? "B/s" : "FLOP/s");
 }
 
 /// Four digits, as a recipe writes them: `7.751e+14`.

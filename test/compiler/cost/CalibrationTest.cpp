@@ -19,6 +19,8 @@ namespace {
 
 // What a step sustains of `h200`, in TFLOP/s (Machine.cpp).
 constexpr double bf16 = 0.98 * 689, fp8 = 0.905 * 1325;
+constexpr double multiprocessorsOfH200 = 132;
+constexpr double tilePause = 200; // in elements of k (Kernels.cpp)
 
 struct Rate {
   std::string op, type;
@@ -34,7 +36,8 @@ struct Rate {
       std::swap(shape.n, shape.k);
     if (op == "linear_wgrad")
       shape = {shape.n, shape.k, shape.m};
-    return (type == "bf16" ? bf16 : fp8) * matmulEfficiency(shape, 132, 200);
+    return (type == "bf16" ? bf16 : fp8) *
+           matmulEfficiency(shape, multiprocessorsOfH200, tilePause);
   }
   double ratio() const { return predicted() / measured; }
 };
@@ -78,7 +81,7 @@ TEST(Calibration, MatmulsOfAStepAreNotFarBelowSingleOnes) {
 }
 
 // Gradients of weights with few tokens are bound by their f32 results.
-TEST(Calibration, NarrowMatmulsToo) {
+TEST(Calibration, NarrowMatmulsOfAStepAreNotFarBelowSingleOnes) {
   size_t count = 0;
   for (const Rate& each : readRates()) {
     if (each.op != "scaled_matmul" || each.sizes[2] < 4096)
@@ -90,7 +93,7 @@ TEST(Calibration, NarrowMatmulsToo) {
   EXPECT_GT(count, 30u);
 }
 
-TEST(Calibration, AttentionToo) {
+TEST(Calibration, AttentionOfAStepIsNotFarBelowSingleOps) {
   size_t count = 0;
   for (const Rate& each : readRates()) {
     if (!each.op.starts_with("attention"))
