@@ -28,6 +28,12 @@ int64_t workspaceElements(const ir::Module& program, const ir::Op& op) {
     return sizes::attentionWorkspace(attentionSizes(program, op, 2));
   if (op.kind == ir::OpKind::AttentionBlockBackward)
     return sizes::blockWorkspace(attentionSizes(program, op, 2));
+  if (op.kind == ir::OpKind::AttentionPaged) {
+    const auto k = ir::localShape(program, op.operands[1]);
+    return sizes::pagedWorkspace({program[op.operands[1]].type,
+                                  program[op.results[1]].type, k[1], k[2],
+                                  k[3]});
+  }
   // An expert's gradient is accumulated in f32 before it is added to a bf16
   // one.
   if (op.kind == ir::OpKind::ExpertLinearWgrad &&

@@ -186,7 +186,9 @@ bool checkAttentionPaged(OpCheck& c) {
     return c.fail("rotates queries and keys backwards");
   if (attributes.rope && !checkRotation(c, q))
     return false;
-  return c.same(q, c.out(0)) && checkPages(c, k);
+  return c.same(q, c.out(0)) && checkPages(c, k) &&
+         hasRoom(c, sizes::pagedWorkspace({k.dtype, c.out(1).dtype, k.shape[1],
+                                           k.shape[2], k.shape[3]}));
 }
 
 bool checkRope(OpCheck& c) {

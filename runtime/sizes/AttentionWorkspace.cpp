@@ -78,6 +78,15 @@ int64_t blockWorkspace(const AttentionSizes& sizes) {
   return bytes / 4;
 }
 
+int64_t pagedWorkspace(const PagedAttentionSizes& sizes) {
+  constexpr int64_t widestWarpgroupHead = 128;
+  if (sizes.type != DType::bf16 || ops::byteSize(sizes.stored) != 1 ||
+      sizes.tokens < shortestTiledRun || sizes.width > widestWarpgroupHead)
+    return 0;
+  // Two elements of bf16, of a key and of a value, are as large as one f32.
+  return sizes.tokens * sizes.keyHeads * sizes.width;
+}
+
 int64_t libraryWorkspace(const AttentionSizes& sizes) {
   const bool isOfParts =
       isOfDocuments(sizes) || (sizes.window && sizes.window < sizes.keys);

@@ -1,4 +1,4 @@
-// The workspace of the attention backward.
+// The workspaces of attention: of its backward, and over pages.
 //
 // The compiler plans the workspace, the validation checks it, and kernels
 // choose their algorithm by its size. The sizes of cuDNN 9 on Hopper are
@@ -55,6 +55,22 @@ int64_t attentionWorkspace(const AttentionSizes& sizes);
 
 /// The workspace of `attention_block_backward` in f32 elements.
 int64_t blockWorkspace(const AttentionSizes& sizes);
+
+/// The fewest tokens of a sequence in a step that attention over pages computes
+/// in tiles of queries.
+inline constexpr int64_t shortestTiledRun = 16;
+
+/// The sizes of an attention over pages of the keys and values k and v
+/// [1,tokens,keyHeads,width], which are stored as `stored`.
+struct PagedAttentionSizes {
+  DType type = DType::f32, stored = DType::f32;
+  int64_t tokens = 0, keyHeads = 0, width = 0;
+};
+
+/// The workspace of `attention_paged` in f32 elements: the step's keys and
+/// values in bf16, for tiles of queries over pages in 8 bits. 0 if the step has
+/// no tiles or their kernel does not read them.
+int64_t pagedWorkspace(const PagedAttentionSizes& sizes);
 
 /// The size in bytes of cuDNN's workspace for the gradient; 0 when cuDNN is not
 /// used or would need more than our limit. A deterministic gradient of

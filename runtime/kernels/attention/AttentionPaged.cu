@@ -8,8 +8,8 @@
 //    values into the pages, and divide the tokens. Rotated queries are in the
 //    output until a block overwrites those that it has read. The division is
 //    computed on the GPU, and the grids cover every division that a step of
-//    this size can have. Of keys and values in 8 bits, rows in bf16 are kept
-//    for 2., as many as the scratch holds.
+//    this size can have. Of keys and values in 8 bits, rows in bf16 are kept in
+//    the workspace for 2.
 // 2. Compute the tiles, then the single tokens.
 //
 // Single tokens of whole, aligned rows in bf16 are computed on tensor cores
@@ -209,12 +209,26 @@ Status attendOneByOne(const CudaKernelArgs& args, const PagedStep& step,
                     step, tokens, singles.pieces, out);
 }
 
-/// Whether warpgroup kernels compute the tiles of queries if all rows are
-/// aligned.
+/// The operands of the kernels for tiles.
+template <class P>
+PagedTileData<P> tileDataOf(const CudaKernelArgs& args, const PagedStep& step) {
+  PagedTileData<P> data{queriesOf<Bf16>(args),
+                        args.outputs[1].as<P>(),
+                        args.outputs[2].as<P>(),
+                        args.outputs[0].as<Bf16>(),
+                        false,
+                        {}};
+  data.isAligned =
+      areRowsAligned(step.shape, data.q, data.keys, data.values, data.out) &&
+      step.shape.width % vectorLength<P> == 0;
+  return data;
+}
+
+/// Whether the warpgroup kernel computes the tiles of queries.
 template <class P>
 bool usesWarpgroups(const CudaKernelArgs& args, const PagedStep& step) {
   return step.shape.width <= 128 && args.context.properties().major == 9 &&
-         step.shape.width % vectorLength<P> == 0;
+         tileDataOf<P>(args, step).isAligned;
 }
 
 /// Computes the tokens of long runs in tiles of queries.
@@ -222,56 +236,38 @@ template <int width, class P>
 Status attendInTiles(const CudaKernelArgs& args, const PagedStep& step,
                      const PagedDivision& division, const FreshRows& fresh,
                      int64_t mostTiles) {
-  PagedTileData<P> data{queriesOf<Bf16>(args),
-                        args.outputs[1].as<P>(),
-                        args.outputs[2].as<P>(),
-                        args.outputs[0].as<Bf16>(),
-                        false,
-                        fresh};
-  data.isAligned =
-      areRowsAligned(step.shape, data.q, data.keys, data.values, data.out) &&
-      step.shape.width % vectorLength<P> == 0;
-  const dim3 grid(unsigned(step.shape.heads), unsigned(mostTiles));
+  PagedTileData<P> data = tileDataOf<P>(args, step);
+  data.fresh = fresh;
   if constexpr (width <= 128) {
-    using Block = PagedWarpgroupBlock<width, P>;
+    using Block = PagedWarpgroupBlock<width, PagedTileData<P>>;
     static_assert(Block::blockQueries == PagedTileBlock<width, P>::blockQueries,
                   "both have the division's tiles");
-    if (data.isAligned && usesWarpgroups<P>(args, step))
+    const int blocks = args.context.multiprocessors() * (isScaled<P> ? 2 : 1);
+    if (usesWarpgroups<P>(args, step))
       return launchStep(args, attendByWarpgroups<width, P>,
-                        dim3(unsigned(args.context.multiprocessors())),
-                        Block::threads, Block::sharedBytes, step, data,
-                        division);
+                        dim3(unsigned(blocks)), Block::threads,
+                        Block::sharedBytes, step, data, division);
   }
   using Block = PagedTileBlock<width, P>;
-  return launchStep(args, attendTiles<width, P>, grid, Block::threads,
-                    Block::sharedBytes, step, data, division);
+  return launchStep(args, attendTiles<width, P>,
+                    dim3(unsigned(step.shape.heads), unsigned(mostTiles)),
+                    Block::threads, Block::sharedBytes, step, data, division);
 }
 
-/// Allocates as many fresh rows as the scratch holds, if the kernel for tiles
-/// reads them.
+/// The fresh rows, in the op's workspace, if the kernel for tiles reads them.
 template <class P>
-FreshRows takeFreshRows(const CudaKernelArgs& args, const PagedStep& step,
-                        Scratch& room) {
-  FreshRows fresh{};
-  if (!isScaled<P> || !usesWarpgroups<P>(args, step))
-    return fresh;
-  constexpr int64_t leftForSingles = int64_t(4) << 20;
-  const int64_t row = step.shape.keyHeads * step.shape.width;
-  const int64_t fitting =
-      (room.leftBytes() - leftForSingles) / (2 * row * int64_t(sizeof(Bf16)));
-  fresh.count =
-      int(std::clamp<int64_t>(fitting, 0, int64_t(step.tokens.count)));
-  if (fresh.count == 0)
-    return fresh;
-  fresh.keys = room.take<Bf16>(fresh.count * row);
-  fresh.values = room.take<Bf16>(fresh.count * row);
-  return fresh;
+FreshRows freshRowsOf(const CudaKernelArgs& args, const PagedStep& step) {
+  if (!isScaled<P> || !args.workspace.present() ||
+      !usesWarpgroups<P>(args, step))
+    return {};
+  auto* const rows = args.workspace.as<Bf16>();
+  return {rows, rows + step.tokens.count * step.keyRow()};
 }
 
 /// Allocates the division of a step. Leaves its counts null if all tokens are
 /// single.
 template <class P>
-Status takeDivision(const PagedStep& step, Scratch& room,
+Status takeDivision(const PagedStep& step, bool hasFreshRows, Scratch& room,
                     PagedDivision& division) {
   const int64_t tokens = step.tokens.count;
   const int64_t sequences = step.tokens.mostSequences;
@@ -279,9 +275,12 @@ Status takeDivision(const PagedStep& step, Scratch& room,
     return Status::ok();
   return withPaddedWidth(step.shape.width, [&](auto width) -> Status {
     division.tileQueries = PagedTileBlock<width.value, P>::blockQueries;
-    division.counts = room.take<int>(2);
-    division.tiles = room.take<QueryRun>(
-        PagedDivision::mostTiles(tokens, sequences, division.tileQueries));
+    const int64_t tiles =
+        PagedDivision::mostTiles(tokens, sequences, division.tileQueries);
+    division.counts = room.take<int>(3);
+    division.tiles = room.take<QueryRun>(tiles);
+    if (hasFreshRows)
+      division.stepTiles = room.take<QueryRun>(tiles);
     division.singles =
         room.take<int>(PagedDivision::mostSingles(tokens, sequences));
     division.runs = room.take<TokenRange>(sequences);
@@ -326,7 +325,7 @@ Status attendDivided(const CudaKernelArgs& args, const PagedStep& step,
         PagedDivision::mostTiles(tokens, sequences, division.tileQueries));
   }));
   return attendOneByOne<Bf16, P>(
-      args, step, {division.singles, division.counts + 1},
+      args, step, {division.singles, division.counts + 2},
       PagedDivision::mostSingles(tokens, sequences), room);
 }
 
@@ -350,9 +349,9 @@ Status attentionPagedCudaKernel(const CudaKernelArgs& args) {
       Scratch room(args.context);
       PagedDivision division{};
       if constexpr (std::is_same_v<T, Bf16>) {
-        RECIPERUN_TRY(takeDivision<P>(step, room, division));
-        if (division.isThere())
-          rows.fresh = takeFreshRows<P>(args, step, room);
+        rows.fresh = freshRowsOf<P>(args, step);
+        RECIPERUN_TRY(
+            takeDivision<P>(step, rows.fresh.areThere(), room, division));
       }
       Status written = Status::ok();
       withVectors<T>(

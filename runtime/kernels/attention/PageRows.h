@@ -25,7 +25,7 @@ template <> constexpr float largestOfPage<int8_t>() {
   return 127;
 }
 
-/// Quantizes a value that is already divided by its scale.
+/// Quantizes a value that is already multiplied by the inverse of its scale.
 template <class P> P numberOf(float value);
 template <> inline device::f8e4m3 numberOf(float value) {
   return device::f8e4m3(value);
@@ -66,8 +66,9 @@ float storeRow(const T* from, int64_t width, P* to) {
     scale = 1;
   if (most == infinity)
     scale = std::numeric_limits<float>::quiet_NaN();
+  const float inverse = 1 / scale;
   for (int64_t i = 0; i < width; ++i)
-    to[i] = numberOf<P>(float(from[i]) / scale);
+    to[i] = numberOf<P>(float(from[i]) * inverse);
   return scale;
 }
 

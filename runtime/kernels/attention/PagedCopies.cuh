@@ -107,23 +107,25 @@ private:
   }
 };
 
-/// The work items of a launch: one for each head of each tile of queries. They
-/// begin with the last tiles, because later tiles of a run see more positions.
-/// A block takes every gridDim.x-th item.
-template <class P> struct PagedItems {
+/// The work items of some blocks: one for each head of each tile of queries.
+/// They begin with the last tiles, because later tiles of a run see more
+/// positions. A block takes every `blocks`-th item, starting with `first`.
+template <class Data> struct PagedItems {
   const PagedStep& step;
-  const PagedTileData<P>& data;
-  const PagedDivision& division;
-  const int count;
+  const Data& data;
+  const QueryRun* const tiles;
+  const int tileCount, first, blocks;
 
-  __device__ PagedItems(const PagedStep& step, const PagedTileData<P>& data,
-                        const PagedDivision& division)
-      : step(step), data(data), division(division),
-        count(division.counts[0] * step.shape.heads) {}
+  __device__ PagedItems(const PagedStep& step, const Data& data,
+                        const PagedDivision& division, int first, int blocks)
+      : step(step), data(data), tiles(division.list(Data::readsStep)),
+        tileCount(division.counts[Data::readsStep]), first(first),
+        blocks(blocks) {}
 
+  __device__ int count() const { return tileCount * step.shape.heads; }
   __device__ int headOf(int item) const { return item % step.shape.heads; }
   __device__ QueryRun runOf(int item) const {
-    return division.tiles[division.counts[0] - 1 - item / step.shape.heads];
+    return tiles[tileCount - 1 - item / step.shape.heads];
   }
 };
 
@@ -132,22 +134,23 @@ template <class P> struct PagedItems {
 /// `row` + 16 i; its chunks have the same offset in the boxes in all of these
 /// rows.
 ///
-/// Tiles in bf16 (those of pages in bf16, and fresh ones) are copied directly
-/// into their boxes. Other tiles are first copied as stored in the pages and
-/// then widened.
-template <int width, class P> class PagedCopier {
+/// Tiles in bf16 (all tiles of rows in bf16, and fresh ones) are copied
+/// directly into their boxes. Other tiles are first copied as stored in the
+/// pages and then widened.
+template <int width, class Data> class PagedCopier {
+  using P = typename Data::Element;
   using Shared = PagedTilesInShared<width, P>;
-  using Run = PagedRun<Shared::tileKeys, P>;
+  using Run = PagedRun<Shared::tileKeys, Data>;
   static constexpr int rowsAtOnce = 16, rows = Shared::tileKeys / rowsAtOnce;
   static constexpr PagedSide keys = PagedSide::keys, values = PagedSide::values;
 
 public:
   /// `thread` is the thread's index in the warpgroup.
-  __device__ PagedCopier(const PagedItems<P>& items, const Shared& shared,
+  __device__ PagedCopier(const PagedItems<Data>& items, const Shared& shared,
                          PagedTileBarriers& barriers, int thread)
       : items(items), shared(shared), barriers(barriers), lane(thread % 32),
         row(thread / 8), chunk(thread % 8),
-        rowElements(int(items.step.keyRow())), item(int(blockIdx.x)) {
+        rowElements(int(items.step.keyRow())), item(items.first) {
     following = runOf(item);
     beginItem();
     next = findSource();
@@ -222,7 +225,7 @@ private:
   // ---- the tiles in order
 
   __device__ __forceinline__ QueryRun runOf(int item) const {
-    return item < items.count ? items.runOf(item) : QueryRun{};
+    return item < items.count() ? items.runOf(item) : QueryRun{};
   }
   __device__ __forceinline__ Run seen() const {
     return Run(items.step, items.data, queries, items.headOf(item));
@@ -231,10 +234,10 @@ private:
   /// Starts with the tiles of `item`, and already loads the run of the item
   /// after it.
   __device__ __forceinline__ void beginItem() {
-    if (item >= items.count)
+    if (item >= items.count())
       return;
     queries = following;
-    following = runOf(item + int(gridDim.x));
+    following = runOf(item + items.blocks);
     tile = seen().firstTile();
     tiles = seen().tiles();
     itemKeyHead = seen().keyHead();
@@ -242,7 +245,7 @@ private:
 
   /// Looks up the slots of the current tile, one tile ahead of their use.
   __device__ __forceinline__ Source findSource() const {
-    if (item >= items.count)
+    if (item >= items.count())
       return {false, false, 0, PagedSlot::none()};
     const int own = row / 4 * 4 + lane % 4 + lane / 4 * rowsAtOnce;
     const Run seen = this->seen();
@@ -256,10 +259,10 @@ private:
     isFresh = next.isFresh;
     keyHead = next.keyHead;
     slot = next.slot.number(items.step.page);
-    if (item < items.count) {
+    if (item < items.count()) {
       tile = seen().next(tile + 1);
       if (tile >= tiles) {
-        item += int(gridDim.x);
+        item += items.blocks;
         beginItem();
       }
     }
@@ -283,7 +286,7 @@ private:
   /// to copy into them. Rows without a slot become zeros.
   template <PagedSide side> __device__ __forceinline__ void startCopy() {
     barriers.waitUntilFree(side, number);
-    const Bf16* const rows = items.data.wideRows(side, isFresh);
+    const Bf16* const rows = items.data.wideRows(side);
     char* const to = shared.tile(side, number) + Shared::chunkInBox(row, chunk);
 #pragma unroll
     for (int i = 0; i < this->rows; ++i) {
@@ -318,7 +321,7 @@ private:
           copyAsync<16>(uint32_t(__cvta_generic_to_shared(
                             shared.stored(PagedSide(side), number) + to +
                             i * rowsAtOnce * width)),
-                        items.data.pages(PagedSide(side)) + start,
+                        items.data.rows(PagedSide(side)) + start,
                         from >= 0 && isInside);
     }
   }
@@ -359,7 +362,7 @@ private:
     barriers.markReady(side, number);
   }
 
-  const PagedItems<P>& items;
+  const PagedItems<Data>& items;
   const Shared& shared;
   PagedTileBarriers& barriers;
   const int lane, row, chunk, rowElements;

@@ -8,23 +8,27 @@
 
 namespace reciperun::kernels::cuda {
 
-/// The operands of the kernels. Pages are of P.
-template <class P> struct PagedTileData {
+/// The operands of the kernels. Keys and values are pages of P or, with
+/// `isOfStep`, rows of P of the step's tokens, [tokens, key heads, width].
+template <class P, bool isOfStep = false> struct PagedTileData {
+  using Element = P;
+  static constexpr bool readsStep = isOfStep;
+
   const __nv_bfloat16* q;
   const P *keys, *values;
   __nv_bfloat16* out;
   bool isAligned; // all rows of heads, to 16 bytes, also those of pages
   FreshRows fresh;
 
-  __device__ const P* pages(PagedSide side) const {
+  __device__ const P* rows(PagedSide side) const {
     return side == PagedSide::keys ? keys : values;
   }
-  /// Rows in bf16: fresh ones, or those of the pages.
-  __device__ const __nv_bfloat16* wideRows(PagedSide side, bool isFresh) const {
+  /// Rows in bf16: fresh ones if `rows` are in 8 bits.
+  __device__ const __nv_bfloat16* wideRows(PagedSide side) const {
     if constexpr (isScaled<P>)
       return fresh.of(side);
     else
-      return pages(side);
+      return rows(side);
   }
 };
 
@@ -37,14 +41,17 @@ struct SeenColumns {
   }
 };
 
-/// What a block of queries of one head sees, in tiles of `size` positions.
-template <int size, class P> struct PagedRun {
+/// What a block of queries of one head sees, in tiles of `size` positions. Data
+/// is a PagedTileData.
+template <int size, class Data> struct PagedRun {
+  using P = typename Data::Element;
+
   const PagedStep& step;
-  const PagedTileData<P>& data;
+  const Data& data;
   const QueryRun own;
   const int head, first, end; // positions [first, end) are seen
 
-  __device__ PagedRun(const PagedStep& step, const PagedTileData<P>& data,
+  __device__ PagedRun(const PagedStep& step, const Data& data,
                       const QueryRun& run, int head)
       : step(step), data(data), own(run), head(head),
         first(step.firstSeen(run.position)), end(run.position + run.count) {}
@@ -83,9 +90,11 @@ template <int size, class P> struct PagedRun {
   __device__ bool isSeen(int position) const {
     return position >= first && position < end;
   }
-  /// The slot of a row of a tile; none for a position that no query sees, which
-  /// may have no page.
+  /// The slot of a row of a tile, or the token of a row of the step; none for a
+  /// position that no query sees, which may have no page.
   __device__ PagedSlot findSlot(int tile, int row) const {
+    if constexpr (Data::readsStep)
+      return findFresh(tile, row);
     const int position = tile * size + row;
     return isSeen(position) ? step.findSlot(own.sequence, position)
                             : PagedSlot::none();
@@ -96,11 +105,10 @@ template <int size, class P> struct PagedRun {
 
   /// Whether all rows of a tile that are seen are fresh.
   __device__ bool isFresh(int tile) const {
-    return isScaled<P> && own.token + own.count <= data.fresh.count &&
+    return isScaled<P> && data.fresh.areThere() &&
            max(tile * size, first) >= own.position - own.before;
   }
-  /// The fresh row of a row of a tile for which isFresh() holds. Fresh rows are
-  /// indexed by token.
+  /// The token of a row of a tile that is fresh.
   __device__ PagedSlot findFresh(int tile, int row) const {
     const int position = tile * size + row;
     return isSeen(position) ? PagedSlot{0, own.token + position - own.position}
@@ -110,7 +118,7 @@ template <int size, class P> struct PagedRun {
   __device__ int keyHead() const { return head / step.shape.group(); }
   /// The keys or values of the head in the pages' first row.
   __device__ const P* column(PagedSide side) const {
-    return data.pages(side) + int64_t(keyHead()) * step.shape.width;
+    return data.rows(side) + int64_t(keyHead()) * step.shape.width;
   }
   /// The head's scale of the pages' first row.
   __device__ const float* scales(PagedSide side) const {

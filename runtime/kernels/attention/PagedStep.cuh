@@ -9,6 +9,7 @@
 #include "runtime/kernels/attention/Rotation.cuh"
 #include "runtime/kernels/common/OverlappedLaunch.cuh"
 #include "runtime/kernels/common/StepTokens.cuh"
+#include "runtime/sizes/AttentionWorkspace.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -38,7 +39,7 @@ struct PagedStep {
   // For pages in 8 bits, [pages, page, key heads].
   float *keyScales, *valueScales;
 
-  __device__ int64_t keyRow() const {
+  __host__ __device__ int64_t keyRow() const {
     return int64_t(shape.keyHeads) * shape.width;
   }
 
@@ -142,13 +143,20 @@ struct QueryRun {
 /// The division of a step. Runs of at least `shortestTiled` tokens are cut into
 /// tiles, other tokens are single.
 struct PagedDivision {
-  int* counts;      // of the tiles and of the single tokens
-  QueryRun* tiles;  // [mostTiles]
+  int* counts;     // of `tiles`, `stepTiles` and `singles`
+  QueryRun* tiles; // [mostTiles]
+  /// [mostTiles]: the tiles that see only tokens of the step. Null: they are
+  /// among `tiles`.
+  QueryRun* stepTiles;
   int* singles;     // [mostSingles]
   TokenRange* runs; // [sequences], room for divideTokens
   int tileQueries;
 
-  static constexpr int shortestTiled = 16;
+  __device__ QueryRun* list(bool ofStep) const {
+    return ofStep ? stepTiles : tiles;
+  }
+
+  static constexpr int shortestTiled = int(sizes::shortestTiledRun);
 
   /// Whether the step is divided. Steps with few tokens are not.
   __host__ __device__ bool isThere() const { return counts; }
@@ -164,11 +172,12 @@ struct PagedDivision {
 
 /// Divides the tokens. Called by one block. The order of the tiles and singles
 /// depends on timing, but the results of the op do not.
-static __device__ void divideTokens(const StepTokens& tokens,
+static __device__ void divideTokens(const PagedStep& step,
                                     const PagedDivision& division) {
-  __shared__ int tileCount, singleCount;
-  if (threadIdx.x == 0)
-    tileCount = singleCount = 0;
+  const StepTokens& tokens = step.tokens;
+  __shared__ int counts[3];
+  if (threadIdx.x < 3)
+    counts[threadIdx.x] = 0;
   for (int i = int(threadIdx.x); i < tokens.mostSequences; i += int(blockDim.x))
     division.runs[i] = {0, 0};
   __syncthreads();
@@ -183,34 +192,39 @@ static __device__ void divideTokens(const StepTokens& tokens,
        i += int(blockDim.x)) {
     const TokenRange run = division.runs[i];
     if (run.count() < PagedDivision::shortestTiled) {
-      const int at = atomicAdd(&singleCount, run.count());
+      const int at = atomicAdd(&counts[2], run.count());
       for (int j = 0; j < run.count(); ++j)
         division.singles[at + j] = run.begin + j;
       continue;
     }
     const int queries = division.tileQueries;
+    const int position = tokens.positions[run.begin];
     const int tiles = (run.count() + queries - 1) / queries;
-    const int at = atomicAdd(&tileCount, tiles);
+    // The last tiles of a run may see only the run.
+    int others = tiles;
+    while (division.stepTiles && others > 0 &&
+           step.firstSeen(position + (others - 1) * queries) >= position)
+      --others;
+    QueryRun* to[2] = {division.tiles + atomicAdd(&counts[0], others),
+                       division.stepTiles +
+                           atomicAdd(&counts[1], tiles - others) - others};
     for (int j = 0; j < tiles; ++j)
-      division.tiles[at + j] = {
-          run.begin + j * queries, min(queries, run.count() - j * queries), i,
-          tokens.positions[run.begin] + j * queries, j * queries};
+      to[j >= others][j] = {run.begin + j * queries,
+                            min(queries, run.count() - j * queries), i,
+                            position + j * queries, j * queries};
   }
   __syncthreads();
-  if (threadIdx.x == 0) {
-    division.counts[0] = tileCount;
-    division.counts[1] = singleCount;
-  }
+  if (threadIdx.x < 3)
+    division.counts[threadIdx.x] = counts[threadIdx.x];
 }
 
-/// The keys and values of the step's first `count` tokens in bf16, [tokens, key
-/// heads, width], dequantized from the values in the pages. Tiles of queries
-/// read them instead of the pages in 8 bits, which each tile would have to
-/// widen again.
+/// The keys and values of the step's tokens in bf16, [tokens, key heads,
+/// width], dequantized from the values in the pages. Tiles of queries read them
+/// instead of the pages in 8 bits, which each tile would have to widen again.
 struct FreshRows {
   __nv_bfloat16 *keys, *values;
-  int count;
 
+  __host__ __device__ bool areThere() const { return keys; }
   __device__ __nv_bfloat16* of(PagedSide side) const {
     return side == PagedSide::keys ? keys : values;
   }
@@ -226,7 +240,7 @@ template <class T, class P> struct WrittenRows {
   /// A token's fresh row, or null.
   __device__ T* freshRow(PagedSide side, int token, int64_t elements) const {
     if constexpr (isScaled<P>)
-      return token < fresh.count ? fresh.of(side) + token * elements : nullptr;
+      return fresh.areThere() ? fresh.of(side) + token * elements : nullptr;
     else
       return nullptr;
   }
@@ -276,7 +290,7 @@ __global__ void __launch_bounds__(writingThreads)
   __shared__ float2 angles[rotates ? Rotation::mostPairs : 1];
   startOverlapped();
   if (division.isThere() && blockIdx.x == 0) {
-    divideTokens(step.tokens, division);
+    divideTokens(step, division);
     return;
   }
   const int token = int(blockIdx.x) - int(division.isThere());

@@ -224,7 +224,7 @@ private:
   }
 
   char* const stored; // keys and values in 8 bits
-  const PagedRun<tileTokens, P> seen;
+  const PagedRun<tileTokens, PagedTileData<P>> seen;
   const AttentionShape& shape;
   // The slots of this thread's rows of the tile that is copied next or is in
   // flight.

@@ -22,26 +22,26 @@
 namespace reciperun::kernels::cuda {
 
 /// A computing warpgroup of a block that uses PagedTilesInShared.
-template <int width, class P> class PagedReader {
-  using Shared = PagedTilesInShared<width, P>;
-  using Run = PagedRun<Shared::tileKeys, P>;
+template <int width, class Data> class PagedReader {
+  using Shared = PagedTilesInShared<width, typename Data::Element>;
+  using Run = PagedRun<Shared::tileKeys, Data>;
   static constexpr int tileKeys = Shared::tileKeys, boxes = Shared::boxes;
   static constexpr int steps = tileKeys / 16; // matmuls of a tile's values
   static constexpr int boxBytes = Shared::rowsOfBox * Shared::rowBytes;
 
 public:
   /// `group` is the index of the warpgroup among the computing ones.
-  __device__ PagedReader(const PagedItems<P>& items, const Shared& shared,
+  __device__ PagedReader(const PagedItems<Data>& items, const Shared& shared,
                          PagedTileBarriers& barriers, int group, int thread)
       : items(items), rule(items.step.shape), shared(shared),
         barriers(barriers), group(group), thread(thread), lane(thread % 32) {}
 
   __device__ void run() {
-    int item = int(blockIdx.x);
+    int item = items.first;
     startQueries(item);
-    while (item < items.count) {
+    while (item < items.count()) {
       const Run seen(items.step, items.data, queries, items.headOf(item));
-      item += int(gridDim.x);
+      item += items.blocks;
       attend(seen, item);
       store(seen);
     }
@@ -85,7 +85,7 @@ private:
 
   /// Starts to copy this warpgroup's queries of an item, if there is one.
   __device__ __forceinline__ void startQueries(int item) {
-    if (item >= items.count)
+    if (item >= items.count())
       return;
     queries = items.runOf(item);
     const Run seen(items.step, items.data, queries, items.headOf(item));
@@ -263,7 +263,7 @@ private:
     }
   }
 
-  const PagedItems<P>& items;
+  const PagedItems<Data>& items;
   const ScoreRule rule;
   const Shared& shared;
   PagedTileBarriers& barriers;
@@ -278,13 +278,13 @@ private:
   float sum[2];     // over this lane's columns
 };
 
-/// One block for each multiprocessor.
-template <int width, class P> struct PagedWarpgroupBlock {
+template <int width, class Data> struct PagedWarpgroupBlock {
+  using P = typename Data::Element;
   using Shared = PagedTilesInShared<width, P>;
   static constexpr int threads = 384, blockQueries = Shared::blockQueries;
   static constexpr int sharedBytes = Shared::bytes;
 
-  __device__ static void run(const PagedItems<P>& items, char* memory,
+  __device__ static void run(const PagedItems<Data>& items, char* memory,
                              PagedTileBarriers& barriers) {
     const Shared shared(memory);
     if (threadIdx.x == 0) {
@@ -295,15 +295,17 @@ template <int width, class P> struct PagedWarpgroupBlock {
     const int group = int(threadIdx.x) / 128, thread = int(threadIdx.x) % 128;
     // To widen rows in 8 bits, the copying warpgroup needs more registers.
     if (group == 2) {
-      giveRegisters<isScaled<P> ? 72 : 56>();
-      PagedCopier<width, P>(items, shared, barriers, thread).run();
+      giveRegisters<isScaled<P> ? 88 : 56>();
+      PagedCopier<width, Data>(items, shared, barriers, thread).run();
     } else {
-      takeRegisters<isScaled<P> ? 216 : 224>();
-      PagedReader<width, P>(items, shared, barriers, group, thread).run();
+      takeRegisters<isScaled<P> ? 208 : 224>();
+      PagedReader<width, Data>(items, shared, barriers, group, thread).run();
     }
   }
 };
 
+/// One block for each multiprocessor. For pages in 8 bits two: the first half
+/// of the blocks compute the tiles that see only tokens of the step.
 template <int width, class P>
 __global__ __launch_bounds__(384) void attendByWarpgroups(
     const __grid_constant__ PagedStep step,
@@ -313,8 +315,23 @@ __global__ __launch_bounds__(384) void attendByWarpgroups(
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL // others have no such instructions
   __shared__ PagedTileBarriers barriers;
   startOverlapped();
-  PagedWarpgroupBlock<width, P>::run(PagedItems<P>(step, data, division),
-                                     shared, barriers);
+  int block = int(blockIdx.x), blocks = int(gridDim.x);
+  if constexpr (isScaled<P>) {
+    blocks /= 2;
+    if (block < blocks) {
+      using Data = PagedTileData<Bf16, true>;
+      const Data ofStep = {data.q, data.fresh.keys, data.fresh.values,
+                           data.out};
+      PagedWarpgroupBlock<width, Data>::run(
+          PagedItems<Data>(step, ofStep, division, block, blocks), shared,
+          barriers);
+      return;
+    }
+    block -= blocks;
+  }
+  using Data = PagedTileData<P>;
+  PagedWarpgroupBlock<width, Data>::run(
+      PagedItems<Data>(step, data, division, block, blocks), shared, barriers);
 #endif
 }
 

@@ -277,7 +277,9 @@ INSTANTIATE_TEST_SUITE_P(
              "comm.reduce=\"bf16\"", "precision.master=\"bf16\""},
         Sets{"memory.offload_layers=2"},
         Sets{"memory.offload_layers=3", "memory.recompute=\"full\""},
-        Sets{"task=\"generate\"", "cluster.ranks=1", "parallel.tp=1"}));
+        Sets{"task=\"generate\"", "cluster.ranks=1", "parallel.tp=1"},
+        Sets{"task=\"serve\"", "cluster.ranks=1", "parallel.tp=1",
+             "precision.compute=\"bf16\"", "serve.kv=\"fp8\""}));
 
 /// The largest number of live bytes, a lower bound of every placement.
 int64_t largestLiveBytes(const ir::Module& program) {
@@ -324,6 +326,30 @@ TEST(Memory, TheWorkspaceSharesBytesWithOtherTimes) {
   EXPECT_LT(endOfWorkspace, endOfActivations);
   EXPECT_EQ(compiled->result.estimate.memory.workspace,
             ir::localBytes(program, program.bindings.at("workspace")));
+}
+
+/// A step's keys and values in bf16, of each rank's heads.
+TEST(Memory, LargeStepsOverPagesInEightBitsHaveAWorkspace) {
+  for (const char* tp : {"1", "2"}) {
+    auto compiled = compileInput(
+        "tiny.recipe:tiny",
+        {"task=\"serve\"", std::string("cluster.ranks=") + tp,
+         std::string("parallel.tp=") + tp, "precision.compute=\"bf16\"",
+         "serve.kv=\"fp8\"", "serve.token_budget=64"});
+    ASSERT_TRUE(compiled);
+    const ir::Module& program = compiled->result.stages[0];
+    const ir::ValueId workspace = program.bindings.at("workspace");
+    int64_t largest = 0;
+    for (const ir::Function& function : program.functions)
+      for (const ir::Op& op : function.ops)
+        if (op.kind == ir::OpKind::AttentionPaged) {
+          const int64_t elements = ir::localElements(program, op.operands[1]);
+          const int64_t tokens = ir::localShape(program, op.operands[1])[1];
+          largest = std::max(largest, elements);
+          EXPECT_EQ(op.attributes.contains("workspace"), tokens >= 16);
+        }
+    EXPECT_EQ(largest, ir::localElements(program, workspace));
+  }
 }
 
 TEST(Memory, ShardingTheOptimizerDividesItsState) {

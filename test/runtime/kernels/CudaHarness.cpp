@@ -79,10 +79,14 @@ public:
     op.kind = of.kind;
     op.name = "under test";
     op.attributes = of.attributes;
+    if (of.workspace) {
+      noise = Array::random(plan::DType::f32, {of.workspace}, 9);
+      workspace = held.emplace_back(noise, 0).tensor();
+    }
   }
 
   device::CudaKernelArgs arguments() const {
-    return {op, in, out, {}, of.place.mesh, of.place.rank, context};
+    return {op, in, out, workspace, of.place.mesh, of.place.rank, context};
   }
 
   void copyOutputs() const {
@@ -108,6 +112,8 @@ private:
   std::map<Array*, DeviceArray*> copies;
   plan::Op op;
   std::vector<device::Tensor> in, out;
+  Array noise;
+  device::Tensor workspace;
 };
 
 bool isSameBits(Array& a, Array& b) {

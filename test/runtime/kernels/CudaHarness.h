@@ -52,6 +52,8 @@ struct ParityCase {
   /// Shift of each buffer in elements: a buffer may begin at any multiple of
   /// its element size, without further alignment.
   int64_t shift = 0;
+  /// f32 elements of the plan's workspace, which only the GPU gets.
+  int64_t workspace = 0;
 };
 
 /// Text that identifies a case in a failure, for example `silu bf16[3,5]

@@ -299,10 +299,15 @@ public:
       outputs.insert(outputs.end(), {keyScales.view(), valueScales.view()});
     const double pairs =
         double(runs) * double(count) * (double(from) + double(count + 1) / 2);
+    const Filled workspace(
+        DType::f32,
+        {std::max<int64_t>(
+            1, sizes::pagedWorkspace(
+                   {DType::bf16, stored, runs * count, keyHeads, width}))});
     const double ms = time(OpKind::AttentionPaged,
                            {q.view(), k.view(), v.view(), places.view(),
                             owners.view(), order.view()},
-                           outputs);
+                           outputs, {}, workspace.view());
     const auto bytes = double(2 * runs * (from + count) * keyHeads * width *
                               plan::byteSize(stored));
     std::printf("%4lld runs of %4lld tokens after %4lld, %s: %7.1f us, %6.1f "

@@ -5,6 +5,7 @@
 // take weights rounded to 2^-9.
 
 #include "runtime/ops/OpKind.h"
+#include "runtime/sizes/AttentionWorkspace.h"
 #include "test/runtime/kernels/CudaOperands.h"
 
 #include <algorithm>
@@ -66,6 +67,15 @@ const PagedShape pagedShapes[] = {
      192,
      {{"window", int64_t(100)}, {"softcap", 2.0}}},
     {{{0, 100, 1}, {1, 31, 1}}, 2, 4, 32, 40, 1, 72},
+    // The last tiles of the first run see only tokens of the run.
+    {{{1, 200, 300}, {0, 0, 140}},
+     2,
+     32,
+     16,
+     4,
+     2,
+     128,
+     {{"window", int64_t(100)}}},
 };
 
 /// The table of pages in random order, with pages only where the step needs
@@ -118,6 +128,11 @@ struct PagedStepOperands {
       }
   }
 
+  /// The elements of the op's workspace in a plan.
+  int64_t workspace() const {
+    return sizes::pagedWorkspace(
+        {k.dtype(), keys.dtype(), k.shape()[1], k.shape()[2], k.shape()[3]});
+  }
   std::vector<Array*> inputs() {
     return {&q, &k, &v, &positions, &sequences, &table};
   }
@@ -174,7 +189,8 @@ TEST_F(CudaPagedAttention, InEightBitsAgreesWithTheCpu) {
                  .inputs = step.inputs(),
                  .outputs = step.outputs(),
                  .attributes = s.attributes,
-                 .shift = shift},
+                 .shift = shift,
+                 .workspace = step.workspace()},
                 {{0, 0x1p-7}, exact, exact, exact, exact});
       }
 }
@@ -196,14 +212,20 @@ TEST_F(CudaPagedAttention, RotatesQueriesAndKeys) {
           Array q = apart.q, k = apart.k;
           runOnGpu({OpKind::Rope, {&q, &apart.positions}, {&apart.q}, rope});
           runOnGpu({OpKind::Rope, {&k, &apart.positions}, {&apart.k}, rope});
-          runOnGpu({OpKind::AttentionPaged, apart.inputs(), apart.outputs(),
-                    s.attributes});
+          runOnGpu({.kind = OpKind::AttentionPaged,
+                    .inputs = apart.inputs(),
+                    .outputs = apart.outputs(),
+                    .attributes = s.attributes,
+                    .workspace = apart.workspace()});
           Attributes attributes = s.attributes;
           for (const auto& [name, value] : rope)
             attributes[name] = value;
           attributes["rope"] = true;
-          runOnGpu({OpKind::AttentionPaged, together.inputs(),
-                    together.outputs(), attributes});
+          runOnGpu({.kind = OpKind::AttentionPaged,
+                    .inputs = together.inputs(),
+                    .outputs = together.outputs(),
+                    .attributes = attributes,
+                    .workspace = together.workspace()});
           EXPECT_EQ(relativeError(together.out, apart.out), 0);
           EXPECT_EQ(relativeError(together.keys, apart.keys), 0);
           EXPECT_EQ(relativeError(together.values, apart.values), 0);

@@ -86,8 +86,8 @@ void addStep(Plan& plan, const Shared& shared, int64_t tokens) {
   serving.buckets.push_back(bucket);
 }
 
-/// Serves 2 sequences of 5 tokens, in steps of 1, 2 and 4 tokens.
-Plan servingPlan() {
+/// Serves 2 sequences of 5 tokens, in steps of these tokens.
+Plan servingPlan(const std::vector<int64_t>& steps = {1, 2, 4}) {
   Plan plan = planOfOneStage();
   plan.task = "serve";
   plan.device = "cpu";
@@ -95,7 +95,7 @@ Plan servingPlan() {
   Serving& serving = plan.serving.emplace();
   serving.maxBatch = 2;
   serving.maxInput = serving.maxOutput = serving.maxTokens = 5;
-  serving.tokenBudget = 4;
+  serving.tokenBudget = steps.back();
   serving.adapters = 3;
   serving.page = 2;
   serving.pages = 4;
@@ -108,7 +108,7 @@ Plan servingPlan() {
   shared.valuePages = added(plan, "v_pages", T, {4, 2, keyHeads, width});
   shared.inputs = added(plan, "inputs", T, {2, 1, 6, 3});
   shared.states = added(plan, "states", T, {2, 1, 6, 3});
-  for (int64_t tokens : {1, 2, 4})
+  for (int64_t tokens : steps)
     addStep(plan, shared, tokens);
   return plan;
 }
@@ -160,6 +160,35 @@ TEST(ValidateServing, checksTheRotationOfAttention) {
   expectRefused(rotate("inverse", true), "rotates queries and keys backwards");
   expectRefused(rotate("rotated", int64_t(width + 2)), "rotates ");
   expectRefused(rotate("scaling", std::string("odd")), "scaling");
+}
+
+/// Keys and values that are stored in 8 bits, in a step that may compute tiles
+/// of queries.
+TEST(ValidateServing, checksTheWorkspaceOfPagesInEightBits) {
+  Plan plan = servingPlan({1, 2, 4, 8, 16});
+  Stage& stage = plan.stages[0];
+  const int scales = added(plan, "scales", DType::f32, {4, 2, keyHeads});
+  for (size_t function = 0; function < stage.functions.size(); ++function) {
+    Op& op = opOf(plan, OpKind::AttentionPaged, function);
+    for (int each : {op.inputs[0], op.inputs[1]})
+      stage.buffers[size_t(each)].dtype = DType::bf16;
+    for (size_t pages : {1, 2}) {
+      stage.buffers[size_t(op.outputs[pages])].dtype = DType::f8e4m3;
+      op.outputs[pages + 2] = scales;
+    }
+  }
+  const std::string attention = "the plan is damaged: function `step_16`, op 0 "
+                                "`attention` (attention_paged) ";
+  const int64_t needed = 16 * keyHeads * width;
+  EXPECT_EQ(validate(plan).message(), attention + "needs a workspace");
+  Op& op = opOf(plan, OpKind::AttentionPaged, 4);
+  op.workspace = added(plan, "workspace", DType::f32, {needed - 1});
+  EXPECT_EQ(validate(plan).message(), attention + "wants a workspace of " +
+                                          std::to_string(needed) +
+                                          " elements, `workspace` is [" +
+                                          std::to_string(needed - 1) + "] f32");
+  stage.buffers[size_t(op.workspace)].shape = {needed};
+  EXPECT_EQ(validate(plan).message(), "");
 }
 
 TEST(ValidateServing, refusesOtherTasks) {
