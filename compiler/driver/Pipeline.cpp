@@ -347,8 +347,10 @@ std::optional<std::vector<ir::Module>> makeProgram(ir::Module graph,
   for (ir::Module& stage : stages)
     passes::planMemory(stage);
   verify(stages, "plan memory");
-  if (recipe::serves(recipe))
+  if (recipe::serves(recipe)) {
+    passes::placeHostPages(stages, recipe, engine);
     passes::fitCache(stages, recipe, draft);
+  }
   verify(stages, "fit cache");
   for (ir::Module& stage : stages)
     passes::splitRuns(stage);

@@ -45,16 +45,22 @@ int64_t stateBytes(const Compilation& compilation) {
   return compilation.estimate.stages[size_t(cache.stage)].cache - cache.bytes;
 }
 
+/// Tokens and pages: `32768, in 1024 pages of 32`.
+std::string pagesText(int64_t pages, int64_t pageTokens) {
+  return std::to_string(pages * pageTokens) + ", in " + std::to_string(pages) +
+         " pages of " + std::to_string(pageTokens);
+}
+
 std::string cacheText(const Compilation& compilation) {
   const passes::CacheSize& cache = compilation.cache;
   const int64_t states = stateBytes(compilation);
   std::string text = "\nthe cache\n";
   if (cache.pageTokens > 0)
     text += reportLine("keys and values, bytes", std::to_string(cache.bytes)) +
-            reportLine("tokens",
-                       std::to_string(cache.pages * cache.pageTokens) +
-                           ", in " + std::to_string(cache.pages) +
-                           " pages of " + std::to_string(cache.pageTokens));
+            reportLine("tokens", pagesText(cache.pages, cache.pageTokens));
+  if (cache.hostPages > 0)
+    text += reportLine("tokens on the host",
+                       pagesText(cache.hostPages, cache.pageTokens));
   if (states > 0)
     text += reportLine("states, bytes", std::to_string(states));
   if (!cache.holdsSequence())
@@ -161,6 +167,7 @@ Json servingJson(const Compilation& compilation) {
       {"cache_tokens", cache.pages * cache.pageTokens},
       {"page", cache.pageTokens},
       {"pages", cache.pages},
+      {"host_pages", cache.hostPages},
       {"state_bytes", stateBytes(compilation)},
       {"adapters", recipe.integer("serve.adapters")},
       {"adapter_bytes", adapterBytes(compilation)},

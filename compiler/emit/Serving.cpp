@@ -2,6 +2,7 @@
 
 #include "compiler/emit/Serving.h"
 
+#include "compiler/ir/CachePages.h"
 #include "runtime/ops/OpKind.h"
 
 #include <algorithm>
@@ -22,7 +23,7 @@ const ir::Op* findOp(const ir::Module& program, ir::OpKind kind) {
 }
 
 /// Adds the pages of a stage. All stages with attention have the same number of
-/// pages of the same length.
+/// pages of the same length, and the same number on the host.
 void addPages(const ir::Module& stage, plan::Serving& made) {
   const ir::Op* attention = findOp(stage, ir::OpKind::AttentionPaged);
   if (!attention)
@@ -31,6 +32,7 @@ void addPages(const ir::Module& stage, plan::Serving& made) {
       ir::localShape(stage, attention->results[1]);
   made.pages = shape[0];
   made.page = shape[1];
+  made.hostPages = stage.hostBytes / ir::pageBytes(stage);
 }
 
 } // namespace

@@ -470,7 +470,7 @@ private:
     if (module.placements.empty())
       return;
     places("memory", module.arenaBytes, module.placements);
-    if (!module.hostPlacements.empty())
+    if (module.hostBytes > 0)
       places("host", module.hostBytes, module.hostPlacements);
     for (const Frame& frame : module.frames) {
       out += "frame of ";

@@ -134,6 +134,9 @@ public:
   virtual Status upload(void* to, std::span<const std::byte> from) = 0;
   /// Copies out of an arena. The bytes are complete when the call returns.
   virtual Status download(std::span<std::byte> to, const void* from) = 0;
+  /// Enqueues a copy between an arena and its host memory, after the work
+  /// enqueued before and before that enqueued later.
+  virtual Status copy(void* to, const void* from, int64_t bytes) = 0;
   /// Zeroes bytes of an arena.
   virtual Status clear(void* data, int64_t bytes) = 0;
   /// The bytes in use of the device's own memory; 0 for a device that only has

@@ -45,6 +45,8 @@ public:
   /// The size requested, which is usable by buffers.
   int64_t bytes() const { return size; }
   std::byte* base() const { return data; }
+  /// The start of the arena for buffers in host memory; null without one.
+  std::byte* hostBase() const { return host ? host->data : nullptr; }
 
   /// The address of a buffer's data on a rank: its offset, plus the offset of
   /// the rank's shard when the buffer is sharded in place, plus `copy`, the

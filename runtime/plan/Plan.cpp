@@ -2,10 +2,12 @@
 
 #include "runtime/plan/Plan.h"
 
+#include "runtime/ops/OpKind.h"
 #include "runtime/plan/Mesh.h"
 
 #include <algorithm>
 #include <cassert>
+#include <set>
 
 namespace reciperun::plan {
 
@@ -41,6 +43,20 @@ int64_t pagesOfSequence(const Serving& serving) {
     return 0;
   return serving.maxTokens / serving.page +
          (serving.maxTokens % serving.page != 0);
+}
+
+std::vector<int> cachePages(const Stage& stage) {
+  std::set<int> pages;
+  for (const Function& function : stage.functions)
+    for (const Op& op : function.ops)
+      if (op.kind == OpKind::AttentionPaged)
+        pages.insert(op.outputs.begin() + 1, op.outputs.end());
+  pages.erase(-1);
+  return {pages.begin(), pages.end()};
+}
+
+int64_t pageBytes(const Buffer& pages) {
+  return elementCount(pages.shape) / pages.shape[0] * byteSize(pages.dtype);
 }
 
 bool isServingTask(std::string_view task) {

@@ -209,6 +209,7 @@ struct Serving {
   int64_t tokenBudget = 0; // tokens in a step
   int64_t page = 0;        // tokens in a page; 0: the model has no attention
   int64_t pages = 0;       // of the cache
+  int64_t hostPages = 0;   // of the host, for pages that leave the cache
   bool hasStates = false;  // state-space layers keep a state for each slot
   bool prefixCache = false;
   bool chunkedPrefill = false;
@@ -496,6 +497,11 @@ int64_t copies(const Stage& stage, int buffer);
 int64_t copyOffset(const Stage& stage, const Buffer& buffer, int microBatch);
 /// The pages of the longest sequence; 0 when the model has no attention.
 int64_t pagesOfSequence(const Serving& serving);
+/// The buffers with the pages of the cache of a stage, keys, values and scales,
+/// in ascending order.
+std::vector<int> cachePages(const Stage& stage);
+/// The bytes of one page in such a buffer.
+int64_t pageBytes(const Buffer& pages);
 /// Whether plans of the task have a section `serving`.
 bool isServingTask(std::string_view task);
 

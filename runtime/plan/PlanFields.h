@@ -190,6 +190,7 @@ void fields(V& v, typename V::template Ref<Serving> serving) {
   v.field("token_budget", serving.tokenBudget);
   v.field("page", serving.page);
   v.field("pages", serving.pages);
+  v.optional("host_pages", serving.hostPages, int64_t(0));
   v.field("states", serving.hasStates);
   v.field("prefix_cache", serving.prefixCache);
   v.field("chunked_prefill", serving.chunkedPrefill);

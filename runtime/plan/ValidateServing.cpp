@@ -207,8 +207,13 @@ private:
     const bool hasPages = serving.page != 0 || serving.pages != 0;
     if (serving.prefixCache && (!hasPages || serving.hasStates))
       return damaged("it reuses pages of a model that has states or no pages");
+    if (serving.hostPages != 0 && !serving.prefixCache)
+      return damaged("it keeps pages on the host, and reuses none");
     if (!hasPages)
       return Status::ok();
+    if (serving.hostPages < 0 || serving.hostPages > maxSteps)
+      return damaged("its " + std::to_string(serving.hostPages) +
+                     " pages on the host are below 0 or too many");
     RECIPERUN_TRY(inRange("page", serving.page, maxSteps));
     RECIPERUN_TRY(inRange("pages", serving.pages, maxSteps));
     const int64_t needed = pagesOfSequence(serving);
@@ -236,10 +241,27 @@ private:
       return damaged("a stage has " + std::to_string(stage.steps.size()) +
                      " steps for " + std::to_string(serving.buckets.size()) +
                      " buckets");
+    RECIPERUN_TRY(hostPages(stage));
     for (size_t i = 0; i < stage.steps.size(); ++i)
       RECIPERUN_TRY(
           StepValidation(plan, stage, serving.buckets[i]).run(stage.steps[i]));
     return Status::ok();
+  }
+
+  /// The host's arena has the pages of all layers of the stage.
+  Status hostPages(const Stage& stage) const {
+    int64_t bytes = 0;
+    for (int buffer : cachePages(stage))
+      bytes += pageBytes(stage.buffers[size_t(buffer)]);
+    const int64_t taken = stage.memory.offloaded;
+    if (serving.hostPages == 0 ||
+        (bytes <= taken &&
+         taken / std::max<int64_t>(1, bytes) == serving.hostPages))
+      return Status::ok();
+    return damaged("a stage has " + std::to_string(taken) +
+                   " bytes on the host for " +
+                   std::to_string(serving.hostPages) + " pages of " +
+                   std::to_string(bytes) + " bytes");
   }
 
   const Plan& plan;

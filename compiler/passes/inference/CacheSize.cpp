@@ -8,7 +8,9 @@
 #include "compiler/passes/inference/CacheSize.h"
 
 #include "compiler/cost/Estimate.h"
+#include "compiler/ir/CachePages.h"
 #include "compiler/passes/inference/ServingLimits.h"
+#include "compiler/recipe/Format.h"
 #include "runtime/ops/OpKind.h"
 #include "runtime/plan/Plan.h"
 
@@ -26,39 +28,12 @@ int64_t alignedBytes(int64_t bytes) {
   return (bytes + bufferAlignment - 1) / bufferAlignment * bufferAlignment;
 }
 
-/// The values that hold the pages of keys and of values of each layer, [pages,
-/// page, heads, width], and the values with their scales, [pages, page, heads].
-std::set<ValueId> pagesOf(const ir::Module& program) {
-  std::set<ValueId> pages;
-  for (const ir::Function& function : program.functions)
-    for (const ir::Op& op : function.ops)
-      if (op.kind == ir::OpKind::AttentionPaged)
-        pages.insert(op.results.begin() + 1, op.results.end());
-  pages.erase(ValueId::none);
-  return pages;
-}
-
-/// The bytes of one page in one of these values.
-int64_t singleBytes(const ir::Module& program, ValueId pages) {
-  return ir::localBytes(program, pages) /
-         ir::localShape(program, pages).front();
-}
-
 /// The bytes of `pages` pages in all layers, where each value is aligned.
 int64_t bytesOf(const ir::Module& program, const std::set<ValueId>& layers,
                 int64_t pages) {
   int64_t bytes = 0;
   for (ValueId each : layers)
-    bytes += alignedBytes(pages * singleBytes(program, each));
-  return bytes;
-}
-
-/// The bytes of one page in all layers, without alignment.
-int64_t pageBytesOf(const ir::Module& program,
-                    const std::set<ValueId>& layers) {
-  int64_t bytes = 0;
-  for (ValueId each : layers)
-    bytes += singleBytes(program, each);
+    bytes += alignedBytes(pages * ir::pageBytes(program, each));
   return bytes;
 }
 
@@ -90,10 +65,10 @@ void movePlacements(ir::Module& program, const std::set<ValueId>& layers) {
 /// other values from the memory for pages.
 void addDraft(const ir::Module& draft, const recipe::Recipe& recipe,
               CacheSize& size) {
-  const std::set<ValueId> layers = pagesOf(draft);
+  const std::set<ValueId> layers = ir::cachePages(draft);
   if (layers.empty())
     return;
-  size.draftPageBytes = pageBytesOf(draft, layers);
+  size.draftPageBytes = ir::pageBytes(draft);
   const int64_t pages = ir::localShape(draft, *layers.begin()).front();
   size.room -= cost::draftBytes(draft, recipe) - bytesOf(draft, layers, pages);
 }
@@ -103,13 +78,13 @@ CacheSize measureStage(const ir::Module& program, const recipe::Recipe& recipe,
                        const ir::Module* draft) {
   CacheSize size;
   size.stage = program.stage;
-  const std::set<ValueId> layers = pagesOf(program);
+  const std::set<ValueId> layers = ir::cachePages(program);
   if (layers.empty())
     return size;
   const ServingLimits limits = servingLimits(recipe);
   size.pages = ir::localShape(program, *layers.begin()).front();
   size.pageTokens = limits.page;
-  size.pageBytes = pageBytesOf(program, layers);
+  size.pageBytes = ir::pageBytes(program);
   size.bytes = bytesOf(program, layers, size.pages);
   size.least = limits.pagesOfSequence();
   if (recipe.at("serve.cache").isAuto()) {
@@ -124,7 +99,7 @@ CacheSize measureStage(const ir::Module& program, const recipe::Recipe& recipe,
     size.room = recipe.count("serve.cache");
   }
   const std::set<ValueId> draftLayers =
-      size.draftPageBytes > 0 ? pagesOf(*draft) : std::set<ValueId>();
+      size.draftPageBytes > 0 ? ir::cachePages(*draft) : std::set<ValueId>();
   size.roomPages = pagesIn(
       [&](int64_t pages) {
         return bytesOf(program, layers, pages) +
@@ -136,7 +111,7 @@ CacheSize measureStage(const ir::Module& program, const recipe::Recipe& recipe,
 
 void setPages(ir::Module& program, int64_t pages) {
   assert(!program.placements.empty() && "memory is planned");
-  const std::set<ValueId> layers = pagesOf(program);
+  const std::set<ValueId> layers = ir::cachePages(program);
   if (layers.empty())
     return;
   const ir::DimId dim = program[*layers.begin()].dims.front();
@@ -144,7 +119,73 @@ void setPages(ir::Module& program, int64_t pages) {
   movePlacements(program, layers);
 }
 
+/// The bytes of a page in the stage with the largest pages; 0 without pages.
+int64_t largestPage(const std::vector<ir::Module>& stages) {
+  int64_t bytes = 0;
+  for (const ir::Module& stage : stages)
+    bytes = std::max(bytes, ir::pageBytes(stage));
+  return bytes;
+}
+
+/// The first op that keeps a state for each sequence, whose pages are therefore
+/// not reused; null if there is none.
+const ir::Op* findStates(const std::vector<ir::Module>& stages) {
+  for (const ir::Module& stage : stages)
+    for (const ir::Function& function : stage.functions)
+      for (const ir::Op& op : function.ops)
+        if (op.kind == ir::OpKind::StateScanStep)
+          return &op;
+  return nullptr;
+}
+
+/// Reports why no page is kept on the host. Returns whether some are.
+bool checkHostPages(const std::vector<ir::Module>& stages,
+                    const recipe::Recipe& recipe, diag::Engine& engine) {
+  const ServingLimits limits = servingLimits(recipe);
+  auto report = [&](diag::Kind kind, const std::string& text) {
+    return engine.report(kind, limits.hostRange, text);
+  };
+  if (const ir::Op* states = findStates(stages)) {
+    report(diag::Kind::InvalidValue,
+           "`host_memory` keeps pages for prompts that begin alike, and the "
+           "states of this model's state-space layers are not in pages")
+        .note("a state-space layer", states->range)
+        .propose({"set ",
+                  {{"`host_memory` to `none`", {"serve.host_memory=none"}}},
+                  "",
+                  1})
+        .otherwise("leave `host_memory` out");
+    return false;
+  }
+  const int64_t bytes = largestPage(stages);
+  if (bytes == 0 || hostPages(stages, recipe) > 0)
+    return bytes > 0;
+  report(diag::Kind::InvalidValue,
+         "`host_memory` = " + recipe::formatBytes(limits.hostBytes) +
+             " is less than a page of the cache, which takes " +
+             recipe::formatBytes(bytes))
+      .help("take room for some sequences of " +
+            std::to_string(limits.pagesOfSequence()) + " pages each");
+  return false;
+}
+
 } // namespace
+
+int64_t hostPages(const std::vector<ir::Module>& stages,
+                  const recipe::Recipe& recipe) {
+  const int64_t bytes = largestPage(stages);
+  return bytes > 0 ? servingLimits(recipe).hostBytes / bytes : 0;
+}
+
+void placeHostPages(std::vector<ir::Module>& stages,
+                    const recipe::Recipe& recipe, diag::Engine& engine) {
+  if (servingLimits(recipe).hostBytes == 0 ||
+      !checkHostPages(stages, recipe, engine))
+    return;
+  const int64_t pages = hostPages(stages, recipe);
+  for (ir::Module& stage : stages)
+    stage.hostBytes += pages * ir::pageBytes(stage);
+}
 
 CacheSize measureCache(const std::vector<ir::Module>& stages,
                        const recipe::Recipe& recipe, const ir::Module* draft) {
@@ -156,6 +197,7 @@ CacheSize measureCache(const std::vector<ir::Module>& stages,
         (tightest.pageBytes == 0 || size.roomPages < tightest.roomPages))
       tightest = size;
   }
+  tightest.hostPages = hostPages(stages, recipe);
   return tightest;
 }
 

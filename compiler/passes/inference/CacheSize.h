@@ -1,8 +1,10 @@
-// The number of pages of a server's cache of keys and values.
+// The number of pages of a server's cache of keys and values, on the device and
+// on the host.
 
 #ifndef RECIPEC_PASSES_INFERENCE_CACHESIZE_H
 #define RECIPEC_PASSES_INFERENCE_CACHESIZE_H
 
+#include "compiler/diag/Diagnostic.h"
 #include "compiler/ir/Ir.h"
 #include "compiler/recipe/Recipe.h"
 
@@ -22,6 +24,7 @@ struct CacheSize {
   int64_t least = 0;          // pages of one longest sequence
   int64_t room = 0;           // bytes that pages may take; may be negative
   int64_t roomPages = 0;      // pages that fit in `room`
+  int64_t hostPages = 0;      // of each rank's host memory
 
   /// Whether the memory for pages holds the longest sequence.
   bool holdsSequence() const { return pageBytes == 0 || roomPages >= least; }
@@ -43,6 +46,16 @@ CacheSize measureCache(const std::vector<ir::Module>& stages,
 /// one longest sequence. Moves the placements behind the pages.
 void fitCache(std::vector<ir::Module>& stages, const recipe::Recipe& recipe,
               ir::Module* draft = nullptr);
+
+/// The number of pages for which each rank has `serve.host_memory`: those of
+/// the stage with the largest pages. 0 without pages.
+int64_t hostPages(const std::vector<ir::Module>& stages,
+                  const recipe::Recipe& recipe);
+
+/// Plans the host memory of these pages in each stage. Reports a model that
+/// keeps no pages, and bytes of less than a page.
+void placeHostPages(std::vector<ir::Module>& stages,
+                    const recipe::Recipe& recipe, diag::Engine& engine);
 
 } // namespace recipec::passes
 

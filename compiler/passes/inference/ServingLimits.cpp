@@ -49,6 +49,9 @@ ServingLimits servingLimits(const recipe::Recipe& recipe) {
   limits.cacheType = cacheTypeOf(recipe.string("serve.kv"));
   limits.draftTokens = recipe.integer("serve.drafted");
   limits.draftRange = recipe.at("serve.draft").origin.range;
+  if (!recipe.at("serve.host_memory").isNone())
+    limits.hostBytes = recipe.count("serve.host_memory");
+  limits.hostRange = recipe.at("serve.host_memory").origin.range;
   if (hasExperts(recipe))
     limits.tokenRanks = recipe.integer("parallel.tp");
   limits.tokenBudget = limits.rounded(limits.tokenBudget);

@@ -24,6 +24,8 @@ struct ServingLimits {
   std::optional<ir::DType> cacheType;
   int64_t draftTokens = 0; // draft tokens of a sequence in a step
   SourceRange draftRange;  // of `serve.draft`
+  int64_t hostBytes = 0;   // of a rank's host memory for pages
+  SourceRange hostRange;   // of `serve.host_memory`
   /// The number of ranks that share the tokens of a step; widths are multiples
   /// of it.
   int64_t tokenRanks = 1;

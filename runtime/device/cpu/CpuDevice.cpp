@@ -47,6 +47,11 @@ Status CpuDevice::download(std::span<std::byte> to, const void* from) {
   return Status::ok();
 }
 
+Status CpuDevice::copy(void* to, const void* from, int64_t bytes) {
+  std::memcpy(to, from, size_t(bytes));
+  return Status::ok();
+}
+
 Status CpuDevice::clear(void* data, int64_t bytes) {
   std::memset(data, 0, size_t(bytes));
   return Status::ok();

@@ -240,6 +240,12 @@ Status CudaDevice::download(std::span<std::byte> to, const void* from) {
   return copies.download(gpu->stream(), to, from);
 }
 
+Status CudaDevice::copy(void* to, const void* from, int64_t bytes) {
+  RECIPERUN_CUDA_TRY(cudaMemcpyAsync, to, from, size_t(bytes),
+                     cudaMemcpyDefault, gpu->stream());
+  return Status::ok();
+}
+
 Status CudaDevice::clear(void* data, int64_t bytes) {
   RECIPERUN_CUDA_TRY(cudaMemsetAsync, data, 0, size_t(bytes), gpu->stream());
   return Status::ok();

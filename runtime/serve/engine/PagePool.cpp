@@ -21,6 +21,12 @@ PagePool::PagePool(int64_t pages) : states(size_t(pages)) {
     free.push_back(int32_t(page));
 }
 
+std::optional<Hash> PagePool::nextEvicted() const {
+  if (!free.empty() || oldest == none)
+    return std::nullopt;
+  return states[size_t(oldest)].key;
+}
+
 int32_t PagePool::take() {
   assert(available() > 0 && "a page is taken only where one is available");
   int32_t page = oldest;

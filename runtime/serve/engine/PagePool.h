@@ -41,6 +41,9 @@ public:
   /// How many cached pages were given to sequences with other contents.
   int64_t evictions() const { return evicted; }
 
+  /// The key of the cached page that take() would give; nullopt: it has a free
+  /// page.
+  std::optional<Hash> nextEvicted() const;
   /// Gives a page with undefined contents to a sequence. `available()` must be
   /// at least 1.
   int32_t take();

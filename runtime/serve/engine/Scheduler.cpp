@@ -37,9 +37,9 @@ Scheduler::Scheduler(const plan::Serving& limits, int depth, int64_t patience,
       // middle of its prompt.
       reusesPrefixes(limits.prefixCache && limits.page > 0 &&
                      !limits.hasStates),
-      pool(limits.page > 0 ? limits.pages : 0), adapterPool(limits.adapters),
-      queue(patience) {
-  assert(pool.size() >= plan::pagesOfSequence(limits) &&
+      cache(limits.page > 0 ? limits.pages : 0, limits.hostPages),
+      adapterPool(limits.adapters), queue(patience) {
+  assert(pages().size() >= plan::pagesOfSequence(limits) &&
          "the cache holds the longest sequence");
   for (int64_t slot = 0; slot < limits.maxBatch; ++slot)
     freeSlots.insert(int(slot));
@@ -156,7 +156,7 @@ void Scheduler::extend(Sequence& sequence, const StepPart& part,
   }
   if (outcome.isInvalid)
     for (int32_t page : sequence.pages)
-      pool.forget(page);
+      cache.forget(page);
   sequence.hasEnded = sequence.hasEnded || outcome.ends;
   assert((sequence.hasEnded || sequence.length() < sequence.mostTokens) &&
          "a sequence of its most tokens ends");
@@ -173,8 +173,8 @@ void Scheduler::publishPages(Sequence& sequence) {
     return;
   for (; (sequence.published + 1) * limits.page <= sequence.computed;
        ++sequence.published)
-    pool.publish(sequence.pages[size_t(sequence.published)],
-                 keyOf(sequence, sequence.published));
+    cache.publish(sequence.pages[size_t(sequence.published)],
+                  keyOf(sequence, sequence.published));
 }
 
 /// The key of a full page, which depends on all tokens up to its end, on the
@@ -215,7 +215,8 @@ void Scheduler::leaveSlot(Sequence& sequence) {
 
 void Scheduler::releasePages(Sequence& sequence) {
   for (size_t i = sequence.pages.size(); i-- > 0;)
-    pool.release(sequence.pages[i]);
+    if (sequence.pages[i] != noPage)
+      cache.release(sequence.pages[i]);
   sequence.pages.clear();
   sequence.published = 0;
 }

@@ -3,7 +3,8 @@
 //
 // 1. Give each decoding sequence the page for its next token. If there are no
 //    pages left, preempt the last sequence in the order of precedence: it gives
-//    up its slot and pages, and its tokens are computed again later.
+//    up its slot and pages, and its tokens are computed again later, or copied
+//    back from the host (PageCache.h).
 // 2. Fill the step: the tokens of decoding sequences, then parts of prompts, up
 //    to the token budget. Waiting sequences start while slots, pages and tokens
 //    are left. Without chunked prefill, a prompt is computed in one step and
@@ -41,7 +42,7 @@
 #include "runtime/plan/Plan.h"
 #include "runtime/serve/engine/AdapterPool.h"
 #include "runtime/serve/engine/DraftSource.h"
-#include "runtime/serve/engine/PagePool.h"
+#include "runtime/serve/engine/PageCache.h"
 #include "runtime/serve/engine/Sequence.h"
 #include "runtime/serve/engine/StepPlan.h"
 #include "runtime/serve/engine/WaitingQueue.h"
@@ -67,6 +68,7 @@ struct SchedulerStatistics {
   int64_t acceptedTokens = 0;   // tokens of drafts that were right
   int64_t recomputedTokens = 0; // of preempted sequences
   int64_t reusedTokens = 0;     // found in the cache instead of computed
+  int64_t restoredTokens = 0;   // of these, copied from the host
   // Prompt tokens. A sequence that starts again after a preemption does not
   // count.
   int64_t lookedUpTokens = 0; // looked up in the prefix cache
@@ -133,7 +135,8 @@ public:
   size_t waiting() const { return queue.size(); }
   /// Null when the request has ended.
   const Sequence* find(RequestId request) const;
-  const PagePool& pages() const { return pool; }
+  const PagePool& pages() const { return cache.pages(); }
+  const PagePool& pagesOfHost() const { return cache.pagesOfHost(); }
   AdapterPool& adapters() { return adapterPool; }
   const SchedulerStatistics& statistics() const { return counts; }
   /// The counts of the last step that was composed.
@@ -188,7 +191,14 @@ private:
   bool looksUp(const Sequence& sequence) const {
     return reusesPrefixes && !sequence.wantsPromptRows;
   }
-  void sharePages(Sequence& sequence);
+  /// A page of a sequence that is on the host: the index in the sequence, and
+  /// the page of the host.
+  struct OnHost {
+    size_t index;
+    int32_t hostPage;
+  };
+  std::vector<OnHost> sharePages(Sequence& sequence);
+  void restorePages(Sequence& sequence, std::span<const OnHost> pages);
   void releasePages(Sequence& sequence);
   StepPlan planOf(const Composition& composed);
   void countTokens(const Share& share);
@@ -206,7 +216,7 @@ private:
   DraftSource* drafts;
   bool reserves = false;       // pages for whole answers
   bool reusesPrefixes = false; // finds pages by their keys
-  PagePool pool;
+  PageCache cache;
   AdapterPool adapterPool;
   WaitingQueue queue;
   std::unordered_map<RequestId, std::unique_ptr<Sequence>> sequences;

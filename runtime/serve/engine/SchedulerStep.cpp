@@ -56,10 +56,10 @@ Sequence& Scheduler::lastNotUnderway() {
 }
 
 bool Scheduler::takePage(Sequence& sequence) {
-  if (pool.available() == 0)
+  if (pages().available() == 0)
     return false;
   reserved -= pagesToReserve(sequence);
-  sequence.pages.push_back(pool.take());
+  sequence.pages.push_back(cache.take());
   reserved += pagesToReserve(sequence);
   return true;
 }
@@ -244,36 +244,61 @@ bool Scheduler::start(const Composition& step, Sequence& sequence) {
 /// Takes the pages of a sequence that starts: the cached pages of its prefix,
 /// then new ones. Takes none and returns false when there are too few.
 bool Scheduler::takePages(const Composition& step, Sequence& sequence) {
-  sharePages(sequence);
-  const int64_t own =
-      pagesFor(sequence.length()) - int64_t(sequence.pages.size());
+  const std::vector<OnHost> onHost = sharePages(sequence);
+  const auto found = int64_t(sequence.pages.size());
+  const int64_t own = pagesFor(sequence.length()) - found;
   const int64_t needed = std::max(own, pagesToReserve(sequence));
-  if (pool.available() - reserved < needed ||
-      promptTokens(step, sequence) == 0) {
+  const bool areEnough =
+      pages().available() - reserved >= needed + int64_t(onHost.size()) &&
+      promptTokens(step, sequence) > 0;
+  if (areEnough)
+    restorePages(sequence, onHost);
+  for (const OnHost& each : onHost)
+    cache.releaseOnHost(each.hostPage);
+  if (!areEnough) {
     releasePages(sequence);
     sequence.computed = 0;
     return false;
   }
   for (int64_t page = 0; page < own; ++page)
-    sequence.pages.push_back(pool.take());
+    sequence.pages.push_back(cache.take());
   reserved += pagesToReserve(sequence);
   return true;
 }
 
-/// Takes the cached pages of the sequence's prefix. The last token is always
-/// computed, because its logits are wanted.
-void Scheduler::sharePages(Sequence& sequence) {
+/// Takes the cached pages of the sequence's prefix, and returns those of them
+/// that are on the host; the sequence has none for these yet. The last token is
+/// always computed, because its logits are wanted.
+std::vector<Scheduler::OnHost> Scheduler::sharePages(Sequence& sequence) {
+  std::vector<OnHost> onHost;
   if (!looksUp(sequence))
-    return;
+    return onHost;
   const int64_t most = (sequence.length() - 1) / limits.page;
   for (int64_t i = 0; i < most; ++i) {
-    std::optional<int32_t> page = pool.share(keyOf(sequence, i));
-    if (!page)
-      break;
-    sequence.pages.push_back(*page);
+    const Hash& key = keyOf(sequence, i);
+    const std::optional<int32_t> page = cache.share(key);
+    if (!page) {
+      const std::optional<int32_t> hostPage = cache.shareOnHost(key);
+      if (!hostPage)
+        break;
+      onHost.push_back({sequence.pages.size(), *hostPage});
+    }
+    sequence.pages.push_back(page.value_or(noPage));
   }
   sequence.published = int64_t(sequence.pages.size());
   sequence.computed = sequence.published * limits.page;
+  return onHost;
+}
+
+/// Copies the pages on the host, which are held, into new pages.
+void Scheduler::restorePages(Sequence& sequence,
+                             std::span<const OnHost> onHost) {
+  for (const auto& [index, hostPage] : onHost) {
+    sequence.pages[index] = cache.take();
+    cache.restore(hostPage, sequence.pages[index],
+                  keyOf(sequence, int64_t(index)));
+  }
+  counts.restoredTokens += int64_t(onHost.size()) * limits.page;
 }
 
 void Scheduler::countTokens(const Share& share) {
@@ -318,6 +343,7 @@ StepPlan Scheduler::planOf(const Composition& composed) {
     step.parts.push_back(part);
     countTokens(share);
   }
+  step.copies = cache.takeCopies();
   step.loads = adapterPool.takeLoads();
   counts.adapterLoads += int64_t(step.loads.size());
   step.bucket = bucketFor(limits.buckets, step.tokens, step.rows);

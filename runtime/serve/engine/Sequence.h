@@ -17,6 +17,9 @@ namespace reciperun::serve {
 /// arrival.
 using RequestId = int64_t;
 
+/// In place of a page that the sequence does not have yet.
+inline constexpr int32_t noPage = -1;
+
 struct Sequence {
   RequestId id = -1;
   int priority = 0; // higher is sooner

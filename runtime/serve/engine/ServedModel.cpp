@@ -68,6 +68,8 @@ Status ServedModel::takeMemory() {
       exec::Executor::make(program, arena, *rank.communicator, device());
   RECIPERUN_TRY(made);
   executor.emplace(*std::move(made));
+  if (limits().hostPages > 0)
+    hostPages = HostPages(stage(), *executor, arena);
   return Status::ok();
 }
 
@@ -101,6 +103,7 @@ Status ServedModel::run(const StepPlan& step) {
   const plan::Bucket& bucket = limits().buckets[size_t(step.bucket)];
   assert(step.tokens <= bucket.tokens && step.rows <= bucket.rows &&
          "the step fits its bucket");
+  RECIPERUN_TRY(hostPages.copy(step.copies, device()));
   RECIPERUN_TRY(loadAdapters(step));
   const StepReads reads = readsOf(step);
   const bool isLast = &stage() == &program.stages.back();

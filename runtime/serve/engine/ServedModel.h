@@ -14,6 +14,7 @@
 #include "runtime/memory/Arena.h"
 #include "runtime/plan/Plan.h"
 #include "runtime/serve/engine/HiddenRows.h"
+#include "runtime/serve/engine/HostPages.h"
 #include "runtime/serve/engine/StepModel.h"
 
 #include <filesystem>
@@ -92,6 +93,7 @@ private:
   /// uploaded.
   std::map<int, std::vector<int32_t>> pageTables;
   std::map<AdapterId, checkpoint::LoraAdapter> adapters;
+  HostPages hostPages;
   HiddenRows hidden;
   StepReads underway; // of start()
 };

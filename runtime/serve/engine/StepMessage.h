@@ -11,10 +11,12 @@
 
 namespace reciperun::serve {
 
-/// Appends the step: bucket, tokens, rows and the numbers of parts and loads;
+/// Appends the step: bucket, tokens, rows and the numbers of parts, copies and
+/// loads;
 /// for each part its slot, adapter, position, rows, rows of the prompt, whether
 /// it has a draw, and the numbers of its ids and pages; then the draws, ids and
-/// pages of all parts, and adapter and place of each load.
+/// pages of all parts, the pages and the direction of each copy, and adapter
+/// and place of each load.
 void appendStep(const StepPlan& step, std::vector<int32_t>& message);
 
 /// The step of a message that appendStep wrote, without request ids. Its spans

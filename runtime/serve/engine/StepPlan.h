@@ -5,6 +5,7 @@
 
 #include "runtime/plan/Plan.h"
 #include "runtime/serve/engine/AdapterPool.h"
+#include "runtime/serve/engine/PageCache.h"
 #include "runtime/serve/engine/Sequence.h"
 #include "runtime/serve/sampling/AnswerDraw.h"
 
@@ -39,6 +40,8 @@ struct StepPlan {
   int64_t tokens = 0; // of all parts, at most the bucket's
   int64_t rows = 0;   // of all parts, at most the bucket's
   std::vector<StepPart> parts;
+  /// The pages to copy before the step, in this order.
+  std::vector<PageCopy> copies = {};
   /// The adapters to load before the step, into places that no step underway
   /// reads.
   std::vector<AdapterLoad> loads = {};

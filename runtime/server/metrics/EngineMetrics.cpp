@@ -178,6 +178,9 @@ struct EngineMetrics::Series {
   prometheus::Counter& prefixHits =
       counter("vllm:prefix_cache_hits_total",
               "Prompt tokens that the prefix cache had.");
+  prometheus::Counter& hostHits =
+      counter("vllm:external_prefix_cache_hits_total",
+              "Tokens whose pages were copied back from the host.");
   prometheus::Counter& preemptions = counter(
       "vllm:num_preemptions_total", "Sequences that gave up their pages.");
   prometheus::Counter& promptTokens =
@@ -322,6 +325,7 @@ void EngineMetrics::take(const serve::EngineStatistics& statistics) {
                                               : 0);
   Series::raise(series->prefixQueries, counts.lookedUpTokens);
   Series::raise(series->prefixHits, counts.foundTokens);
+  Series::raise(series->hostHits, counts.restoredTokens);
   Series::raise(series->preemptions, counts.preemptions);
   Series::raise(series->drafted, counts.draftedTokens);
   Series::raise(series->accepted, counts.acceptedTokens);

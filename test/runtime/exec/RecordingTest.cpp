@@ -44,6 +44,9 @@ public:
   Status download(std::span<std::byte> to, const void* from) override {
     return inner.download(to, from);
   }
+  Status copy(void* to, const void* from, int64_t bytes) override {
+    return inner.copy(to, from, bytes);
+  }
   Status clear(void* data, int64_t bytes) override {
     return inner.clear(data, bytes);
   }

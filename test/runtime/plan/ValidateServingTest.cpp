@@ -191,6 +191,29 @@ TEST(ValidateServing, checksTheWorkspaceOfPagesInEightBits) {
   EXPECT_EQ(validate(plan).message(), "");
 }
 
+/// A page has the keys and values of 2 tokens.
+TEST(ValidateServing, checksThePagesOnTheHost) {
+  constexpr int64_t page = 2 * 2 * keyHeads * width * 4;
+  auto keep = [](int64_t pages, int64_t bytes) {
+    return [=](Plan& p) {
+      p.serving->hasStates = false;
+      p.serving->prefixCache = true;
+      p.serving->hostPages = pages;
+      p.stages[0].memory.offloaded = bytes;
+    };
+  };
+  EXPECT_EQ(servingRefusal(keep(3, 3 * page)), "");
+  expectRefused(keep(3, 2 * page), "bytes on the host for 3 pages of");
+  expectRefused(keep(3, 4 * page), "bytes on the host for 3 pages of");
+  expectRefused(keep(-1, 0), "pages on the host are below 0 or too many");
+  expectRefused(
+      [](Plan& p) {
+        p.serving->prefixCache = false;
+        p.serving->hostPages = 1;
+      },
+      "it keeps pages on the host, and reuses none");
+}
+
 TEST(ValidateServing, refusesOtherTasks) {
   expectRefused([](Plan& p) { p.task = "sft"; }, "it serves, and its task");
 }

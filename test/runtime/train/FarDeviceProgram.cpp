@@ -69,6 +69,10 @@ public:
     const Open open(*this);
     return inner.download(to, from);
   }
+  Status copy(void* to, const void* from, int64_t bytes) override {
+    const Open open(*this);
+    return inner.copy(to, from, bytes);
+  }
   Status clear(void* data, int64_t bytes) override {
     const Open open(*this);
     return inner.clear(data, bytes);

@@ -173,6 +173,7 @@ public:
     limits.pages =
         longest ? from(longest, std::min(plan.pages, 2 * longest)) : 0;
     limits.prefixCache = plan.prefixCache && !once(4);
+    limits.hostPages = limits.prefixCache ? plan.hostPages : 0;
     limits.chunkedPrefill = !once(4);
     if (limits.draftTokens > 0)
       limits.draftTokens = from(0, plan.draftTokens);
@@ -356,7 +357,7 @@ Status compare(const Tokens& alone, const Tokens& loaded, const Ask& ask,
 }
 
 struct Counts {
-  int64_t answers = 0, cancelled = 0, preemptions = 0, reused = 0,
+  int64_t answers = 0, cancelled = 0, preemptions = 0, reused = 0, restored = 0,
           recomputed = 0, drafted = 0, accepted = 0, adapterLoads = 0;
 };
 
@@ -384,6 +385,7 @@ Status runSeed(uint32_t seed, const Served& plain, const Served& served,
   counts.cancelled += statistics.cancelled;
   counts.preemptions += statistics.scheduler.preemptions;
   counts.reused += statistics.scheduler.reusedTokens;
+  counts.restored += statistics.scheduler.restoredTokens;
   counts.recomputed += statistics.scheduler.recomputedTokens;
   counts.drafted += statistics.scheduler.draftedTokens;
   counts.accepted += statistics.scheduler.acceptedTokens;
@@ -436,12 +438,14 @@ Status runLoads(uint32_t loads, uint32_t first, const std::string& plainPath,
     RECIPERUN_TRY(runSeed(seed, *plain, models[seed % models.size()], counts)
                       .withContext("seed " + std::to_string(seed)));
   std::printf("%u loads, %lld answers, %lld cancelled, %lld preemptions, "
-              "%lld tokens reused, %lld recomputed, %lld drafted, %lld "
-              "accepted, %lld adapters loaded\n",
+              "%lld tokens reused, %lld of them from the host, %lld "
+              "recomputed, %lld drafted, %lld accepted, %lld adapters "
+              "loaded\n",
               loads, static_cast<long long>(counts.answers),
               static_cast<long long>(counts.cancelled),
               static_cast<long long>(counts.preemptions),
               static_cast<long long>(counts.reused),
+              static_cast<long long>(counts.restored),
               static_cast<long long>(counts.recomputed),
               static_cast<long long>(counts.drafted),
               static_cast<long long>(counts.accepted),

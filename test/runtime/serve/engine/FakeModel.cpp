@@ -71,6 +71,7 @@ plan::Serving limitsOfAdapters(int64_t adapters) {
 
 FakeModel::FakeModel(const plan::Serving& limits, int depth)
     : limits(limits), steps(depth), cache(size_t(limits.pages * limits.page)),
+      host(size_t(limits.hostPages * limits.page)),
       states(size_t(limits.maxBatch)),
       places(size_t(limits.adapters), noAdapter) {}
 
@@ -137,6 +138,21 @@ void FakeModel::checkSlots(const StepPlan& step) const {
       ASSERT_FALSE(other.slots.contains(part.slot));
 }
 
+void FakeModel::copyPages(const StepPlan& step) {
+  for (const PageCopy& each : step.copies) {
+    ASSERT_GE(each.page, 0);
+    ASSERT_LT(each.page, limits.pages);
+    ASSERT_GE(each.hostPage, 0);
+    ASSERT_LT(each.hostPage, limits.hostPages);
+    const auto onDevice = cache.begin() + each.page * limits.page;
+    const auto onHost = host.begin() + each.hostPage * limits.page;
+    if (each.isToHost)
+      std::copy_n(onDevice, limits.page, onHost);
+    else
+      std::copy_n(onHost, limits.page, onDevice);
+  }
+}
+
 /// No step underway reads the place of an adapter that is loaded.
 void FakeModel::load(const StepPlan& step) {
   for (const AdapterLoad& each : step.loads) {
@@ -170,6 +186,7 @@ static int32_t drawn(const AnswerDraw& draw, int64_t ahead, int32_t next) {
 Status FakeModel::start(const StepPlan& step) {
   checkShape(step);
   checkSlots(step);
+  copyPages(step);
   load(step);
   if (testing::Test::HasFatalFailure())
     return Status::error("the step breaks a limit");

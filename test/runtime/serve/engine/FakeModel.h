@@ -81,6 +81,7 @@ private:
 
   void checkShape(const StepPlan& step) const;
   void checkSlots(const StepPlan& step) const;
+  void copyPages(const StepPlan& step);
   void load(const StepPlan& step);
   AdapterId adapterOf(const StepPart& part) const;
   uint64_t& cell(const StepPart& part, int64_t position);
@@ -90,6 +91,7 @@ private:
   plan::Serving limits;
   int steps;                                 // underway at most
   std::vector<uint64_t> cache;               // [pages, page]
+  std::vector<uint64_t> host;                // [hostPages, page]
   std::vector<std::vector<uint64_t>> states; // by slot, of all tokens
   std::vector<AdapterId> places;             // of adapters
   std::set<AdapterId> known;

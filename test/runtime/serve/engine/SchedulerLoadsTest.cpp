@@ -53,6 +53,8 @@ public:
         limits.page ? (limits.maxTokens + limits.page - 1) / limits.page : 0;
     limits.pages = limits.page ? from(longest, 2 * longest) : 0;
     limits.prefixCache = !once(3);
+    limits.hostPages =
+        limits.page && limits.prefixCache && once(2) ? from(1, 2 * longest) : 0;
     limits.chunkedPrefill = !once(3);
     limits.policy = once(2) ? plan::ServingPolicy::maxUtilization
                             : plan::ServingPolicy::guaranteedNoEvict;
@@ -161,6 +163,7 @@ void runLoad(const Load& load) {
           << "request " << i;
   }
   ASSERT_EQ(server.scheduler.pages().held(), 0);
+  ASSERT_EQ(server.scheduler.pagesOfHost().held(), 0);
   if (!evicts) {
     ASSERT_EQ(server.scheduler.statistics().preemptions, 0);
   }
@@ -191,12 +194,14 @@ TEST(Scheduler, RandomLoadsMeetTheHardCases) {
     const SchedulerStatistics& counts = server.scheduler.statistics();
     sum.preemptions += counts.preemptions;
     sum.reusedTokens += counts.reusedTokens;
+    sum.restoredTokens += counts.restoredTokens;
     sum.recomputedTokens += counts.recomputedTokens;
     sum.adapterLoads += counts.adapterLoads;
     evictions += server.scheduler.pages().evictions();
   }
   EXPECT_GT(sum.preemptions, 50);
   EXPECT_GT(sum.reusedTokens, 500);
+  EXPECT_GT(sum.restoredTokens, 100);
   EXPECT_GT(sum.recomputedTokens, 100);
   EXPECT_GT(evictions, 200);
   EXPECT_GT(sum.adapterLoads, 500);

@@ -163,6 +163,33 @@ TEST(Scheduler, PreemptsTheLastOfTheLowestPriority) {
   EXPECT_GT(server.scheduler.statistics().recomputedTokens, 0);
 }
 
+/// Only the tokens of a page that is not full are computed again.
+TEST(Scheduler, CopiesThePagesOfAPreemptedSequenceBackFromTheHost) {
+  plan::Serving limits = smallLimits();
+  limits.policy = plan::ServingPolicy::maxUtilization;
+  limits.maxInput = limits.maxOutput = limits.maxTokens = 24;
+  limits.pages = 8;
+  int64_t recomputed[2], restored[2];
+  for (int64_t hostPages : {0, 8}) {
+    limits.hostPages = hostPages;
+    Server server(limits);
+    for (int i = 0; i < 3; ++i) // 2 pages each at first, 5 in the end
+      idOf(server.scheduler.submit(prompt(8, i), 12));
+    server.runAll();
+    for (int i = 0; i < 3; ++i)
+      EXPECT_EQ(server.answers[i], FakeModel::answer(prompt(8, i), 12));
+    const SchedulerStatistics& counts = server.scheduler.statistics();
+    EXPECT_GT(counts.preemptions, 0);
+    recomputed[hostPages > 0] = counts.recomputedTokens;
+    restored[hostPages > 0] = counts.restoredTokens;
+    if (hostPages > 0)
+      EXPECT_LE(counts.recomputedTokens, counts.preemptions * limits.page);
+  }
+  EXPECT_EQ(restored[0], 0);
+  EXPECT_GT(restored[1], 0);
+  EXPECT_LT(recomputed[1], recomputed[0]);
+}
+
 TEST(Scheduler, PrefersHighPrioritiesThenEarlyArrivals) {
   plan::Serving limits = smallLimits();
   limits.maxBatch = 1;
