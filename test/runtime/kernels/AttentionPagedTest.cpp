@@ -265,8 +265,9 @@ void roundRow(Array& rows, int64_t begin, int64_t width, DType stored) {
   for (int64_t i = begin; i < begin + width; ++i)
     most = std::max(most, std::abs(float(rows.get(i))));
   const float scale = most / (stored == DType::i8 ? 127.0f : 448.0f);
+  const float inverse = 1 / scale;
   for (int64_t i = begin; i < begin + width; ++i) {
-    const float number = float(rows.get(i)) / scale;
+    const float number = float(rows.get(i)) * inverse;
     const float rounded = stored == DType::i8 ? std::nearbyint(number)
                                               : float(device::f8e4m3(number));
     rows.set(i, double(scale) * double(rounded));
