@@ -79,7 +79,6 @@ int64_t blockWorkspace(const AttentionSizes& sizes) {
 }
 
 int64_t pagedWorkspace(const PagedAttentionSizes& sizes) {
-  constexpr int64_t widestWarpgroupHead = 128;
   if (sizes.type != DType::bf16 || ops::byteSize(sizes.stored) != 1 ||
       sizes.tokens < shortestTiledRun || sizes.width > widestWarpgroupHead)
     return 0;

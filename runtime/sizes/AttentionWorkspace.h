@@ -59,6 +59,8 @@ int64_t blockWorkspace(const AttentionSizes& sizes);
 /// The fewest tokens of a sequence in a step that attention over pages computes
 /// in tiles of queries.
 inline constexpr int64_t shortestTiledRun = 16;
+/// The widest head that warpgroups of Hopper compute in such tiles.
+inline constexpr int64_t widestWarpgroupHead = 128;
 
 /// The sizes of an attention over pages of the keys and values k and v
 /// [1,tokens,keyHeads,width], which are stored as `stored`.

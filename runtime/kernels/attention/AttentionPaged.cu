@@ -227,7 +227,8 @@ PagedTileData<P> tileDataOf(const CudaKernelArgs& args, const PagedStep& step) {
 /// Whether the warpgroup kernel computes the tiles of queries.
 template <class P>
 bool usesWarpgroups(const CudaKernelArgs& args, const PagedStep& step) {
-  return step.shape.width <= 128 && args.context.properties().major == 9 &&
+  return step.shape.width <= sizes::widestWarpgroupHead &&
+         args.context.properties().major == 9 &&
          tileDataOf<P>(args, step).isAligned;
 }
 
@@ -238,7 +239,7 @@ Status attendInTiles(const CudaKernelArgs& args, const PagedStep& step,
                      int64_t mostTiles) {
   PagedTileData<P> data = tileDataOf<P>(args, step);
   data.fresh = fresh;
-  if constexpr (width <= 128) {
+  if constexpr (width <= sizes::widestWarpgroupHead) {
     using Block = PagedWarpgroupBlock<width, PagedTileData<P>>;
     static_assert(Block::blockQueries == PagedTileBlock<width, P>::blockQueries,
                   "both have the division's tiles");
@@ -280,7 +281,7 @@ Status takeDivision(const PagedStep& step, bool hasFreshRows, Scratch& room,
     division.counts = room.take<int>(3);
     division.tiles = room.take<QueryRun>(tiles);
     if (hasFreshRows)
-      division.stepTiles = room.take<QueryRun>(tiles);
+      division.freshTiles = room.take<QueryRun>(tiles);
     division.singles =
         room.take<int>(PagedDivision::mostSingles(tokens, sequences));
     division.runs = room.take<TokenRange>(sequences);

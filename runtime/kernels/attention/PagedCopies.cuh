@@ -118,8 +118,8 @@ template <class Data> struct PagedItems {
 
   __device__ PagedItems(const PagedStep& step, const Data& data,
                         const PagedDivision& division, int first, int blocks)
-      : step(step), data(data), tiles(division.list(Data::readsStep)),
-        tileCount(division.counts[Data::readsStep]), first(first),
+      : step(step), data(data), tiles(division.list(Data::readsFresh)),
+        tileCount(division.counts[Data::readsFresh]), first(first),
         blocks(blocks) {}
 
   __device__ int count() const { return tileCount * step.shape.heads; }

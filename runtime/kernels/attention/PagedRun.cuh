@@ -9,10 +9,10 @@
 namespace reciperun::kernels::cuda {
 
 /// The operands of the kernels. Keys and values are pages of P or, with
-/// `isOfStep`, rows of P of the step's tokens, [tokens, key heads, width].
-template <class P, bool isOfStep = false> struct PagedTileData {
+/// `isFresh`, fresh rows.
+template <class P, bool isFresh = false> struct PagedTileData {
   using Element = P;
-  static constexpr bool readsStep = isOfStep;
+  static constexpr bool readsFresh = isFresh;
 
   const __nv_bfloat16* q;
   const P *keys, *values;
@@ -93,7 +93,7 @@ template <int size, class Data> struct PagedRun {
   /// The slot of a row of a tile, or the token of a row of the step; none for a
   /// position that no query sees, which may have no page.
   __device__ PagedSlot findSlot(int tile, int row) const {
-    if constexpr (Data::readsStep)
+    if constexpr (Data::readsFresh)
       return findFresh(tile, row);
     const int position = tile * size + row;
     return isSeen(position) ? step.findSlot(own.sequence, position)

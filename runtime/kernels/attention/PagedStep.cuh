@@ -143,17 +143,17 @@ struct QueryRun {
 /// The division of a step. Runs of at least `shortestTiled` tokens are cut into
 /// tiles, other tokens are single.
 struct PagedDivision {
-  int* counts;     // of `tiles`, `stepTiles` and `singles`
+  int* counts;     // of `tiles`, `freshTiles` and `singles`
   QueryRun* tiles; // [mostTiles]
-  /// [mostTiles]: the tiles that see only tokens of the step. Null: they are
-  /// among `tiles`.
-  QueryRun* stepTiles;
+  /// [mostTiles]: the tiles that see only fresh rows. Null: they are among
+  /// `tiles`.
+  QueryRun* freshTiles;
   int* singles;     // [mostSingles]
   TokenRange* runs; // [sequences], room for divideTokens
   int tileQueries;
 
-  __device__ QueryRun* list(bool ofStep) const {
-    return ofStep ? stepTiles : tiles;
+  __device__ QueryRun* list(bool isFresh) const {
+    return isFresh ? freshTiles : tiles;
   }
 
   static constexpr int shortestTiled = int(sizes::shortestTiledRun);
@@ -202,11 +202,11 @@ static __device__ void divideTokens(const PagedStep& step,
     const int tiles = (run.count() + queries - 1) / queries;
     // The last tiles of a run may see only the run.
     int others = tiles;
-    while (division.stepTiles && others > 0 &&
+    while (division.freshTiles && others > 0 &&
            step.firstSeen(position + (others - 1) * queries) >= position)
       --others;
     QueryRun* to[2] = {division.tiles + atomicAdd(&counts[0], others),
-                       division.stepTiles +
+                       division.freshTiles +
                            atomicAdd(&counts[1], tiles - others) - others};
     for (int j = 0; j < tiles; ++j)
       to[j >= others][j] = {run.begin + j * queries,

@@ -320,10 +320,9 @@ __global__ __launch_bounds__(384) void attendByWarpgroups(
     blocks /= 2;
     if (block < blocks) {
       using Data = PagedTileData<Bf16, true>;
-      const Data ofStep = {data.q, data.fresh.keys, data.fresh.values,
-                           data.out};
+      const Data fresh = {data.q, data.fresh.keys, data.fresh.values, data.out};
       PagedWarpgroupBlock<width, Data>::run(
-          PagedItems<Data>(step, ofStep, division, block, blocks), shared,
+          PagedItems<Data>(step, fresh, division, block, blocks), shared,
           barriers);
       return;
     }

@@ -25,6 +25,15 @@ void PageCache::keep(int32_t page, const Hash& key) {
   host.release(*hostPage); // now the most recently used
 }
 
+void PageCache::forget(int32_t page) {
+  if (const std::optional<Hash> key = device.keyOf(page))
+    if (const std::optional<int32_t> hostPage = host.share(*key)) {
+      host.forget(*hostPage);
+      host.release(*hostPage);
+    }
+  device.forget(page);
+}
+
 void PageCache::restore(int32_t hostPage, int32_t page, const Hash& key) {
   copies.push_back({page, hostPage, /*isToHost=*/false});
   device.publish(page, key);

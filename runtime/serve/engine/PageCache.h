@@ -44,8 +44,9 @@ public:
   /// As PagePool's, of pages of the device.
   std::optional<int32_t> share(const Hash& key) { return device.share(key); }
   void publish(int32_t page, const Hash& key) { device.publish(page, key); }
-  void forget(int32_t page) { device.forget(page); }
   void release(int32_t page) { device.release(page); }
+  /// Makes a held page unfindable, also on the host.
+  void forget(int32_t page);
 
   /// Adds a holder to the page of the host with this key; nullopt when there is
   /// none. A held page of the host is not overwritten.

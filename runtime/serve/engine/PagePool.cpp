@@ -24,7 +24,12 @@ PagePool::PagePool(int64_t pages) : states(size_t(pages)) {
 std::optional<Hash> PagePool::nextEvicted() const {
   if (!free.empty() || oldest == none)
     return std::nullopt;
-  return states[size_t(oldest)].key;
+  return keyOf(oldest);
+}
+
+std::optional<Hash> PagePool::keyOf(int32_t page) const {
+  const State& state = states[size_t(page)];
+  return state.hasKey ? std::optional(state.key) : std::nullopt;
 }
 
 int32_t PagePool::take() {

@@ -52,6 +52,8 @@ public:
   /// Makes a held page findable by its key. Does nothing when another page
   /// already has the key.
   void publish(int32_t page, const Hash& key);
+  /// The key by which the page can be found; nullopt when it has none.
+  std::optional<Hash> keyOf(int32_t page) const;
   /// Makes a held page unfindable, because its contents are wrong.
   void forget(int32_t page);
   /// Removes a holder of the page.

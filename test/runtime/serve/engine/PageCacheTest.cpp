@@ -90,6 +90,22 @@ TEST(PageCache, DoesNotOverwriteHeldPagesOfTheHost) {
   EXPECT_EQ(cache.shareOnHost(keyOf(0)), held);
 }
 
+TEST(PageCache, ForgetsAPageAlsoOnTheHost) {
+  PageCache cache(1, 2);
+  add(cache, 0);
+  add(cache, 1); // 0 is on the host
+  const std::optional<int32_t> hostPage = cache.shareOnHost(keyOf(0));
+  ASSERT_TRUE(hostPage);
+  const int32_t page = cache.take();
+  cache.restore(*hostPage, page, keyOf(0));
+  cache.releaseOnHost(*hostPage);
+  cache.forget(page);
+  EXPECT_EQ(cache.share(keyOf(0)), std::nullopt);
+  EXPECT_EQ(cache.shareOnHost(keyOf(0)), std::nullopt);
+  cache.release(page);
+  EXPECT_EQ(cache.pagesOfHost().held(), 0);
+}
+
 TEST(PageCache, KeepsNothingWithoutPagesOfTheHost) {
   PageCache cache(1, 0);
   add(cache, 0);
