@@ -164,8 +164,9 @@ bool checkHostPages(const std::vector<ir::Module>& stages,
          "`host_memory` = " + recipe::formatBytes(limits.hostBytes) +
              " is less than a page of the cache, which takes " +
              recipe::formatBytes(bytes))
-      .help("take room for some sequences of " +
-            std::to_string(limits.pagesOfSequence()) + " pages each");
+      .help("a sequence of `max_input` and `max_output` tokens takes " +
+            recipe::formatBytes(limits.pagesOfSequence() * bytes) +
+            " of pages; set `host_memory` to several times that");
   return false;
 }
 
