@@ -53,6 +53,14 @@ struct FirstValues {
   Tensor values;
 };
 
+/// A copy of `rows` rows of `bytes` bytes each.
+struct StridedCopy {
+  void* to = nullptr;
+  const void* from = nullptr;
+  int64_t bytes = 0, rows = 1;
+  int64_t toStride = 0, fromStride = 0; // bytes from a row to the next
+};
+
 /// A sequence of work that a device has recorded and can launch repeatedly. The
 /// device and all buffers that the work uses must outlive it.
 class Recording {
@@ -134,9 +142,17 @@ public:
   virtual Status upload(void* to, std::span<const std::byte> from) = 0;
   /// Copies out of an arena. The bytes are complete when the call returns.
   virtual Status download(std::span<std::byte> to, const void* from) = 0;
-  /// Enqueues a copy between an arena and its host memory, after the work
-  /// enqueued before and before that enqueued later.
-  virtual Status copy(void* to, const void* from, int64_t bytes) = 0;
+  /// Enqueues copies between an arena and its host memory, in order, after the
+  /// work enqueued before and before that enqueued later.
+  virtual Status copy(std::span<const StridedCopy> copies) = 0;
+  /// Enqueues copies from an arena to its host memory, in order, after the work
+  /// enqueued before. Work enqueued later may run at the same time, until
+  /// finishSaves() is called.
+  virtual Status startSaves(std::span<const StridedCopy> copies) {
+    return copy(copies);
+  }
+  /// Makes work enqueued later wait for the copies of startSaves().
+  virtual Status finishSaves() { return Status::ok(); }
   /// Zeroes bytes of an arena.
   virtual Status clear(void* data, int64_t bytes) = 0;
   /// The bytes in use of the device's own memory; 0 for a device that only has

@@ -113,6 +113,14 @@ void MemoryPlanner::append(ValueId value, const char* category) {
 
 // ---- persistent values
 
+/// Whether the results of an op after the first one are part of the serving
+/// cache.
+bool isKept(ir::OpKind kind) {
+  return kind == ir::OpKind::AttentionPaged ||
+         kind == ir::OpKind::CausalConvStep ||
+         kind == ir::OpKind::StateScanStep;
+}
+
 void MemoryPlanner::placeRegions(ValueId ir::Region::*whole,
                                  ValueId ir::Region::*part,
                                  ValueId ir::Param::*member,
@@ -158,15 +166,20 @@ void MemoryPlanner::placeRest(ir::ValueKind kind, const char* category) {
       append(ValueId(i), category);
 }
 
-/// Places the serving cache: what later tokens of a sequence need.
+/// Places the serving cache: what later tokens of a sequence need. The keys of
+/// all layers are adjacent, then the values, and so on: a page of all layers is
+/// rows at equal distances, which a device copies at once.
 void MemoryPlanner::placeKept() {
-  for (const ir::Function& function : program.functions)
-    for (const ir::Op& op : function.ops)
-      if (op.kind == ir::OpKind::AttentionPaged ||
-          op.kind == ir::OpKind::CausalConvStep ||
-          op.kind == ir::OpKind::StateScanStep)
-        for (size_t i = 1; i < op.results.size(); ++i)
+  bool hasMore = true;
+  for (size_t i = 1; hasMore; ++i) {
+    hasMore = false;
+    for (const ir::Function& function : program.functions)
+      for (const ir::Op& op : function.ops)
+        if (isKept(op.kind) && i < op.results.size()) {
           append(op.results[i], "cache");
+          hasMore = true;
+        }
+  }
 }
 
 void MemoryPlanner::placeSlots() {

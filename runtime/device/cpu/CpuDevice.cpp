@@ -47,8 +47,13 @@ Status CpuDevice::download(std::span<std::byte> to, const void* from) {
   return Status::ok();
 }
 
-Status CpuDevice::copy(void* to, const void* from, int64_t bytes) {
-  std::memcpy(to, from, size_t(bytes));
+Status CpuDevice::copy(std::span<const StridedCopy> copies) {
+  for (const StridedCopy& each : copies)
+    for (int64_t row = 0; row < each.rows; ++row)
+      std::memcpy(static_cast<std::byte*>(each.to) + row * each.toStride,
+                  static_cast<const std::byte*>(each.from) +
+                      row * each.fromStride,
+                  size_t(each.bytes));
   return Status::ok();
 }
 

@@ -240,10 +240,16 @@ Status CudaDevice::download(std::span<std::byte> to, const void* from) {
   return copies.download(gpu->stream(), to, from);
 }
 
-Status CudaDevice::copy(void* to, const void* from, int64_t bytes) {
-  RECIPERUN_CUDA_TRY(cudaMemcpyAsync, to, from, size_t(bytes),
-                     cudaMemcpyDefault, gpu->stream());
-  return Status::ok();
+Status CudaDevice::copy(std::span<const StridedCopy> copies) {
+  return enqueueCopies(gpu->stream(), copies);
+}
+
+Status CudaDevice::startSaves(std::span<const StridedCopy> copies) {
+  return gpu->copies().startSaves(gpu->stream(), copies);
+}
+
+Status CudaDevice::finishSaves() {
+  return gpu->copies().finishSaves(gpu->stream());
 }
 
 Status CudaDevice::clear(void* data, int64_t bytes) {

@@ -84,7 +84,9 @@ public:
   bool isHost() const override { return false; }
   Status upload(void* to, std::span<const std::byte> from) override;
   Status download(std::span<std::byte> to, const void* from) override;
-  Status copy(void* to, const void* from, int64_t bytes) override;
+  Status copy(std::span<const StridedCopy> copies) override;
+  Status startSaves(std::span<const StridedCopy> copies) override;
+  Status finishSaves() override;
   Status clear(void* data, int64_t bytes) override;
   int64_t takenBytes() const override;
 

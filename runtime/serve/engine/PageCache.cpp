@@ -2,25 +2,35 @@
 
 #include "runtime/serve/engine/PageCache.h"
 
+#include <algorithm>
+
 namespace reciperun::serve {
 
 int32_t PageCache::take() {
-  const std::optional<Hash> evicted = device.nextEvicted();
-  const int32_t page = device.take();
-  if (evicted)
-    keep(page, *evicted);
-  return page;
+  device.visitNextEvicted(
+      1, [&](int32_t page, const Hash& key) { keep(page, key, copies); });
+  return device.take();
 }
 
-/// Keeps the contents of a page of the device that is about to be overwritten.
-void PageCache::keep(int32_t page, const Hash& key) {
+// More pages than the host has would overwrite one another, in each step anew.
+std::vector<PageCopy> PageCache::saveAhead(int64_t pages) {
+  std::vector<PageCopy> saves;
+  device.visitNextEvicted(
+      std::min(pages, host.size()),
+      [&](int32_t page, const Hash& key) { keep(page, key, saves); });
+  return saves;
+}
+
+/// Keeps the contents of a page of the device on the host. Adds the copy to
+/// `by` if one is needed.
+void PageCache::keep(int32_t page, const Hash& key, std::vector<PageCopy>& by) {
   std::optional<int32_t> hostPage = host.share(key);
   if (!hostPage) {
     if (host.available() == 0)
       return;
     hostPage = host.take();
     host.publish(*hostPage, key);
-    copies.push_back({page, *hostPage, /*isToHost=*/true});
+    by.push_back({page, *hostPage, /*isToHost=*/true});
   }
   host.release(*hostPage); // now the most recently used
 }

@@ -1,14 +1,15 @@
 // The pages of the cache on the device, and pages of the host that keep what
 // the device has no room for.
 //
-// When a cached page is evicted, its contents are copied to a page of the host,
-// unless that is there already. A page of the host is found by the same key,
-// and copied into a page of the device before the step that reads it. When no
-// page of the host is free, the one that was used least recently is
+// The cached pages that may be evicted soon are copied to pages of the host
+// while a step runs. A page that is evicted earlier than foreseen is copied
+// before the step that overwrites it. A page of the host is found by the same
+// key, and copied into a page of the device before the step that reads it. When
+// no page of the host is free, the one that was used least recently is
 // overwritten.
 //
-// The copies belong to the next step, and each rank makes them in order before
-// it runs the step. Ranks have their parts of a page in the same pages.
+// Copies belong to a step, and each rank makes them in order. Ranks have their
+// parts of a page in the same pages.
 
 #ifndef RECIPERUN_SERVE_ENGINE_PAGECACHE_H
 #define RECIPERUN_SERVE_ENGINE_PAGECACHE_H
@@ -58,11 +59,15 @@ public:
   /// then be found by the key.
   void restore(int32_t hostPage, int32_t page, const Hash& key);
 
-  /// The copies since the last call.
+  /// The copies since the last call, to be made before the next step.
   std::vector<PageCopy> takeCopies() { return std::exchange(copies, {}); }
+  /// The copies to the host of those pages that `pages` calls of take() would
+  /// evict and that are not there yet. They are made after takeCopies()'s and
+  /// before those of the step after the next.
+  std::vector<PageCopy> saveAhead(int64_t pages);
 
 private:
-  void keep(int32_t page, const Hash& key);
+  void keep(int32_t page, const Hash& key, std::vector<PageCopy>& by);
 
   PagePool device, host;
   std::vector<PageCopy> copies;

@@ -21,12 +21,6 @@ PagePool::PagePool(int64_t pages) : states(size_t(pages)) {
     free.push_back(int32_t(page));
 }
 
-std::optional<Hash> PagePool::nextEvicted() const {
-  if (!free.empty() || oldest == none)
-    return std::nullopt;
-  return keyOf(oldest);
-}
-
 std::optional<Hash> PagePool::keyOf(int32_t page) const {
   const State& state = states[size_t(page)];
   return state.hasKey ? std::optional(state.key) : std::nullopt;

@@ -41,9 +41,17 @@ public:
   /// How many cached pages were given to sequences with other contents.
   int64_t evictions() const { return evicted; }
 
-  /// The key of the cached page that take() would give; nullopt: it has a free
-  /// page.
-  std::optional<Hash> nextEvicted() const;
+  /// Calls `visit(page, key)` for each cached page that the next `takes` calls
+  /// of take() would give, in that order.
+  template <class Visit>
+  void visitNextEvicted(int64_t takes, const Visit& visit) const {
+    takes -= int64_t(free.size());
+    for (int32_t page = oldest; takes > 0 && page != none; --takes) {
+      const State& state = states[size_t(page)];
+      visit(page, state.key);
+      page = state.after;
+    }
+  }
   /// Gives a page with undefined contents to a sequence. `available()` must be
   /// at least 1.
   int32_t take();

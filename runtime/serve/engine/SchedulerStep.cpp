@@ -344,6 +344,8 @@ StepPlan Scheduler::planOf(const Composition& composed) {
     countTokens(share);
   }
   step.copies = cache.takeCopies();
+  if (limits.page > 0)
+    step.saves = cache.saveAhead(pagesFor(limits.tokenBudget) + 1);
   step.loads = adapterPool.takeLoads();
   counts.adapterLoads += int64_t(step.loads.size());
   step.bucket = bucketFor(limits.buckets, step.tokens, step.rows);

@@ -103,7 +103,7 @@ Status ServedModel::run(const StepPlan& step) {
   const plan::Bucket& bucket = limits().buckets[size_t(step.bucket)];
   assert(step.tokens <= bucket.tokens && step.rows <= bucket.rows &&
          "the step fits its bucket");
-  RECIPERUN_TRY(hostPages.copy(step.copies, device()));
+  RECIPERUN_TRY(hostPages.copy(step, device()));
   RECIPERUN_TRY(loadAdapters(step));
   const StepReads reads = readsOf(step);
   const bool isLast = &stage() == &program.stages.back();

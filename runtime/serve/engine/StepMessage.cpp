@@ -47,7 +47,7 @@ void appendStep(const StepPlan& step, std::vector<int32_t>& message) {
     message.insert(message.end(), {int32_t(numbers)...});
   };
   append(step.bucket, step.tokens, step.rows, step.parts.size(),
-         step.copies.size(), step.loads.size());
+         step.copies.size(), step.saves.size(), step.loads.size());
   for (const StepPart& part : step.parts)
     append(part.slot, part.adapter, part.position, part.rows, part.promptRows,
            part.draw.has_value(), part.wantsHidden, part.ids.size(),
@@ -58,8 +58,9 @@ void appendStep(const StepPlan& step, std::vector<int32_t>& message) {
     message.insert(message.end(), part.ids.begin(), part.ids.end());
     message.insert(message.end(), part.pages.begin(), part.pages.end());
   }
-  for (const PageCopy& copy : step.copies)
-    append(copy.page, copy.hostPage, copy.isToHost);
+  for (const auto* copies : {&step.copies, &step.saves})
+    for (const PageCopy& copy : *copies)
+      append(copy.page, copy.hostPage, copy.isToHost);
   for (const AdapterLoad& load : step.loads)
     append(load.adapter, load.place);
 }
@@ -72,6 +73,7 @@ StepPlan readStep(std::span<const int32_t> message) {
   step.rows = reader.next();
   step.parts.resize(size_t(reader.next()));
   step.copies.resize(size_t(reader.next()));
+  step.saves.resize(size_t(reader.next()));
   step.loads.resize(size_t(reader.next()));
   std::vector<std::pair<size_t, size_t>> counts; // of ids and pages
   for (StepPart& part : step.parts) {
@@ -92,11 +94,12 @@ StepPlan readStep(std::span<const int32_t> message) {
     step.parts[i].ids = reader.take(counts[i].first);
     step.parts[i].pages = reader.take(counts[i].second);
   }
-  for (PageCopy& copy : step.copies) {
-    copy.page = reader.next();
-    copy.hostPage = reader.next();
-    copy.isToHost = reader.next() != 0;
-  }
+  for (auto* copies : {&step.copies, &step.saves})
+    for (PageCopy& copy : *copies) {
+      copy.page = reader.next();
+      copy.hostPage = reader.next();
+      copy.isToHost = reader.next() != 0;
+    }
   for (AdapterLoad& load : step.loads) {
     load.adapter = reader.next();
     load.place = reader.next();

@@ -42,6 +42,9 @@ struct StepPlan {
   std::vector<StepPart> parts;
   /// The pages to copy before the step, in this order.
   std::vector<PageCopy> copies = {};
+  /// The pages to copy to the host while the step runs, which does not write
+  /// them, and before the next step.
+  std::vector<PageCopy> saves = {};
   /// The adapters to load before the step, into places that no step underway
   /// reads.
   std::vector<AdapterLoad> loads = {};

@@ -44,8 +44,8 @@ public:
   Status download(std::span<std::byte> to, const void* from) override {
     return inner.download(to, from);
   }
-  Status copy(void* to, const void* from, int64_t bytes) override {
-    return inner.copy(to, from, bytes);
+  Status copy(std::span<const device::StridedCopy> copies) override {
+    return inner.copy(copies);
   }
   Status clear(void* data, int64_t bytes) override {
     return inner.clear(data, bytes);

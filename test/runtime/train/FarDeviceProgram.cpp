@@ -69,9 +69,9 @@ public:
     const Open open(*this);
     return inner.download(to, from);
   }
-  Status copy(void* to, const void* from, int64_t bytes) override {
+  Status copy(std::span<const device::StridedCopy> copies) override {
     const Open open(*this);
-    return inner.copy(to, from, bytes);
+    return inner.copy(copies);
   }
   Status clear(void* data, int64_t bytes) override {
     const Open open(*this);

@@ -138,8 +138,8 @@ void FakeModel::checkSlots(const StepPlan& step) const {
       ASSERT_FALSE(other.slots.contains(part.slot));
 }
 
-void FakeModel::copyPages(const StepPlan& step) {
-  for (const PageCopy& each : step.copies) {
+void FakeModel::copyPages(std::span<const PageCopy> copies) {
+  for (const PageCopy& each : copies) {
     ASSERT_GE(each.page, 0);
     ASSERT_LT(each.page, limits.pages);
     ASSERT_GE(each.hostPage, 0);
@@ -186,7 +186,9 @@ static int32_t drawn(const AnswerDraw& draw, int64_t ahead, int32_t next) {
 Status FakeModel::start(const StepPlan& step) {
   checkShape(step);
   checkSlots(step);
-  copyPages(step);
+  copyPages(saves);
+  copyPages(step.copies);
+  saves = step.saves;
   load(step);
   if (testing::Test::HasFatalFailure())
     return Status::error("the step breaks a limit");

@@ -81,7 +81,7 @@ private:
 
   void checkShape(const StepPlan& step) const;
   void checkSlots(const StepPlan& step) const;
-  void copyPages(const StepPlan& step);
+  void copyPages(std::span<const PageCopy> copies);
   void load(const StepPlan& step);
   AdapterId adapterOf(const StepPart& part) const;
   uint64_t& cell(const StepPart& part, int64_t position);
@@ -96,7 +96,8 @@ private:
   std::vector<AdapterId> places;             // of adapters
   std::set<AdapterId> known;
   std::deque<Computed> underway;
-  Computed last; // that finished
+  std::vector<PageCopy> saves; // of the last step, made as late as is allowed
+  Computed last;               // that finished
 };
 
 } // namespace reciperun::serve

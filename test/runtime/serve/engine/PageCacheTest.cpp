@@ -35,6 +35,29 @@ TEST(PageCache, KeepsAnEvictedPageOnTheHost) {
   EXPECT_TRUE(cache.takeCopies().empty());
 }
 
+TEST(PageCache, SavesThePagesThatAreEvictedNext) {
+  PageCache cache(3, 3);
+  const int32_t first = add(cache, 0), second = add(cache, 1);
+  EXPECT_TRUE(cache.saveAhead(1).empty()) << "a page is free";
+  EXPECT_EQ(cache.saveAhead(2),
+            (std::vector<PageCopy>{{first, 0, /*isToHost=*/true}}));
+  EXPECT_EQ(cache.saveAhead(3),
+            (std::vector<PageCopy>{{second, 1, /*isToHost=*/true}}));
+  for (int32_t token : {2, 3, 4}) // the last two evict 0 and 1
+    add(cache, token);
+  EXPECT_TRUE(cache.takeCopies().empty());
+  EXPECT_TRUE(cache.shareOnHost(keyOf(0)));
+  EXPECT_TRUE(cache.shareOnHost(keyOf(1)));
+}
+
+TEST(PageCache, SavesNoMorePagesThanTheHostHas) {
+  PageCache cache(3, 1);
+  for (int32_t token : {0, 1, 2})
+    add(cache, token);
+  EXPECT_EQ(cache.saveAhead(3).size(), 1u);
+  EXPECT_TRUE(cache.saveAhead(3).empty());
+}
+
 TEST(PageCache, CopiesAPageBackAfterWhatItsPlaceHeldIsKept) {
   PageCache cache(1, 2);
   add(cache, 0);
