@@ -282,6 +282,10 @@ void Emitter::hostBuffers(plan::Stage& made) const {
   in.tokens = bound("tokens");
   in.labels = bound("labels");
   in.weights = bound("weights");
+  in.furtherLabels = bound("further_labels");
+  in.furtherWeights = bound("further_weights");
+  if (bound("further_loss") >= 0)
+    in.furtherFactor = recipe::furtherFactor(recipe);
   in.positions = bound("positions");
   in.segments = bound("segments");
   in.places = bound("places");
@@ -290,6 +294,7 @@ void Emitter::hostBuffers(plan::Stage& made) const {
   in.learningRate = bound("learning_rate");
   in.step = bound("step");
   made.outputs.loss = bound("loss");
+  made.outputs.furtherLoss = bound("further_loss");
   made.outputs.normSquared = bound("norm_squared");
   made.outputs.dropped = bound("dropped");
   made.outputs.overflow = bound("overflow");

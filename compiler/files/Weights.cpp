@@ -151,6 +151,9 @@ std::string helpWithTensors(const Place& place, const TensorFault& fault,
   if (!hasConfig)
     return "name weights of the recipe's model, or write the model that these "
            "weights are of";
+  if (fault.kind == TensorFault::Kind::furtherTokens)
+    return "set `mtp_layers` of the model to 0: these weights were written "
+           "without the module that predicts further tokens";
   if (fault.kind == TensorFault::Kind::names)
     return "the recipe's model agrees with the `config.json` of `" +
            place.written +

@@ -93,4 +93,14 @@ const Record& Recipe::record(std::string_view path) const {
   return expect<Record>(at(path));
 }
 
+double furtherFactor(const Recipe& recipe) {
+  for (const Call& call : recipe.model.calls)
+    if (call.op == "further_loss") {
+      const Value& factor = *call.find("factor");
+      const int64_t* whole = std::get_if<int64_t>(&factor.data);
+      return whole ? double(*whole) : expect<double>(factor);
+    }
+  return 0;
+}
+
 } // namespace recipec::recipe

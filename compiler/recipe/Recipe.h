@@ -162,6 +162,10 @@ struct Recipe {
   const Record& record(std::string_view path) const;
 };
 
+/// The factor of the loss of further tokens in the loss that is trained; 0 when
+/// the model predicts the next token alone.
+double furtherFactor(const Recipe& recipe);
+
 } // namespace recipec::recipe
 
 #endif // RECIPEC_RECIPE_RECIPE_H

@@ -13,7 +13,9 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <charconv>
 #include <set>
+#include <string_view>
 
 namespace reciperun::checkpoint {
 namespace {
@@ -74,7 +76,12 @@ TensorFault checkMissing(const plan::Plan& plan, const ModelFiles& model,
                           "`: `" + prefix + missing.front() +
                           "` in place of `" + missing.front() + "`"),
             prefix};
-  return {TensorFault::Kind::names,
+  const bool isOnlyFurther =
+      std::ranges::all_of(missing, [&](const std::string& name) {
+        return isOfFurtherTokens(name, plan.exchange.config);
+      });
+  return {isOnlyFurther ? TensorFault::Kind::furtherTokens
+                        : TensorFault::Kind::names,
           Status::error(directory + " lacks " + count +
                         " of the model's tensors: " + listed(missing))};
 }
@@ -88,7 +95,8 @@ Status checkUnexpected(const plan::Plan& plan, const ModelFiles& model,
   std::vector<std::string> unexpected;
   for (const std::string& name : model.names())
     if (!known.contains(name) && !quantized.isAuxiliary(name) &&
-        !isIgnorableTensor(name, plan.exchange.config))
+        !isIgnorableTensor(name, plan.exchange.config) &&
+        !isOfFurtherTokens(name, plan.exchange.config))
       unexpected.push_back(name);
   if (unexpected.empty())
     return Status::ok();
@@ -131,6 +139,22 @@ Status checkTensor(const plan::Parameter& parameter, const std::string& name,
 bool isIgnorableTensor(const std::string& name, const std::string& config) {
   return name.ends_with("rotary_emb.inv_freq") ||
          (name == "lm_head.weight" && isTied(config));
+}
+
+bool isOfFurtherTokens(const std::string& name, const std::string& text) {
+  constexpr std::string_view prefix = "model.layers.";
+  int64_t layer = 0;
+  if (!name.starts_with(prefix) ||
+      std::from_chars(name.data() + prefix.size(), name.data() + name.size(),
+                      layer)
+              .ec != std::errc())
+    return false;
+  Expected<nlohmann::json> config = parseModelConfig(text);
+  if (!config || !config->contains("num_nextn_predict_layers"))
+    return false;
+  const nlohmann::json layers =
+      config->value("num_hidden_layers", nlohmann::json());
+  return layers.is_number_integer() && layer >= layers.get<int64_t>();
 }
 
 Status checkTensors(const plan::Plan& plan, const ModelFiles& model) {

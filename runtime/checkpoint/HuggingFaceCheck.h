@@ -23,7 +23,8 @@ Status checkHuggingFace(const plan::Plan& plan,
 
 /// The first fault that checkTensors() found.
 struct TensorFault {
-  enum class Kind { none, quantization, names, shapes };
+  /// furtherTokens: the files lack what predicts further tokens alone.
+  enum class Kind { none, quantization, furtherTokens, names, shapes };
   Kind kind = Kind::none;
   Status status;
   /// The prefix of all names in the files, such as `_orig_mod.` of
@@ -39,6 +40,11 @@ Status checkTensors(const plan::Plan& plan, const ModelFiles& model);
 /// Whether a tensor of a directory is redundant for the model; `config` is the
 /// text of the model's config.json.
 bool isIgnorableTensor(const std::string& name, const std::string& config);
+
+/// Whether a tensor belongs to a module that predicts further tokens: its layer
+/// is behind the model's last one. Such a module has copies of the embedding
+/// and of the head, and a model may be read without it.
+bool isOfFurtherTokens(const std::string& name, const std::string& config);
 
 } // namespace reciperun::checkpoint
 

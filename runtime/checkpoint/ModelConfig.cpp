@@ -27,6 +27,7 @@ constexpr std::string_view cosmeticKeys[] = {
     "eos_token_id",
     "initializer_range",
     "max_position_embeddings",
+    "num_nextn_predict_layers",
     "pad_token_id",
     "pretraining_tp",
     "torch_dtype",

@@ -148,7 +148,8 @@ Status checkUnused(const plan::Plan& plan, const Manifest& manifest,
   for (size_t i = 0; i < manifest.parameters.size(); ++i) {
     const SavedParameter& saved = manifest.parameters[i];
     if (used.contains(int(i)) ||
-        isIgnorableTensor(saved.name, plan.exchange.config))
+        isIgnorableTensor(saved.name, plan.exchange.config) ||
+        isOfFurtherTokens(saved.name, plan.exchange.config))
       continue;
     if (saved.adapter)
       return Status::error(

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <new>
+#include <optional>
 #include <utility>
 
 namespace reciperun::data {
@@ -23,9 +24,10 @@ BatchView viewFrom(const BatchView& view, int64_t place) {
   const auto at = [&](auto* pointer) {
     return pointer ? pointer + place : pointer;
   };
-  return {at(view.tokens),    at(view.labels),   at(view.weights),
-          at(view.positions), at(view.segments), at(view.places),
-          view.samples};
+  return {at(view.tokens),    at(view.labels),        at(view.weights),
+          at(view.positions), at(view.segments),      at(view.places),
+          view.samples,       at(view.furtherLabels), at(view.furtherWeights),
+          view.furtherFactor};
 }
 
 template <class T>
@@ -33,6 +35,22 @@ void copyPiece(const std::vector<T>& row, int64_t first, int64_t count, T* to) {
   if (to)
     std::copy_n(row.begin() + first, count, to);
 }
+
+/// What the positions of a row predict beyond the next token: what the position
+/// behind predicts, if it is of the same document.
+struct FurtherTokens {
+  FurtherTokens(const Row& row, float factor)
+      : labels(row.labels.size()), weights(row.labels.size()) {
+    for (size_t i = 0; i + 1 < labels.size(); ++i)
+      if (row.segments[i] == row.segments[i + 1]) {
+        labels[i] = row.labels[i + 1];
+        weights[i] = factor * row.weights[i + 1];
+      }
+  }
+
+  std::vector<int32_t> labels;
+  std::vector<float> weights;
+};
 
 std::string nameOf(DataSet set) {
   return set == DataSet::train ? "data.train" : "data.valid";
@@ -248,12 +266,19 @@ void Loader::deal(const Row& row, const BatchView& view) const {
   std::vector<int64_t> pieces = {shard.part};
   if (!isWhole)
     pieces.push_back(late);
+  std::optional<FurtherTokens> further;
+  if (view.furtherLabels || view.furtherWeights)
+    further.emplace(row, view.furtherFactor);
   for (size_t i = 0; i < pieces.size(); ++i) {
     const int64_t first = pieces[i] * size;
     const BatchView to = viewFrom(view, int64_t(i) * size);
     copyPiece(row.tokens, first, size, to.tokens);
     copyPiece(row.labels, first, size, to.labels);
     copyPiece(row.weights, first, size, to.weights);
+    if (further) {
+      copyPiece(further->labels, first, size, to.furtherLabels);
+      copyPiece(further->weights, first, size, to.furtherWeights);
+    }
     copyPiece(row.positions, first, size, to.positions);
     copyPiece(row.segments, first, size, to.segments);
     for (int64_t place = 0; to.places && place < size; ++place)

@@ -36,6 +36,9 @@ struct BatchView {
   int32_t* segments = nullptr;
   int32_t* places = nullptr;
   int64_t* samples = nullptr;
+  int32_t* furtherLabels = nullptr;
+  float* furtherWeights = nullptr;
+  float furtherFactor = 0;
 };
 
 /// A rank's slice of a global batch. `rank` and `ranks` are its coordinate

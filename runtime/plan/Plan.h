@@ -136,10 +136,14 @@ struct Schedule {
 /// numbers each sequence over the whole run (step * global batch + index in the
 /// global batch).
 struct Inputs {
-  int tokens = -1;    // i32
-  int labels = -1;    // i32: the token to predict at this position
-  int weights = -1;   // f32: 1 if the position counts in the loss
-  int positions = -1; // i32: from 0 in each document
+  int tokens = -1;  // i32
+  int labels = -1;  // i32: the token to predict at this position
+  int weights = -1; // f32: 1 if the position counts in the loss
+  /// i32: the token after `labels`; f32: `furtherFactor` if it is of the same
+  /// document and counts in the loss, otherwise 0.
+  int furtherLabels = -1, furtherWeights = -1;
+  double furtherFactor = 0; // of the loss of further tokens
+  int positions = -1;       // i32: from 0 in each document
   int segments = -1;  // i32: index of the document in the row, -1 for padding
   int places = -1;    // i32: the token's index in its row
   int samples = -1;   // i64
@@ -148,7 +152,9 @@ struct Inputs {
   int step = -1;         // i32 [1], from 1
 };
 struct Outputs {
-  int loss = -1;        // f64 [1], whole (reduced over all ranks)
+  int loss = -1; // f64 [1], whole (reduced over all ranks)
+  /// f64 [1], whole: of further tokens, times the factor.
+  int furtherLoss = -1;
   int normSquared = -1; // f64 [1], of the whole gradient, before clipping
   /// f64 [2]: the choices of experts in the step, over all routers that may
   /// drop some, and the number of dropped choices.

@@ -140,6 +140,9 @@ template <class V> void fields(V& v, typename V::template Ref<Inputs> inputs) {
   v.optional("tokens", inputs.tokens, -1);
   v.optional("labels", inputs.labels, -1);
   v.optional("weights", inputs.weights, -1);
+  v.optional("further_labels", inputs.furtherLabels, -1);
+  v.optional("further_weights", inputs.furtherWeights, -1);
+  v.optional("further_factor", inputs.furtherFactor, 0.0);
   v.optional("positions", inputs.positions, -1);
   v.optional("segments", inputs.segments, -1);
   v.optional("places", inputs.places, -1);
@@ -152,6 +155,7 @@ template <class V> void fields(V& v, typename V::template Ref<Inputs> inputs) {
 template <class V>
 void fields(V& v, typename V::template Ref<Outputs> outputs) {
   v.optional("loss", outputs.loss, -1);
+  v.optional("further_loss", outputs.furtherLoss, -1);
   v.optional("norm_squared", outputs.normSquared, -1);
   v.optional("dropped", outputs.dropped, -1);
   v.optional("overflow", outputs.overflow, -1);

@@ -473,6 +473,7 @@ private:
 
   Status hostBuffers() const {
     const Inputs& in = stage.inputs;
+    const Outputs& out = stage.outputs;
     int64_t rows = std::max<int64_t>(0, plan.train.microBatch);
     std::optional<int64_t> whole =
         product(rows, std::max<int64_t>(0, plan.data.sequence));
@@ -488,6 +489,14 @@ private:
     RECIPERUN_TRY(holdsIf("input `tokens`", in.tokens, i32, places));
     RECIPERUN_TRY(holdsIf("input `labels`", in.labels, i32, places));
     RECIPERUN_TRY(holdsIf("input `weights`", in.weights, f32, places));
+    RECIPERUN_TRY(
+        holdsIf("input `further_labels`", in.furtherLabels, i32, places));
+    RECIPERUN_TRY(
+        holdsIf("input `further_weights`", in.furtherWeights, f32, places));
+    if ((in.furtherWeights >= 0 || out.furtherLoss >= 0) &&
+        !(in.furtherFactor > 0))
+      return damaged("its factor of the loss of further tokens is " +
+                     std::to_string(in.furtherFactor));
     RECIPERUN_TRY(holdsIf("input `positions`", in.positions, i32, places));
     RECIPERUN_TRY(holdsIf("input `segments`", in.segments, i32, places));
     RECIPERUN_TRY(holdsIf("input `places`", in.places, i32, places));
@@ -495,8 +504,9 @@ private:
     RECIPERUN_TRY(holdsIf("input `loss_scale`", in.lossScale, f32, 1));
     RECIPERUN_TRY(holdsIf("input `learning_rate`", in.learningRate, f32, 1));
     RECIPERUN_TRY(holdsIf("input `step`", in.step, i32, 1));
-    const Outputs& out = stage.outputs;
     RECIPERUN_TRY(holdsIf("output `loss`", out.loss, {DType::f64}, 1));
+    RECIPERUN_TRY(
+        holdsIf("output `further_loss`", out.furtherLoss, {DType::f64}, 1));
     RECIPERUN_TRY(
         holdsIf("output `norm_squared`", out.normSquared, {DType::f64}, 1));
     RECIPERUN_TRY(holdsIf("output `dropped`", out.dropped, {DType::f64}, 2));

@@ -152,6 +152,8 @@ Status MetricsFile::write(const StepRecord& record) {
   object["step"] = record.step;
   object["epoch"] = record.epoch;
   object["loss"] = record.loss;
+  if (record.furtherLoss)
+    object["further_loss"] = *record.furtherLoss;
   object["lr"] = record.learningRate;
   object["grad_norm"] = record.gradNorm;
   object["step_seconds"] = record.times.step;

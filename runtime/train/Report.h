@@ -27,6 +27,9 @@ struct StepRecord {
   int64_t step = 0; // from 1
   double epoch = 0; // finished epochs, with the fraction of the current one
   double loss = 0;  // mean over the counted tokens of the global batch
+  /// Of the tokens after the next ones, without its factor; nullopt when the
+  /// model does not predict them.
+  std::optional<double> furtherLoss;
   double learningRate = 0;
   double gradNorm = 0;                // of the global gradient, before clipping
   StepTimes times;                    // each the maximum over all ranks

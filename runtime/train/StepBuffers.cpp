@@ -15,16 +15,20 @@ Status StepBuffers::load(const data::Loader& loader, int64_t step,
     return device::HostCopy(device, executor.tensor(buffer, microBatch));
   };
   device::HostCopy tokens = open(in.tokens), labels = open(in.labels),
-                   weights = open(in.weights), positions = open(in.positions),
-                   segments = open(in.segments), places = open(in.places),
-                   samples = open(in.samples);
-  RECIPERUN_TRY(loader.fill(step, microBatch,
-                            {tokens.as<int32_t>(), labels.as<int32_t>(),
-                             weights.as<float>(), positions.as<int32_t>(),
-                             segments.as<int32_t>(), places.as<int32_t>(),
-                             samples.as<int64_t>()}));
+                   weights = open(in.weights),
+                   furtherLabels = open(in.furtherLabels),
+                   furtherWeights = open(in.furtherWeights),
+                   positions = open(in.positions), segments = open(in.segments),
+                   places = open(in.places), samples = open(in.samples);
+  RECIPERUN_TRY(loader.fill(
+      step, microBatch,
+      {tokens.as<int32_t>(), labels.as<int32_t>(), weights.as<float>(),
+       positions.as<int32_t>(), segments.as<int32_t>(), places.as<int32_t>(),
+       samples.as<int64_t>(), furtherLabels.as<int32_t>(),
+       furtherWeights.as<float>(), float(in.furtherFactor)}));
   for (device::HostCopy* input :
-       {&tokens, &labels, &weights, &positions, &segments, &places, &samples})
+       {&tokens, &labels, &weights, &furtherLabels, &furtherWeights, &positions,
+        &segments, &places, &samples})
     RECIPERUN_TRY(input->store());
   return Status::ok();
 }
@@ -53,6 +57,11 @@ Expected<StepRecord> StepBuffers::readOutputs() {
   Expected<double> loss = readOutput(stage.outputs.loss);
   RECIPERUN_TRY(loss);
   record.loss = *loss;
+  if (stage.outputs.furtherLoss >= 0) {
+    Expected<double> further = readOutput(stage.outputs.furtherLoss);
+    RECIPERUN_TRY(further);
+    record.furtherLoss = *further / stage.inputs.furtherFactor;
+  }
   if (stage.outputs.normSquared >= 0) {
     Expected<double> squares = readOutput(stage.outputs.normSquared);
     RECIPERUN_TRY(squares);

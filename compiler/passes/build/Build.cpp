@@ -37,8 +37,10 @@ ir::Module GraphBuilder::run() {
   for (std::string_view role : inputRoles())
     names.make(std::string(role)); // reserved: no op of the model takes it
   tensorOf(recipe.model.tokens) = input("tokens");
-  for (const recipe::Call& call : recipe.model.calls)
-    build(call);
+  findFurther();
+  for (size_t i = 0; i < recipe.model.calls.size(); ++i)
+    if (extent.loss || !isFurther[i])
+      build(recipe.model.calls[i]);
   output();
   return std::move(module);
 }
@@ -171,6 +173,10 @@ void GraphBuilder::build(const recipe::Call& call) {
     return buildRouter(call);
   if (call.op == "mamba2")
     return buildStateSpace(call);
+  if (call.op == "next_tokens")
+    return buildNextTokens(call);
+  if (call.op == "further_loss")
+    return buildFurtherLoss(call);
   std::optional<OpKind> kind = kindOf(call.op);
   assert(kind && "stdlib/ops.recipe declares an op that runtime/ops lacks");
   ir::Op op{};
@@ -473,19 +479,23 @@ void GraphBuilder::output() {
               name + " -> vocab, name = \"lm_head\")`");
     return;
   }
-  if (extent.loss)
-    loss(logits);
-  else
+  if (!extent.loss) {
     module.bindings["logits"] = logits;
+    return;
+  }
+  loss("loss", logits, input("labels"), input("weights"));
+  if (further != ValueId::none)
+    loss("further_loss", further, input("further_labels"),
+         input("further_weights"));
 }
 
-void GraphBuilder::loss(ValueId logits) {
-  ValueId labels = input("labels"), weights = input("weights"),
-          scale = input("loss_scale");
-  ValueId max = lossOp(OpKind::SoftmaxMax, "loss.max", {logits});
+void GraphBuilder::loss(const std::string& sum, ValueId logits, ValueId labels,
+                        ValueId weights) {
+  ValueId max = lossOp(OpKind::SoftmaxMax, sum + ".max", {logits});
   ValueId stats =
-      lossOp(OpKind::SoftmaxSum, "loss.stats", {logits, max, labels});
-  lossOp(OpKind::Nll, "loss", {max, stats, weights, scale}, lossSum());
+      lossOp(OpKind::SoftmaxSum, sum + ".stats", {logits, max, labels});
+  lossOp(OpKind::Nll, sum, {max, stats, weights, input("loss_scale")},
+         boundSum(sum, {}));
 }
 
 ValueId GraphBuilder::lossSum() {
@@ -509,7 +519,7 @@ ValueId GraphBuilder::boundSum(const std::string& role,
   return module.bindings[role] = sum(role, std::move(dims));
 }
 
-ValueId GraphBuilder::lossOp(OpKind kind, const char* name,
+ValueId GraphBuilder::lossOp(OpKind kind, const std::string& name,
                              std::vector<ValueId> operands, ValueId result) {
   ir::Op op{};
   op.kind = kind;

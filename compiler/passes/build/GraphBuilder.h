@@ -1,7 +1,8 @@
 // Builds a Graph: turns the calls of a traced model into ops, one by one.
 // Build.cpp has the algorithm and the dense ops, BuildSlices.cpp the ops that
-// slice and join dimensions, BuildExperts.cpp the mixtures of experts and
-// BuildStateSpace.cpp the state spaces.
+// slice and join dimensions, BuildExperts.cpp the mixtures of experts,
+// BuildStateSpace.cpp the state spaces and BuildFurther.cpp the prediction of
+// further tokens.
 
 #ifndef RECIPEC_PASSES_BUILD_GRAPHBUILDER_H
 #define RECIPEC_PASSES_BUILD_GRAPHBUILDER_H
@@ -176,6 +177,17 @@ private:
   /// Builds the ops of the library's state-space mixer.
   void buildStateSpace(const recipe::Call& call);
 
+  // ---- further tokens
+
+  /// Finds the calls on which nothing but the operand `further` of a
+  /// `further_loss` depends.
+  void findFurther();
+  void buildNextTokens(const recipe::Call& call);
+  void buildFurtherLoss(const recipe::Call& call);
+  /// False after reporting `further` that are no logits.
+  bool areFurtherLogits(const recipe::Call& call, ValueId logits,
+                        ValueId further);
+
   // ---- names and results
 
   /// The call's name. An unnamed call is named after the op, with the only
@@ -187,15 +199,17 @@ private:
   // ---- the end
 
   void output();
-  void loss(ValueId logits);
+  /// Adds the loss of logits to the sum that is bound as `sum`.
+  void loss(const std::string& sum, ValueId logits, ValueId labels,
+            ValueId weights);
   /// The loss sum, to which the routers add as well.
   ValueId lossSum();
   /// A state value that the ops of a step add to.
   ValueId sum(const std::string& name, std::vector<DimId> dims);
   /// The sum that is bound as `role`, which all ops of the model share.
   ValueId boundSum(const std::string& role, std::vector<DimId> dims);
-  ValueId lossOp(OpKind kind, const char* name, std::vector<ValueId> operands,
-                 ValueId result = ValueId::none);
+  ValueId lossOp(OpKind kind, const std::string& name,
+                 std::vector<ValueId> operands, ValueId result = ValueId::none);
 
   const recipe::Recipe& recipe;
   const Extent& extent;
@@ -203,7 +217,9 @@ private:
   ir::Module module;
   ValueNames names;
   std::vector<DimId> modelDims;
-  std::vector<ValueId> tensors; // by TensorId; none after an error
+  std::vector<ValueId> tensors;    // by TensorId; none after an error
+  std::vector<bool> isFurther;     // by call
+  ValueId further = ValueId::none; // logits of the token after the next one
   int64_t dropouts = 0;
   std::map<ValueId, Routing> routings; // by their choices
   std::map<ValueId, ValueId> rowsOf;   // choices, by the rows that use them

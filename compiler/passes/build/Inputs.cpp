@@ -14,10 +14,12 @@ struct Input {
   ir::DType type;
   int rank; // 1: [batch], 2: [batch, sequence]
 };
-constexpr std::array<Input, 9> inputs = {{
+constexpr std::array<Input, 11> inputs = {{
     {"tokens", ir::DType::i32, 2},
     {"labels", ir::DType::i32, 2},
     {"weights", ir::DType::f32, 2},
+    {"further_labels", ir::DType::i32, 2},
+    {"further_weights", ir::DType::f32, 2},
     {"positions", ir::DType::i32, 2},
     {"segments", ir::DType::i32, 2},
     {"places", ir::DType::i32, 2},

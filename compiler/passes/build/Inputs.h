@@ -14,10 +14,10 @@ namespace recipec::passes {
 std::vector<std::string_view> inputRoles();
 
 /// Returns the input with this role. The first call for a role adds and binds
-/// it: `tokens`, `labels`, `positions`, `segments`, `places`, `adapters` i32
-/// [batch, sequence], `weights` f32 [batch, sequence], `samples` i64 [batch],
-/// `loss_scale` f32 []. The module must have the dimensions `batch` and
-/// `sequence`.
+/// it: `tokens`, `labels`, `further_labels`, `positions`, `segments`, `places`,
+/// `adapters` i32 [batch, sequence], `weights`, `further_weights` f32 [batch,
+/// sequence], `samples` i64 [batch], `loss_scale` f32 []. The module must have
+/// the dimensions `batch` and `sequence`.
 ir::ValueId obtainInput(ir::Module& module, std::string_view role);
 
 } // namespace recipec::passes

@@ -41,6 +41,7 @@ constexpr Bound bounds[] = {
     {"router", "capacity", 0, true, unbounded, true},
     {"router", "aux_loss", 0, false},
     {"router", "z_loss", 0, false},
+    {"further_loss", "factor", 0, true},
 };
 
 std::string text(double bound) {

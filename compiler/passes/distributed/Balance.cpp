@@ -30,7 +30,7 @@ public:
       for (size_t op = 0; op < program.functions[i].ops.size(); ++op)
         if (program.functions[i].ops[op].kind == OpKind::Route)
           balance(i, op);
-    for (const char* role : {"dropped", "overflow"}) {
+    for (const char* role : {"dropped", "overflow", "further_loss"}) {
       auto sum = program.bindings.find(role);
       if (sum == program.bindings.end())
         continue;

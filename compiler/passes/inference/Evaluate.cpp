@@ -1,8 +1,9 @@
 // Clones `forward` as `evaluate`.
 //
 // 1. Copy the ops of `forward`, except dropout, whose readers read its operand.
-//    Leave out the balancing losses, because validation measures prediction,
-//    and the counters of routers, which belong to a training step.
+//    Leave out the balancing losses and the prediction of further tokens,
+//    because validation measures prediction of the next one, and the counters
+//    of routers, which belong to a training step.
 // 2. Give each temporary or saved result a temporary of its own, named
 //    `eval.<name>`. Inputs, parameters and the loss stay the same values.
 
@@ -11,7 +12,9 @@
 #include "compiler/passes/ValueNames.h"
 #include "runtime/ops/OpKind.h"
 
+#include <algorithm>
 #include <cassert>
+#include <vector>
 
 namespace recipec::passes {
 
@@ -30,7 +33,11 @@ public:
 
   ir::Function run(const ir::Function& forward) {
     ir::Function evaluate{"evaluate", {}};
-    for (const Op& op : forward.ops) {
+    const std::vector<bool> isLeftOut = findFurther(forward.ops);
+    for (size_t i = 0; i < forward.ops.size(); ++i) {
+      const Op& op = forward.ops[i];
+      if (isLeftOut[i])
+        continue;
       if (op.kind == ir::OpKind::Dropout)
         copies[size_t(op.results[0])] = copyOf(op.operands[0]);
       else
@@ -40,6 +47,26 @@ public:
   }
 
 private:
+  /// The ops on which only the loss of further tokens depends.
+  std::vector<bool> findFurther(const std::vector<Op>& ops) const {
+    std::vector<bool> found(ops.size());
+    const auto sum = module.bindings.find("further_loss");
+    if (sum == module.bindings.end())
+      return found;
+    std::vector<bool> isRead(module.values.size());
+    isRead[size_t(module.bindings.at("loss"))] = true;
+    for (size_t i = ops.size(); i-- > 0;) {
+      found[i] = std::ranges::none_of(ops[i].results, [&](ValueId result) {
+        return result != ValueId::none && isRead[size_t(result)];
+      });
+      if (!found[i])
+        for (ValueId operand : ops[i].operands)
+          if (operand != ValueId::none)
+            isRead[size_t(operand)] = true;
+    }
+    return found;
+  }
+
   ValueId copyOf(ValueId value) const {
     return value == ValueId::none ? value : copies[size_t(value)];
   }

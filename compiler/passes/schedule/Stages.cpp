@@ -286,7 +286,8 @@ private:
         continue;
       }
       bool isUsed = ofStage[size_t(stage)].values.contains(value);
-      bool isSum = role == "loss" || role == "dropped" || role == "overflow";
+      bool isSum = role == "loss" || role == "dropped" || role == "overflow" ||
+                   role == "further_loss";
       if (!isUsed && !isSum)
         continue;
       module.bindings[role] = ownedBy(value, stage);

@@ -1,155 +1,27 @@
 // The backward of a Program computes the derivative of its loss, and every
-// layout computes the same as one rank. An interpreter of the ops computes
-// both, on all ranks and in double precision.
+// layout computes the same as one rank: see GradientChecks.h.
 
-#include "compiler/ir/Print.h"
-#include "compiler/ir/Verify.h"
-#include "compiler/passes/build/Adapt.h"
-#include "compiler/passes/build/Build.h"
-#include "compiler/passes/differentiate/Accumulate.h"
-#include "compiler/passes/differentiate/Differentiate.h"
-#include "compiler/passes/fuse/Fuse.h"
-#include "compiler/passes/fuse/Join.h"
-#include "compiler/passes/inference/Evaluate.h"
-#include "compiler/passes/shard/Shard.h"
 #include "runtime/ops/OpKind.h"
+#include "test/compiler/passes/GradientChecks.h"
 #include "test/compiler/passes/Interpreter.h"
 #include "test/compiler/passes/RecipeWriter.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <functional>
-#include <span>
 
 namespace recipec::passes {
 namespace {
 
 using test::Array;
+using test::compile;
+using test::expectDifferences;
+using test::expectLayoutsAgree;
+using test::expertLayouts;
 using test::Interpreter;
+using test::Model;
+using test::oneRank;
 using test::RecipeWriter;
-
-/// Builds a model for the given settings.
-using Model = std::function<recipe::Recipe(RecipeWriter)>;
-
-struct Degrees {
-  int64_t dp, tp;
-  bool sequence;
-  int64_t ep = 1, etp = 1;
-};
-constexpr Degrees oneRank = {1, 1, false};
-constexpr Degrees layouts[] = {{2, 1, false}, {1, 2, false}, {1, 2, true},
-                               {2, 2, true},  {1, 4, true},  {2, 4, false}};
-constexpr Degrees expertLayouts[] = {
-    {2, 1, false},       {1, 2, false},       {1, 2, true},
-    {2, 1, false, 2, 1}, {2, 1, false, 1, 2}, {1, 2, false, 2, 1},
-    {1, 2, true, 1, 2},  {2, 2, true, 2, 2},  {2, 2, false, 2, 1},
-    {2, 2, false, 4, 1}, {2, 2, true, 1, 4},  {1, 4, true, 2, 2},
-    {4, 1, false, 2, 1}, {2, 4, true, 2, 2}};
-
-ir::Module compile(const Model& model, Degrees degrees) {
-  RecipeWriter writer;
-  writer.degrees(degrees.dp, degrees.tp, degrees.sequence);
-  writer.experts(degrees.ep, degrees.etp);
-  writer.set("batch.micro", 4 / degrees.dp);
-  recipe::Recipe recipe = model(writer);
-  diag::Engine engine;
-  ir::Module module = build(recipe, trainingExtent(recipe), engine);
-  adapt(module, recipe, engine);
-  for (const diag::Diagnostic& each : engine.all())
-    ADD_FAILURE() << each.message;
-  fuse(module);
-  shard(module, layoutOf(recipe));
-  differentiate(module);
-  EXPECT_EQ(ir::verify(module), std::vector<std::string>());
-  addEvaluate(module);
-  accumulate(module);
-  EXPECT_EQ(ir::verify(module), std::vector<std::string>());
-  join(module);
-  EXPECT_EQ(ir::verify(module), std::vector<std::string>());
-  return module;
-}
-
-struct Result {
-  double loss = 0;
-  std::vector<Array> gradients; // of trainable parameters, in order
-};
-
-Result evaluate(const ir::Module& module) {
-  Interpreter run(module);
-  run.run("forward");
-  run.run("backward");
-  EXPECT_FALSE(run.hasOverflown());
-  Result result;
-  result.loss = run.whole(module.bindings.at("loss"))[0];
-  for (const ir::Param& param : module.params)
-    if (param.gradient != ir::ValueId::none)
-      result.gradients.push_back(run.whole(param.gradient));
-  return result;
-}
-
-void expectNear(const Array& found, const Array& expected, double tolerance,
-                const std::string& what) {
-  ASSERT_EQ(found.size(), expected.size());
-  double scale = 1e-12;
-  for (double each : expected)
-    scale = std::max(scale, std::abs(each));
-  for (size_t i = 0; i < found.size(); ++i)
-    ASSERT_NEAR(found[i], expected[i], tolerance * scale)
-        << what << " at " << i;
-}
-
-/// Every layout has the loss and the gradients of one rank, up to the summation
-/// order in double precision.
-void expectLayoutsAgree(const Model& model,
-                        std::span<const Degrees> layouts = layouts) {
-  Result expected = evaluate(compile(model, oneRank));
-  for (Degrees degrees : layouts) {
-    ir::Module module = compile(model, degrees);
-    std::string name =
-        "dp " + std::to_string(degrees.dp) + " tp " +
-        std::to_string(degrees.tp) + (degrees.sequence ? " sp" : "") + " ep " +
-        std::to_string(degrees.ep) + " etp " + std::to_string(degrees.etp);
-    Result found = evaluate(module);
-    EXPECT_NEAR(found.loss, expected.loss, 1e-12 * expected.loss) << name;
-    size_t next = 0;
-    for (const ir::Param& param : module.params)
-      if (param.gradient != ir::ValueId::none) {
-        expectNear(found.gradients[next], expected.gradients[next], 1e-11,
-                   name + " " + param.name);
-        ++next;
-      }
-  }
-}
-
-/// The gradients of one rank equal central differences of the loss. The error
-/// of the differences is of the order of step^2 and of 1e-16 / step.
-void expectDifferences(const Model& model) {
-  ir::Module module = compile(model, oneRank);
-  Result found = evaluate(module);
-  constexpr double step = 1e-5;
-  size_t next = 0;
-  for (const ir::Param& param : module.params) {
-    if (param.gradient == ir::ValueId::none)
-      continue;
-    const Array& gradient = found.gradients[next++];
-    double scale = 1e-9;
-    for (double each : gradient)
-      scale = std::max(scale, std::abs(each));
-    for (size_t i = 0; i < gradient.size(); i += 1 + gradient.size() / 6) {
-      double losses[2];
-      for (int side : {0, 1}) {
-        Interpreter run(module);
-        run.nudge(param.value, int64_t(i), side ? step : -step);
-        run.run("forward");
-        losses[side] = run.whole(module.bindings.at("loss"))[0];
-      }
-      EXPECT_NEAR(gradient[i], (losses[1] - losses[0]) / (2 * step),
-                  1e-6 * scale)
-          << param.name << " at " << i;
-    }
-  }
-}
 
 // ---- models
 

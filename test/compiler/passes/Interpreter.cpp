@@ -81,7 +81,8 @@ Array Interpreter::initial(ValueId id) const {
   int64_t sequence = program.dims[1].size;
   for (size_t i = 0; i < all.size(); ++i) {
     double random = noise(seed, i);
-    if (value.name == "tokens" || value.name == "labels")
+    if (value.name == "tokens" || value.name == "labels" ||
+        value.name == "further_labels")
       random = std::floor(random * 32);
     else if (value.name == "segments") // two documents, the last with padding
       random = int64_t(i) % sequence < 3              ? 0
@@ -91,6 +92,8 @@ Array Interpreter::initial(ValueId id) const {
       random = double(int64_t(i) % sequence);
     else if (value.name == "weights")
       random = random < 0.7;
+    else if (value.name == "further_weights")
+      random = random < 0.7 ? 0.5 : 0;
     else if (value.name == "samples")
       random = double(i);
     else if (value.name == "loss_scale")

@@ -215,6 +215,13 @@ recipe::TensorId RecipeWriter::broadcast(TensorId x, DimId over) {
   return made.result;
 }
 
+recipe::TensorId RecipeWriter::furtherLoss(TensorId logits, TensorId further,
+                                           double factor) {
+  recipe::Call& made = call("further_loss", {logits, further});
+  made.attributes = {{"factor", valueOf(factor)}};
+  return made.result;
+}
+
 recipe::TensorId RecipeWriter::scale(TensorId x, double alpha) {
   recipe::Call& made = call("scale", {x});
   made.attributes = {{"alpha", valueOf(alpha)}};

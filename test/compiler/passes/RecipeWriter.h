@@ -66,6 +66,7 @@ public:
   TensorId concat(TensorId a, TensorId b, DimId to);
   TensorId broadcast(TensorId x, DimId over);
   TensorId scale(TensorId x, double alpha);
+  TensorId furtherLoss(TensorId logits, TensorId further, double factor);
   TensorId dropout(TensorId x, double p);
 
   /// `capacity` 0 means no limit.

@@ -20,15 +20,20 @@ struct Batch {
   Batch(int64_t micro, int64_t sequence)
       : tokens(micro * sequence), labels(tokens.size()), weights(tokens.size()),
         positions(tokens.size()), segments(tokens.size()),
-        places(tokens.size()), samples(micro) {}
+        places(tokens.size()), samples(micro), furtherLabels(tokens.size()),
+        furtherWeights(tokens.size()) {}
   BatchView view() {
-    return {tokens.data(),   labels.data(), weights.data(), positions.data(),
-            segments.data(), places.data(), samples.data()};
+    return {tokens.data(),          labels.data(),        weights.data(),
+            positions.data(),       segments.data(),      places.data(),
+            samples.data(),         furtherLabels.data(), furtherWeights.data(),
+            /*furtherFactor=*/0.25F};
   }
   std::vector<int32_t> tokens, labels;
   std::vector<float> weights;
   std::vector<int32_t> positions, segments, places;
   std::vector<int64_t> samples;
+  std::vector<int32_t> furtherLabels;
+  std::vector<float> furtherWeights;
 };
 
 class LoaderTest : public testing::Test {
@@ -126,6 +131,8 @@ TEST_F(LoaderTest, givesAnEarlyAndALatePieceOfEachRow) {
       EXPECT_EQ(batch.weights[i], whole.weights[at]);
       EXPECT_EQ(batch.positions[i], whole.positions[at]);
       EXPECT_EQ(batch.segments[i], whole.segments[at]);
+      EXPECT_EQ(batch.furtherLabels[i], whole.furtherLabels[at]);
+      EXPECT_EQ(batch.furtherWeights[i], whole.furtherWeights[at]);
     }
   }
 }
@@ -145,6 +152,12 @@ TEST_F(LoaderTest, packsDocumentsWithSegmentsOfTheirOwn) {
   EXPECT_EQ(segments, (Ints{0, 0, 0, 1, 1, 1, -1}));
   const Ints positions(batch.positions.begin(), batch.positions.begin() + 7);
   EXPECT_EQ(positions, (Ints{0, 1, 2, 0, 1, 2, 0}));
+  const Ints further(batch.furtherLabels.begin(),
+                     batch.furtherLabels.begin() + 7);
+  EXPECT_EQ(further, (Ints{'b', eos, 0, 'd', eos, 0, 0}));
+  const Floats weights(batch.furtherWeights.begin(),
+                       batch.furtherWeights.begin() + 7);
+  EXPECT_EQ(weights, (Floats{0.25, 0.25, 0, 0.25, 0.25, 0, 0}));
 }
 
 TEST_F(LoaderTest, saysWhereTheNumberOfDocumentsFillsRows) {

@@ -126,7 +126,8 @@ inline Plan samplePlan() {
   plan.stages[0].inputs.lossScale = lossScale;
   plan.stages[0].inputs.learningRate = rate;
   plan.stages[0].inputs.step = step;
-  plan.stages[0].outputs = {loss, norm};
+  plan.stages[0].outputs.loss = loss;
+  plan.stages[0].outputs.normSquared = norm;
   plan.data.train = DataSource{"jsonl", "train.jsonl", "q", "a", ""};
   plan.data.sequence = 8;
   plan.data.vocab = 16;

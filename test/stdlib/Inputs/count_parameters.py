@@ -53,7 +53,7 @@ class Model:
             return self.last[operands[1]]
         if op == "attention":
             return self.last[operands[2]]
-        if op == "router":
+        if op in ("router", "next_tokens"):
             return None
         return self.last[operands[0]]
 
