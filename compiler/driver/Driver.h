@@ -36,6 +36,7 @@ struct Invocation {
   std::string folder = {};       // base of relative paths; empty: the recipe's
   std::string progress = "auto"; // of a run
   std::string hostfile = {};     // of mpirun; empty: this host
+  int restarts = 0;              // of a training, after failures
   std::vector<std::string> passedOn = {}; // behind `--`, of mpirun or a server
   bool json = false;
   bool listsKinds = false; // of `explain`

@@ -36,6 +36,7 @@ constexpr ForeignOption foreignOptions[] = {
     {"", "--resume", resumes},
     {"", "--resume-from-checkpoint", resumes},
     {"", "--resume_from_checkpoint", resumes},
+    {"run", "--max-restarts", "that is `--restarts=N` here"},
     {"run", "--dry-run", isDryRun},
     {"run", "--dryrun", isDryRun},
     {"run", "--check", isDryRun},

@@ -100,12 +100,27 @@ launcherCommand(const Job& job, const Invocation& invocation, bool isQuiet) {
   return command;
 }
 
-/// Whether the job is a server that starts and restarts its own ranks.
+/// Whether reciperun starts and restarts the job's ranks itself.
 bool startsItsRanks(const Job& job, const Invocation& invocation) {
-  return job.serves() &&
-         std::ranges::any_of(invocation.passedOn, [](const std::string& each) {
-           return each == "--restart" || each.starts_with("--restart=");
-         });
+  if (!job.serves())
+    return invocation.restarts > 0;
+  return std::ranges::any_of(invocation.passedOn, [](const std::string& each) {
+    return each == "--restart" || each.starts_with("--restart=");
+  });
+}
+
+/// What reciperun needs to start the ranks of a training itself.
+void addRestarts(std::vector<std::string>& command,
+                 const Invocation& invocation) {
+  command.insert(command.end(),
+                 {"--restarts", std::to_string(invocation.restarts)});
+  if (!invocation.hostfile.empty())
+    command.insert(command.end(), {"--hostfile", invocation.hostfile});
+  if (invocation.passedOn.empty())
+    return;
+  command.emplace_back("--");
+  command.insert(command.end(), invocation.passedOn.begin(),
+                 invocation.passedOn.end());
 }
 
 std::vector<std::string> launchCommand(const fs::path& runtime, const Job& job,
@@ -118,6 +133,8 @@ std::vector<std::string> launchCommand(const fs::path& runtime, const Job& job,
   if (!job.serves()) {
     command.insert(command.end(), {"train", plan.string(),
                                    "--progress=" + progressStyle(invocation)});
+    if (startsItsRanks(job, invocation))
+      addRestarts(command, invocation);
     return command;
   }
   command.insert(command.end(),
@@ -340,7 +357,8 @@ int launchJob(Job& job, Session& session, const fs::path& runtime,
                 "cannot make the folder `" + folder.string() +
                     "` of the run (`train.dir`): " + error.message(),
                 "name one that you may write to: `--set 'train.dir=\"DIR\"'`");
-  if (startsItsRanks(job, invocation) && !invocation.hostfile.empty())
+  if (job.serves() && startsItsRanks(job, invocation) &&
+      !invocation.hostfile.empty())
     return fail(invocation,
                 "`--restart` starts the ranks of a server on this machine, and "
                 "`--hostfile` names others",
@@ -387,6 +405,8 @@ void printRest(const std::vector<Job>& jobs, size_t failed,
       invocation.err << " --progress=" << invocation.progress;
     if (!invocation.hostfile.empty())
       invocation.err << " --hostfile='" << invocation.hostfile << '\'';
+    if (invocation.restarts > 0)
+      invocation.err << " --restarts " << invocation.restarts;
     if (!invocation.passedOn.empty())
       invocation.err << " -- " << shellText(invocation.passedOn);
     invocation.err << '\n';
@@ -482,6 +502,10 @@ cli::Command runCommand(Invocation& invocation) {
                   cli::text("--hostfile", "FILE",
                             "the hosts to run on, as mpirun reads them",
                             invocation.hostfile),
+                  cli::number("--restarts", "N",
+                              "start a training up to N times again after a "
+                              "failure, from its last checkpoint",
+                              0, invocation.restarts),
                   maxErrorsOption(invocation)},
       .operands = {1, 1, "a file", &invocation.inputs},
       .passedOn = &invocation.passedOn,

@@ -11,8 +11,10 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <cstring>
 #include <string>
 #include <system_error>
+#include <unistd.h>
 #include <utility>
 #include <vector>
 
@@ -40,6 +42,21 @@ Expected<std::vector<std::byte>> gather(std::span<const std::byte> bytes,
                                length, MPI_BYTE, ranks, &request),
                 request, "MPI_Iallgather", rank));
   return all;
+}
+
+/// The other ranks of a host; `place` is this one's index among them.
+Expected<std::vector<HostRank>> otherRanksOf(MPI_Comm host, int place,
+                                             int rank) {
+  int members = 0;
+  RECIPERUN_TRY(checkMpi(MPI_Comm_size(host, &members), "MPI_Comm_size", rank));
+  const HostRank own = {rank, int(getpid())};
+  const auto all =
+      gather(std::as_bytes(std::span(&own, 1)), host, members, rank);
+  RECIPERUN_TRY(all);
+  std::vector<HostRank> others(static_cast<size_t>(members));
+  std::memcpy(others.data(), all->data(), all->size());
+  others.erase(others.begin() + place);
+  return others;
 }
 
 } // namespace
@@ -97,6 +114,11 @@ Expected<int> MpiSession::placeOnHost() const {
   int number = 0;
   RECIPERUN_TRY(
       checkMpi(MPI_Comm_rank(*host, &number), "MPI_Comm_rank", ownRank));
+  if (watch) {
+    auto others = otherRanksOf(*host, number, ownRank);
+    RECIPERUN_TRY(others);
+    watch->know(*std::move(others));
+  }
   RECIPERUN_TRY(checkMpi(MPI_Comm_free(&*host), "MPI_Comm_free", ownRank));
   return number;
 }

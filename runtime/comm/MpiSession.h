@@ -30,7 +30,8 @@ public:
   int ranks() const { return allRanks; }
   /// The status of reading this rank's environment and of starting the watch.
   const Status& environment() const { return read; }
-  /// This rank's index among the ranks of its host. Collective.
+  /// This rank's index among the ranks of its host, which the watch knows from
+  /// then on. Collective.
   Expected<int> placeOnHost() const;
   /// The number of ranks on this host, including this one, that pass the same
   /// bytes. All ranks pass the same number of bytes. Collective.

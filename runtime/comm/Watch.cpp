@@ -8,6 +8,7 @@
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
 #include <utility>
 
 namespace reciperun::comm {
@@ -19,6 +20,29 @@ std::string textOf(const Awaited& awaited) {
   if (!awaited.who.empty())
     text.append(" by ").append(awaited.who);
   return text;
+}
+
+std::string stateOfProcess(int process) {
+  std::ifstream file("/proc/" + std::to_string(process) + "/stat");
+  std::string text;
+  if (!std::getline(file, text))
+    return "has ended";
+  // The name before the state may hold anything, also parentheses.
+  const size_t at = text.rfind(')');
+  if (at == text.npos || at + 2 >= text.size())
+    return {};
+  switch (text[at + 2]) {
+  case 'T':
+  case 't':
+    return "is stopped";
+  case 'Z':
+  case 'X':
+    return "has ended";
+  case 'D':
+    return "waits for a device";
+  default:
+    return {};
+  }
 }
 
 Expected<std::optional<Watch::Duration>> Watch::limitOfEnvironment() {
@@ -81,6 +105,11 @@ Watch::Pace::~Pace() {
   watch->pace.reset();
 }
 
+void Watch::know(std::vector<HostRank> others) {
+  const std::lock_guard lock(mutex);
+  neighbours = std::move(others);
+}
+
 void Watch::add(Lookout& lookout) {
   const std::lock_guard lock(mutex);
   lookouts.push_back(&lookout);
@@ -140,12 +169,29 @@ std::string_view Watch::failure() const {
   return found == waits.end() ? std::string_view() : found->awaited.failure;
 }
 
+/// What helps to find the rank that hangs, and why.
+void Watch::printCircumstances() const {
+  for (const HostRank& each : neighbours)
+    if (const std::string state = stateOfProcess(each.process); !state.empty())
+      std::fprintf(stderr,
+                   "rank %d: note: rank %d, process %d of this host, %s\n",
+                   rank, each.rank, each.process, state.c_str());
+  const std::vector<std::string> functions = stack.read();
+  if (functions.empty())
+    return;
+  std::string text = "rank " + std::to_string(rank) + ": note: its stack is\n";
+  for (const std::string& function : functions)
+    text += "rank " + std::to_string(rank) + ":   " + function + "\n";
+  std::fputs(text.c_str(), stderr);
+}
+
 void Watch::endJob(const std::string& what) const {
   const auto limit =
       std::chrono::duration_cast<std::chrono::seconds>(presentLimit());
   const std::string seconds = std::to_string(limit.count());
   std::string text(failure());
-  if (text.empty())
+  const bool isWaiting = text.empty();
+  if (isWaiting)
     text = "has waited for " + seconds + " s for " + what +
            "; a rank of them hangs or is far behind: its own messages say "
            "more, or set `RECIPERUN_COMM_TIMEOUT` to more seconds";
@@ -154,8 +200,13 @@ void Watch::endJob(const std::string& what) const {
         " (the other ranks have not come to hear of it in " + seconds + " s)";
   std::fflush(stdout);
   std::fprintf(stderr, "rank %d: error: %s\n", rank, text.c_str());
+  if (isWaiting) {
+    printCircumstances();
+    // The end of this process ends the others, which may be about to report.
+    std::this_thread::sleep_for(4 * pause);
+  }
   std::fflush(stderr);
-  std::_Exit(1);
+  std::_Exit(isWaiting ? exitUnresponsive : 1);
 }
 
 } // namespace reciperun::comm

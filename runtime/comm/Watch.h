@@ -9,13 +9,16 @@
 //    neither to MPI nor to the GPU's driver, whose locks other threads may
 //    hold.
 // 3. When a wait makes no progress for the limit, the thread prints the op,
-//    group and ranks and ends the process. mpirun then ends the others. While
-//    ranks keep pace the limit is much shorter (Watch::Pace).
+//    group and ranks, which processes of them on this host are stopped, and the
+//    stack of the thread that waits. After a moment, in which other ranks do
+//    the same, it ends the process. mpirun then ends the others. While ranks
+//    keep pace the limit is much shorter (Watch::Pace).
 
 #ifndef RECIPERUN_COMM_WATCH_H
 #define RECIPERUN_COMM_WATCH_H
 
 #include "runtime/base/Status.h"
+#include "runtime/comm/StackTrace.h"
 
 #include <chrono>
 #include <condition_variable>
@@ -27,6 +30,9 @@
 #include <vector>
 
 namespace reciperun::comm {
+
+/// The exit code of a rank that has waited too long for another one.
+inline constexpr int exitUnresponsive = 3;
 
 /// Knows what a device waits for. Called from the watch's thread.
 class Lookout {
@@ -49,6 +55,15 @@ struct Awaited {
   std::string_view failure = {};
 };
 std::string textOf(const Awaited& awaited);
+
+/// A rank of this host.
+struct HostRank {
+  int rank = 0;
+  int process = 0; // its id
+};
+/// `is stopped`, `has ended` or `waits for a device`, where the system says so
+/// of a process; empty otherwise.
+std::string stateOfProcess(int process);
 
 class Watch {
 public:
@@ -95,6 +110,9 @@ public:
     Watch* watch;
   };
 
+  /// The other ranks of this host, whose states are reported.
+  void know(std::vector<HostRank> others);
+
   /// Registers a lookout that the watch asks, or removes it.
   void add(Lookout& lookout);
   void remove(Lookout& lookout);
@@ -111,6 +129,7 @@ private:
   Duration presentLimit() const;
   std::string_view failure() const;
   [[noreturn]] void endJob(const std::string& what) const;
+  void printCircumstances() const;
 
   const int rank;
   const std::optional<Duration> limit;
@@ -122,6 +141,8 @@ private:
   std::vector<Waiting> waits;   // innermost last
   bool hasHostMoved = false;    // since the last check
   std::vector<Lookout*> lookouts;
+  std::vector<HostRank> neighbours;
+  const StackTrace stack; // of the thread that has made the watch
   std::thread thread;
 };
 

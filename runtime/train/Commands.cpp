@@ -44,8 +44,10 @@ cli::Command benchCommand() {
 cli::Program describeProgram(cli::Command serve) {
   return {.name = "reciperun",
           .purpose = "Carries out the plans that recipec compiles.",
-          .notes = "Exit codes: 0 done, 1 failed, 2 wrong usage, 128 + n ended "
-                   "by signal n after the step in progress.",
+          .notes =
+              "Exit codes: 0 done, 1 failed, 2 wrong usage, 3 a rank did not "
+              "respond, 128 + n ended by signal n after the step in "
+              "progress.",
           .commands = {trainCommand(), evalCommand(), serve::generateCommand(),
                        serve::chatCommand(), std::move(serve), benchCommand(),
                        convertCommand(), checkpointCommand()},

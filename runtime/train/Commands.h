@@ -12,8 +12,9 @@
 namespace reciperun::train {
 
 /// Runs `arguments` (without the program's name) and returns the exit code: 0
-/// success, 1 failure, 2 invalid command line, 128 + n ended by signal n after
-/// the step in progress. `serve` is the command of that name.
+/// success, 1 failure, 2 invalid command line, 3 a rank did not respond, 128 +
+/// n ended by signal n after the step in progress. `serve` is the command of
+/// that name.
 int runCommand(const std::vector<std::string>& arguments, cli::Command serve);
 
 cli::Command trainCommand();

@@ -83,6 +83,7 @@ constexpr ForeignOption foreignOptions[] = {
      resumes},
     {"train", "--set --config --lr --steps --max-steps --epochs --batch-size",
      isCompiled},
+    {"train", "--max-restarts --max-retries --retries --restart", "--restarts"},
     {"train eval",
      "--nproc-per-node --nproc --np -np -n --gpus --num-gpus --nnodes",
      isMpirun},

@@ -11,11 +11,13 @@
 #include "runtime/train/Answers.h"
 #include "runtime/train/Host.h"
 #include "runtime/train/RankJob.h"
+#include "runtime/train/Restarting.h"
 #include "runtime/train/Training.h"
 
 #include <csignal>
 #include <cstdio>
 #include <memory>
+#include <optional>
 #include <utility>
 
 namespace reciperun::train {
@@ -25,6 +27,9 @@ struct TrainArguments {
   std::vector<std::string> plans; // one
   std::string folder;             // empty: the plan's folder
   Options options;
+  std::optional<int> restarts; // nullopt: this process is a rank
+  std::string hostfile;
+  std::vector<std::string> passedOn; // to mpirun
 };
 
 /// `by SIGTERM`.
@@ -93,6 +98,9 @@ int runTrain(const TrainArguments& line) {
         return "`weights = \"" + folder +
                "\"` into a recipe and run `reciperun train PLAN`";
       });
+  if (line.restarts && plan)
+    return trainAgain(*plan, {*line.restarts, line.hostfile, line.passedOn,
+                              line.options.style});
   int code = 0, rank = 0;
   {
     Expected<comm::MpiSession> session = comm::MpiSession::start();
@@ -128,6 +136,22 @@ std::vector<cli::Option> optionsOf(TrainArguments& line) {
                 "write the first step's gradients to a safetensors file, for "
                 "comparison with other programs",
                 line.options.gradients),
+      {.name = "--restarts",
+       .valueName = "N",
+       .help = "start the ranks of the plan, and up to N times again after a "
+               "failure, from the last checkpoint",
+       .store = [&line](const cli::Given& given) -> cli::Check {
+         const auto count = cli::parseNumber<int>(given.value);
+         if (!count || *count < 0)
+           return cli::UsageError{"`--restarts` takes a whole number from 0, "
+                                  "not `" +
+                                  given.value + "`"};
+         line.restarts = count;
+         return std::nullopt;
+       }},
+      cli::text("--hostfile", "FILE",
+                "with `--restarts`: the hosts to run on, as mpirun reads them",
+                line.hostfile),
       cli::flag("--op-times",
                 "tell how long the parts of the start took, and at the end how "
                 "long ops of each kind take a step, of every fourth one, on "
@@ -161,10 +185,25 @@ cli::Command trainCommand() {
           "wants. Relative paths in it start in the recipe's folder, to which "
           "the plan knows the way. SIGTERM and SIGINT end the run after the "
           "step in progress, with a checkpoint where the plan saves any. A run "
-          "whose standard output is closed or full goes on without it.",
-      .moreUsage = {"mpirun -np N reciperun train PLAN [options]"},
+          "whose standard output is closed or full goes on without it. With "
+          "`--restarts`, this process starts the ranks by mpirun and starts "
+          "them again when a rank has died or hangs, or when the run has saved "
+          "a checkpoint before it failed; what stands behind `--` goes to "
+          "mpirun.",
+      .moreUsage = {"mpirun -np N reciperun train PLAN [options]",
+                    "reciperun train PLAN --restarts N [options] [-- OPTIONS]"},
       .options = optionsOf(*line),
       .operands = {1, 1, "the path of a plan", &line->plans},
+      .passedOn = &line->passedOn,
+      .check = [line]() -> cli::Check {
+        if (line->restarts ||
+            (line->hostfile.empty() && line->passedOn.empty()))
+          return std::nullopt;
+        return cli::UsageError{
+            "`--hostfile` and options of mpirun are for `--restarts`, which "
+            "starts the ranks; otherwise mpirun takes them: `mpirun --hostfile "
+            "FILE -np N reciperun train PLAN`"};
+      },
       .run = [line] { return runTrain(*line); }};
 }
 

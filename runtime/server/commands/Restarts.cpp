@@ -4,17 +4,13 @@
 
 #include "runtime/base/Log.h"
 #include "runtime/comm/MpiSession.h"
-#include "runtime/launch/Launch.h"
 #include "runtime/launch/Mpirun.h"
+#include "runtime/launch/Restarts.h"
 #include "runtime/serve/engine/ModelFolder.h"
 #include "runtime/server/commands/ServedPlaces.h"
 
-#include <algorithm>
-#include <chrono>
-#include <csignal>
 #include <cstdlib>
 #include <cstring>
-#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
@@ -24,7 +20,6 @@
 namespace reciperun::server {
 namespace {
 
-constexpr std::chrono::seconds firstPause(1), longestPause(30);
 constexpr const char* readyVariable = "RECIPERUN_READY_FILE";
 
 /// A file that the server creates when it is ready.
@@ -55,21 +50,6 @@ private:
   std::filesystem::path folder;
 };
 
-/// The command line of this process without `--restart`.
-std::vector<std::string> ownCommand() {
-  std::ifstream file("/proc/self/cmdline", std::ios::binary);
-  std::vector<std::string> words;
-  for (std::string word; std::getline(file, word, '\0');) {
-    if (word == "--restart")
-      std::getline(file, word, '\0');
-    else if (!word.starts_with("--restart="))
-      words.push_back(word);
-  }
-  if (!words.empty())
-    words.front() = std::filesystem::read_symlink("/proc/self/exe").string();
-  return words;
-}
-
 /// How many ranks the engine's plan has.
 Expected<int> ranksOf(const ServeArguments& arguments) {
   const auto places =
@@ -84,7 +64,7 @@ Expected<int> ranksOf(const ServeArguments& arguments) {
 }
 
 std::vector<std::string> commandFor(int ranks) {
-  std::vector<std::string> own = ownCommand();
+  const std::vector<std::string> own = launch::ownCommand({"--restart"});
   if (ranks == 1)
     return own;
   std::vector<std::string> command = launch::mpirun(ranks);
@@ -94,19 +74,6 @@ std::vector<std::string> commandFor(int ranks) {
   command.insert(command.end(), {"--bind-to", "none", "--quiet"});
   command.insert(command.end(), own.begin(), own.end());
   return command;
-}
-
-/// Returns false when a stop signal arrives before the end of the pause.
-bool pauseFor(std::chrono::seconds time) {
-  sigset_t stops, before;
-  sigemptyset(&stops);
-  for (const int number : {SIGTERM, SIGINT, SIGUSR1})
-    sigaddset(&stops, number);
-  sigprocmask(SIG_BLOCK, &stops, &before);
-  const timespec limit = {.tv_sec = time.count(), .tv_nsec = 0};
-  const bool isAsked = sigtimedwait(&stops, nullptr, &limit) > 0;
-  sigprocmask(SIG_SETMASK, &before, nullptr);
-  return !isAsked;
 }
 
 int fail(const std::string& message) {
@@ -131,26 +98,21 @@ int serveAgain(const ServeArguments& arguments) {
   const ReadyFile ready;
   if (!ready.isUsable())
     return fail("cannot make a folder in the folder of temporary files");
-  std::chrono::seconds pause = firstPause;
-  for (int restart = 1;; ++restart) {
-    const launch::LaunchResult result =
-        launch::run(command, std::cerr, /*passesHangup=*/true);
-    if (result.error != 0)
-      return fail("cannot start `" + command.front() +
-                  "`: " + std::strerror(result.error));
-    if (result.wasAsked || result.exitCode == 0 || !ready.isThere() ||
-        restart > arguments.restarts)
-      return result.exitCode;
-    logLine(LogLevel::warning, "the server has ended with exit code " +
-                                   std::to_string(result.exitCode) +
-                                   " and starts again in " +
-                                   std::to_string(pause.count()) +
-                                   " s, restart " + std::to_string(restart) +
-                                   " of " + std::to_string(arguments.restarts));
-    if (!pauseFor(pause))
-      return result.exitCode;
-    pause = std::min(pause * 2, longestPause);
-  }
+  const launch::LaunchResult result = launch::runWithRestarts(
+      command,
+      {.most = arguments.restarts,
+       .judge =
+           [&](const auto&) {
+             return ready.isThere() ? launch::Worth::again
+                                    : launch::Worth::none;
+           },
+       .warn = [](const auto& text) { logLine(LogLevel::warning, text); },
+       .job = "the server"},
+      std::cerr, /*passesHangup=*/true);
+  if (result.error != 0)
+    return fail("cannot start `" + command.front() +
+                "`: " + std::strerror(result.error));
+  return result.exitCode;
 }
 
 } // namespace reciperun::server

@@ -76,7 +76,8 @@ TEST(NcclWatchDeathTest, endsWhatWaitsTooLong) {
   if (!hasGpu())
     GTEST_SKIP() << "no GPU";
   GTEST_FLAG_SET(death_test_style, "threadsafe");
-  EXPECT_EXIT(BusyStream().run(20s, 1s), testing::ExitedWithCode(1),
+  EXPECT_EXIT(BusyStream().run(20s, 1s),
+              testing::ExitedWithCode(exitUnresponsive),
               "rank 3: error: has waited for 1 s for a message received");
 }
 
@@ -91,7 +92,8 @@ TEST(NcclWatchDeathTest, namesWhatAGraphWaitsFor) {
   if (!hasGpu())
     GTEST_SKIP() << "no GPU";
   GTEST_FLAG_SET(death_test_style, "threadsafe");
-  EXPECT_EXIT(BusyStream().runGraph(20s, 1s), testing::ExitedWithCode(1),
+  EXPECT_EXIT(BusyStream().runGraph(20s, 1s),
+              testing::ExitedWithCode(exitUnresponsive),
               "rank 3: error: has waited for 1 s for an all-gather");
 }
 

@@ -7,10 +7,14 @@
 
 #include <atomic>
 #include <chrono>
+#include <csignal>
 #include <cstdlib>
 #include <optional>
 #include <string>
+#include <sys/prctl.h>
+#include <sys/wait.h>
 #include <thread>
+#include <unistd.h>
 
 namespace reciperun::comm {
 namespace {
@@ -43,9 +47,10 @@ TEST(WatchTest, endsAHostThatWaitsTooLong) {
         Watch watch(/*rank=*/3, 1s, pause);
         hang(watch);
       },
-      testing::ExitedWithCode(1),
+      testing::ExitedWithCode(exitUnresponsive),
       "rank 3: error: has waited for 1 s for all-reduce for op `embed` by "
-      "group `dp` of ranks 0, 1; .*RECIPERUN_COMM_TIMEOUT");
+      "group `dp` of ranks 0, 1; .*RECIPERUN_COMM_TIMEOUT.*\nrank 3: note: its "
+      "stack is\nrank 3:   .*nanosleep");
 }
 
 TEST(WatchTest, tellsAFailureThatTheOthersDoNotHearOf) {
@@ -72,7 +77,8 @@ TEST(WatchTest, endsAtTheBoundOfAnOuterWait) {
         const Watch::Wait outer(&watch, {"NCCL to connect", {}, {}}, 1s);
         hang(watch);
       },
-      testing::ExitedWithCode(1), "has waited for 1 s for all-reduce");
+      testing::ExitedWithCode(exitUnresponsive),
+      "has waited for 1 s for all-reduce");
 }
 
 TEST(WatchTest, endsARankThatDoesNotKeepPace) {
@@ -83,7 +89,66 @@ TEST(WatchTest, endsARankThatDoesNotKeepPace) {
         const Watch::Pace pace(&watch, 1s);
         hang(watch);
       },
-      testing::ExitedWithCode(1), "has waited for 1 s for all-reduce");
+      testing::ExitedWithCode(exitUnresponsive),
+      "has waited for 1 s for all-reduce");
+}
+
+/// A process that waits for a signal. It ends with this process.
+class Child {
+public:
+  Child() : id(start()) {}
+  ~Child() {
+    kill(id, SIGKILL);
+    waitpid(id, nullptr, 0);
+  }
+  /// Sends a signal and waits until the process has changed its state.
+  void send(int signal) const {
+    kill(id, signal);
+    siginfo_t told = {};
+    waitid(P_PID, id_t(id), &told, WEXITED | WSTOPPED | WNOWAIT);
+  }
+  const pid_t id;
+
+private:
+  static pid_t start() {
+    int ready[2];
+    EXPECT_EQ(pipe(ready), 0);
+    const pid_t id = fork();
+    if (id == 0) {
+      prctl(PR_SET_PDEATHSIG, SIGKILL);
+      close(ready[1]);
+      while (true)
+        ::pause();
+    }
+    close(ready[1]);
+    char none;
+    EXPECT_EQ(read(ready[0], &none, 1), 0); // until the child has closed it
+    close(ready[0]);
+    return id;
+  }
+};
+
+TEST(WatchTest, tellsTheStatesOfProcesses) {
+  EXPECT_EQ(stateOfProcess(getpid()), "");
+  const Child child;
+  child.send(SIGSTOP);
+  EXPECT_EQ(stateOfProcess(child.id), "is stopped");
+  child.send(SIGKILL);
+  EXPECT_EQ(stateOfProcess(child.id), "has ended");
+}
+
+TEST(WatchTest, namesAStoppedRankOfItsHost) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(
+      {
+        const Child child;
+        child.send(SIGSTOP);
+        Watch watch(/*rank=*/0, 1s, pause);
+        watch.know({{.rank = 5, .process = child.id}});
+        hang(watch);
+      },
+      testing::ExitedWithCode(exitUnresponsive),
+      "rank 0: note: rank 5, process [0-9]+ of this host, is stopped");
 }
 
 TEST(WatchTest, keepsToALimitThatIsGiven) {
@@ -126,7 +191,8 @@ TEST(WatchTest, tellsWhatADeviceWaitsForFirst) {
         watch.add(device);
         hang(watch);
       },
-      testing::ExitedWithCode(1), "waited for 1 s for a message received by");
+      testing::ExitedWithCode(exitUnresponsive),
+      "waited for 1 s for a message received by");
 }
 
 TEST(WatchTest, letsOthersGoOn) {

@@ -1,0 +1,105 @@
+// See Restarting.h.
+
+#include "runtime/train/Restarting.h"
+
+#include "runtime/checkpoint/CheckpointFolder.h"
+#include "runtime/comm/MpiSession.h"
+#include "runtime/comm/Watch.h"
+#include "runtime/launch/Mpirun.h"
+#include "runtime/launch/Restarts.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <iostream>
+#include <optional>
+#include <unistd.h>
+#include <utility>
+
+namespace reciperun::train {
+namespace {
+
+int refuseToRestart(const std::string& message, const std::string& help) {
+  std::fprintf(stderr, "error: %s\nhelp: %s\n", message.c_str(), help.c_str());
+  return 1;
+}
+
+std::vector<std::string> commandOfRanks(const plan::Plan& plan,
+                                        const Restarting& restarting) {
+  std::vector<std::string> own =
+      launch::ownCommand({"--restarts", "--hostfile"});
+  // The ranks write to a pipe, so only this process knows whether a person is
+  // watching.
+  if (restarting.style == Style::automatic && isatty(STDOUT_FILENO))
+    own.emplace_back("--progress=bar");
+  const bool isHere =
+      restarting.hostfile.empty() && restarting.passedOn.empty();
+  if (plan.mesh.ranks == 1 && isHere)
+    return own;
+  std::vector<std::string> command = launch::mpirun(plan.mesh.ranks);
+  if (isHere)
+    for (const std::string& each : launch::optionsHere(plan.mesh.ranks))
+      command.push_back(each);
+  if (!restarting.hostfile.empty())
+    command.insert(command.end(), {"--hostfile", restarting.hostfile});
+  // reciperun divides the cores between the ranks itself.
+  if (std::ranges::find(restarting.passedOn, "--bind-to") ==
+      restarting.passedOn.end())
+    command.insert(command.end(), {"--bind-to", "none"});
+  // Ranks print the cause of a failure themselves.
+  command.insert(command.end(), {"--quiet", "-x", launch::restartsVariable});
+  command.insert(command.end(), restarting.passedOn.begin(),
+                 restarting.passedOn.end());
+  command.insert(command.end(), own.begin(), own.end());
+  return command;
+}
+
+/// The newest checkpoint of the run; nullopt if there is none, and if the
+/// folder cannot be read, which the run itself reports.
+std::optional<int64_t> newestCheckpoint(const plan::Plan& plan) {
+  checkpoint::CheckpointFolder folder(plan.checkpoint.directory);
+  if (!folder.open().isOk())
+    return std::nullopt;
+  return folder.newest();
+}
+
+} // namespace
+
+int trainAgain(const plan::Plan& plan, const Restarting& restarting) {
+  if (comm::MpiSession::isOneOfSeveral())
+    return refuseToRestart(
+        "`--restarts` starts the ranks itself, and this is a rank of `mpirun`",
+        "run `reciperun train PLAN --restarts " +
+            std::to_string(restarting.most) +
+            "` without `mpirun`; its options follow `--`");
+  if (plan.checkpoint.resume != "auto")
+    return refuseToRestart(
+        "`--restarts` resumes the run, and its plan has `checkpoint.resume = "
+        "\"" +
+            plan.checkpoint.resume + "\"`",
+        "compile it with `--set 'checkpoint.resume=\"auto\"'`, or leave "
+        "`--restarts` out");
+  std::optional<int64_t> saved = newestCheckpoint(plan);
+  const auto judge = [&](const launch::LaunchResult& result) {
+    const auto before = std::exchange(saved, newestCheckpoint(plan));
+    if (saved != before)
+      return launch::Worth::afterProgress;
+    const bool isLost =
+        result.exitCode > 128 || result.exitCode == comm::exitUnresponsive;
+    return isLost ? launch::Worth::again : launch::Worth::none;
+  };
+  const auto warn = [](const std::string& text) {
+    std::fprintf(stderr, "warning: %s\n", text.c_str());
+  };
+  const launch::LaunchResult result = launch::runWithRestarts(
+      commandOfRanks(plan, restarting),
+      {.most = restarting.most, .judge = judge, .warn = warn, .job = "the run"},
+      std::cerr);
+  if (result.error != 0)
+    return refuseToRestart(std::string("cannot start `mpirun`: ") +
+                               std::strerror(result.error),
+                           "install Open MPI (`openmpi-bin`)");
+  return result.exitCode;
+}
+
+} // namespace reciperun::train
