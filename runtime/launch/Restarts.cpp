@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <chrono>
 #include <csignal>
-#include <cstdlib>
 #include <cstring>
 #include <ctime>
 #include <filesystem>
@@ -64,7 +63,6 @@ LaunchResult runWithRestarts(const std::vector<std::string>& command,
                              bool passesHangup) {
   std::chrono::seconds pause = firstPause;
   for (int number = 0;; ++number) {
-    setenv(restartsVariable, std::to_string(number).c_str(), /*replace=*/1);
     const LaunchResult result = run(command, err, passesHangup);
     if (result.error != 0 || result.wasAsked || result.exitCode == 0 ||
         number == restarts.most)

@@ -13,9 +13,6 @@
 
 namespace reciperun::launch {
 
-/// The environment variable with the number of restarts before a start.
-inline constexpr const char* restartsVariable = "RECIPERUN_RESTARTS";
-
 /// The command line of this process up to a `--`, with the path of the program,
 /// without these options and their values.
 std::vector<std::string>

@@ -135,6 +135,15 @@ BlockOwner blockOwner(const Mesh& mesh, int rank, std::string_view axis,
                                               : BlockOwner::later;
 }
 
+std::string layoutText(const Mesh& mesh) {
+  std::string axes;
+  for (const Axis& axis : mesh.axes)
+    if (axis.size > 1)
+      axes += (axes.empty() ? "" : " x ") + axis.name + " " +
+              std::to_string(axis.size);
+  return axes;
+}
+
 int64_t elementCount(const std::vector<int64_t>& shape) {
   int64_t count = 1;
   for (int64_t dimension : shape)

@@ -73,6 +73,9 @@ enum class BlockOwner { self, earlier, later };
 BlockOwner blockOwner(const Mesh& mesh, int rank, std::string_view axis,
                       int64_t step);
 
+/// The axes that have several ranks: `dp 2 x tp 2`; empty for one rank.
+std::string layoutText(const Mesh& mesh);
+
 /// The product of a shape's dimensions; 1 for a scalar.
 int64_t elementCount(const std::vector<int64_t>& shape);
 

@@ -403,6 +403,7 @@ struct Train {
   int64_t spikeWindow = 0;
   bool spikeStops = true; // stop the run at a spike; otherwise only report it
   std::string logNorms; // gradient norms by `layers` or `parameters`; or empty
+  int64_t metricsPort = 0; // of rank 0, for Prometheus; 0: none
 };
 
 /// The checkpoints of a run and its starting point. Nothing is saved when both

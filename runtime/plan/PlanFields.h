@@ -323,6 +323,7 @@ template <class V> void fields(V& v, typename V::template Ref<Train> train) {
   v.optional("spike_window", train.spikeWindow, int64_t(0));
   v.optional("spike_stops", train.spikeStops, true);
   v.optional("log_norms", train.logNorms, std::string());
+  v.optional("metrics_port", train.metricsPort, int64_t(0));
 }
 
 template <class V>

@@ -46,6 +46,8 @@ public:
     if (const std::string& groups = train.logNorms;
         !groups.empty() && groups != "layers" && groups != "parameters")
       return damaged("it logs norms of the unknown groups `" + groups + "`");
+    if (train.metricsPort < 0 || train.metricsPort > 65535)
+      return damaged("its port for metrics is out of range");
     RECIPERUN_TRY(learningRate(train.learningRate));
     RECIPERUN_TRY(checkpoints());
     if (!product(train.steps, train.globalBatch))

@@ -7,9 +7,9 @@
 #include "runtime/comm/Communicator.h"
 #include "runtime/exec/Executor.h"
 #include "runtime/plan/Plan.h"
+#include "runtime/train/metrics/StepRecord.h"
 
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace reciperun::train {
@@ -21,7 +21,7 @@ public:
   /// for each parameter.
   GradientNorms(const plan::Plan& plan, int rank, const std::string& groups);
 
-  using Norm = std::pair<std::string, double>; // name and norm
+  using Norm = GradientNorm;
   /// Returns the norms of the last step's global gradients, before clipping, in
   /// the order of the parameters. The squares add up to the square of the total
   /// gradient norm. Collective.

@@ -7,38 +7,11 @@
 #include "runtime/device/Device.h"
 #include "runtime/exec/Observer.h"
 #include "runtime/plan/Plan.h"
+#include "runtime/train/metrics/StepRecord.h"
 
-#include <array>
 #include <vector>
 
 namespace reciperun::train {
-
-/// What a rank spends time on. The name of a function determines its phase:
-/// `forward...`, `backward...`, `begin` and `update`.
-enum class Phase {
-  data,          // reading and packing rows
-  forward,       // computing
-  backward,      // computing, including recomputation
-  communication, // collectives and waiting for messages, in any function
-  optimizer,     // zeroing, norm and update
-  other,         // everything else, including the time between steps
-};
-inline constexpr std::array phaseNames = {
-    "data", "forward", "backward", "communication", "optimizer", "other"};
-
-/// Seconds by phase. On one rank they add up to the time of its step.
-using PhaseSeconds = std::array<double, phaseNames.size()>;
-
-/// The times of a step, in seconds.
-struct StepTimes {
-  PhaseSeconds phases = {};
-  double step = 0; // on one rank, the sum of the phases
-  /// CPU time of the host for the step, including the work after the previous
-  /// one.
-  double host = 0;
-  /// How long checkpoints blocked the ranks since the previous step.
-  double saving = 0;
-};
 
 /// Measures steps with marks on the device; it never waits for the device.
 class PhaseClock : public exec::Observer {

@@ -51,6 +51,7 @@ Training::Training(const plan::Plan& plan, Rank& rank, Options options)
 Status Training::prepare() {
   RECIPERUN_TRY(communicator.agree(checkInputPaths(plan, /*trains=*/true)));
   RECIPERUN_TRY(communicator.agree(makeDirectory()));
+  RECIPERUN_TRY(communicator.agree(serveMetrics()));
   RECIPERUN_TRY(drawRun());
   RECIPERUN_TRY(communicator.agree(checkAnswers()));
   RECIPERUN_TRY(unlessStopped(sets.open()));
@@ -142,6 +143,22 @@ Status Training::makeDirectory() {
                                         .withContext("`export.hf`");
 }
 
+/// Starts to serve the metrics, early: a port that another program uses is
+/// found before data are read.
+Status Training::serveMetrics() {
+  if (!isRoot() || plan.train.metricsPort == 0)
+    return Status::ok();
+  served = std::make_unique<TrainMetrics>(factsOf(plan, device.name()));
+  Expected<std::unique_ptr<MetricsEndpoint>> opened = MetricsEndpoint::open(
+      int(plan.train.metricsPort), [this] { return served->text(); });
+  if (!opened)
+    return opened.status()
+        .withContext("`train.metrics_port`")
+        .withRemedy("give the run another `train.metrics_port`, or `none`");
+  endpoint = *std::move(opened);
+  return Status::ok();
+}
+
 /// Checks the initial weights when no checkpoint provides them.
 Status Training::checkWeights() const {
   if (start.directory.empty())
@@ -201,17 +218,21 @@ Status Training::openFiles() {
   const fs::path path = directory / "plan.json";
   RECIPERUN_TRY(checkpoint::writeTextFile(
       path, plan::toJson(plan::writtenTo(path.string(), plan))));
-  const int64_t kept =
-      start.resumes() ? start.source->manifest().position.samples : 0;
-  Expected<MetricsFile> file =
-      MetricsFile::open(directory / "metrics.jsonl", kept);
-  if (!file)
-    return file.status();
-  metrics = std::move(*file);
-  for (double loss : metrics->keptLosses())
+  RunBegin begin{.step = start.step,
+                 .steps = sets.train->steps(),
+                 .samples = 0,
+                 .checkpoint = start.resumes() ? resumed : std::string(),
+                 .time = startTime};
+  if (start.resumes())
+    begin.samples = start.source->manifest().position.samples;
+  Expected<RunRecorder> opened =
+      RunRecorder::open(directory, begin, served.get());
+  RECIPERUN_TRY(opened);
+  recorder = *std::move(opened);
+  for (double loss : recorder->earlierLosses())
     spikes.take(loss);
-  if (!metrics->note().empty())
-    progress->line("warning: " + metrics->note());
+  if (!recorder->note().empty())
+    progress->line("warning: " + recorder->note());
   return Status::ok();
 }
 

@@ -1,9 +1,6 @@
-// Writes metrics.jsonl, log lines with NeMo's fields, and the progress bar.
+// Prints log lines with NeMo's fields, and the progress bar.
 
 #include "runtime/train/Report.h"
-
-#include "runtime/base/ParseJson.h"
-#include "runtime/checkpoint/Files.h"
 
 #include <stdio_ext.h>
 #include <sys/ioctl.h>
@@ -15,8 +12,6 @@
 #include <cstdarg>
 #include <cstdio>
 #include <cstring>
-#include <fstream>
-#include <nlohmann/json.hpp>
 
 namespace reciperun::train {
 namespace {
@@ -47,80 +42,6 @@ std::string clockText(double seconds) {
 
 } // namespace
 
-namespace {
-
-struct Kept {
-  std::string rows;
-  std::vector<double> losses;
-  std::vector<int64_t> damaged; // line numbers
-};
-
-/// The fields of a row that a resumed run needs.
-struct Row {
-  int64_t samples = 0;
-  std::optional<double> loss; // NaN is written as null
-};
-
-/// Parses a line; nullopt when it is not a valid row.
-std::optional<Row> rowOf(const std::string& text) {
-  Expected<nlohmann::json> json = parseJson(text, {.noun = "line"});
-  if (!json || !json->is_object())
-    return std::nullopt;
-  auto samples = json->find("samples"), loss = json->find("loss");
-  if (samples == json->end() || !samples->is_number_integer())
-    return std::nullopt;
-  Row row{samples->get<int64_t>(), std::nullopt};
-  if (loss != json->end() && loss->is_number())
-    row.loss = loss->get<double>();
-  return row;
-}
-
-/// Reads the rows of steps that had consumed at most `samples` samples. An
-/// incomplete last line is ignored.
-Expected<Kept> rowsUpTo(const std::filesystem::path& path, int64_t samples) {
-  std::error_code code;
-  Kept kept;
-  if (std::filesystem::status(path, code).type() ==
-      std::filesystem::file_type::not_found)
-    return kept;
-  std::ifstream file(path);
-  int64_t line = 0;
-  for (std::string row; std::getline(file, row);) {
-    ++line;
-    std::optional<Row> read = rowOf(row);
-    if (!read && !file.eof())
-      kept.damaged.push_back(line);
-    if (!read || read->samples > samples)
-      continue;
-    kept.rows += row + "\n";
-    if (read->loss)
-      kept.losses.push_back(*read->loss);
-  }
-  if (file.bad() || !file.eof())
-    return Status::error("cannot read `" + path.string() +
-                         "`: " + std::strerror(errno));
-  return kept;
-}
-
-/// A warning that lists the damaged lines of a file; empty when there are none.
-std::string damageText(const std::filesystem::path& path,
-                       const std::vector<int64_t>& lines) {
-  constexpr size_t told = 5;
-  std::string numbers;
-  for (size_t i = 0; i < lines.size() && i < told; ++i)
-    numbers += (i ? ", " : "") + std::to_string(lines[i]);
-  if (lines.empty())
-    return {};
-  if (lines.size() > told)
-    numbers += " and " + std::to_string(lines.size() - told) + " more";
-  const bool isOne = lines.size() == 1;
-  return (isOne ? "line " : "lines ") + numbers + " of `" + path.string() +
-         "` cannot be read as a step's metrics and " + (isOne ? "is" : "are") +
-         " left out";
-}
-
-} // namespace
-
 std::string bytesText(int64_t bytes) {
   const char* const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
   double value = double(bytes);
@@ -128,60 +49,6 @@ std::string bytesText(int64_t bytes) {
   for (; value >= 1024 && unit < 4; ++unit)
     value /= 1024;
   return formatted(unit == 0 ? "%.0f %s" : "%.1f %s", value, units[unit]);
-}
-
-Expected<MetricsFile> MetricsFile::open(const std::filesystem::path& path,
-                                        int64_t samples) {
-  MetricsFile metrics;
-  if (samples > 0) {
-    Expected<Kept> kept = rowsUpTo(path, samples);
-    RECIPERUN_TRY(kept);
-    RECIPERUN_TRY(checkpoint::writeTextFile(path, kept->rows));
-    metrics.losses = std::move(kept->losses);
-    metrics.complaint = damageText(path, kept->damaged);
-  }
-  auto lines = LineWriter::open(path, samples > 0 ? LineWriter::Mode::append
-                                                  : LineWriter::Mode::truncate);
-  RECIPERUN_TRY(lines);
-  metrics.lines = *std::move(lines);
-  return metrics;
-}
-
-Status MetricsFile::write(const StepRecord& record) {
-  nlohmann::ordered_json object;
-  object["step"] = record.step;
-  object["epoch"] = record.epoch;
-  object["loss"] = record.loss;
-  if (record.furtherLoss)
-    object["further_loss"] = *record.furtherLoss;
-  object["lr"] = record.learningRate;
-  object["grad_norm"] = record.gradNorm;
-  object["step_seconds"] = record.times.step;
-  if (record.hostSeconds)
-    object["host_seconds"] = *record.hostSeconds;
-  object["tokens_per_second"] = record.tokensPerSecond;
-  object["samples"] = record.samples;
-  if (!record.sourceSamples.empty())
-    object["source_samples"] = record.sourceSamples;
-  object["tflops_per_rank"] = record.tflopsPerRank;
-  if (record.mfu)
-    object["mfu"] = *record.mfu;
-  object["device_bytes"] = record.deviceBytes;
-  if (record.droppedShare)
-    object["dropped_share"] = *record.droppedShare;
-  if (record.overflowShare)
-    object["overflow_share"] = *record.overflowShare;
-  if (record.secondPassShare)
-    object["second_pass_share"] = *record.secondPassShare;
-  if (record.validLoss)
-    object["valid_loss"] = *record.validLoss;
-  nlohmann::ordered_json& seconds = object["seconds"];
-  for (size_t i = 0; i < phaseNames.size(); ++i)
-    seconds[phaseNames[i]] = record.times.phases[i];
-  seconds["saving"] = record.times.saving;
-  for (const auto& [group, norm] : record.gradNorms)
-    object["grad_norms"][group] = norm;
-  return lines->write(object.dump());
 }
 
 Progress::Progress(Style style, int64_t steps, int64_t done,

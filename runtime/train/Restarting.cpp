@@ -47,7 +47,7 @@ std::vector<std::string> commandOfRanks(const plan::Plan& plan,
       restarting.passedOn.end())
     command.insert(command.end(), {"--bind-to", "none"});
   // Ranks print the cause of a failure themselves.
-  command.insert(command.end(), {"--quiet", "-x", launch::restartsVariable});
+  command.emplace_back("--quiet");
   command.insert(command.end(), restarting.passedOn.begin(),
                  restarting.passedOn.end());
   command.insert(command.end(), own.begin(), own.end());

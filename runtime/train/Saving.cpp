@@ -57,6 +57,7 @@ Status Saving::advance() {
   if (saver.phase() != Saver::Phase::idle)
     return Status::ok();
   std::chrono::duration<double> passed = Clock::now() - began;
+  saved = SavedCheckpoint{saver.published(), step, passed.count()};
   char seconds[32];
   std::snprintf(seconds, sizeof seconds, "%.2f", passed.count());
   news = "saved `" + saver.published() + "` in " + seconds + " s";
@@ -74,6 +75,7 @@ Status Saving::save(const checkpoint::Position& position,
                     std::optional<double> validLoss) {
   RECIPERUN_TRY(finish());
   began = Clock::now();
+  step = position.step;
   saver.begin(position, validLoss);
   return plan.checkpoint.async ? Status::ok() : finish();
 }
@@ -82,6 +84,10 @@ Status Saving::finish() {
   while (saver.phase() != Saver::Phase::idle)
     RECIPERUN_TRY(advance());
   return Status::ok();
+}
+
+std::optional<SavedCheckpoint> Saving::takeSaved() {
+  return std::exchange(saved, std::nullopt);
 }
 
 std::string Saving::takeNews() {

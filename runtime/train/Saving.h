@@ -10,6 +10,7 @@
 #include "runtime/checkpoint/Saver.h"
 #include "runtime/comm/Communicator.h"
 #include "runtime/plan/Plan.h"
+#include "runtime/train/metrics/StepRecord.h"
 
 #include <chrono>
 #include <optional>
@@ -56,6 +57,8 @@ public:
               std::optional<double> validLoss);
   Status finish();
 
+  /// Returns and clears the checkpoint published since the last call.
+  std::optional<SavedCheckpoint> takeSaved();
   /// Returns and clears the message about checkpoints published since the last
   /// call.
   std::string takeNews();
@@ -73,6 +76,8 @@ private:
   checkpoint::Saver saver;
   std::optional<Status> outcome; // of this rank's work in the phase, once done
   Clock::time_point began = Clock::now(); // start of the last checkpoint
+  int64_t step = 0;                       // of the last checkpoint
+  std::optional<SavedCheckpoint> saved;
   std::string news;
 };
 

@@ -45,7 +45,8 @@ constexpr std::string_view ignored[] = {
     "data.tokenizer",       "data.vocab",        "train.directory",
     "train.validate_every", "train.log_every",   "train.micro_batch",
     "train.accumulation",   "train.prompts",     "train.spike",
-    "train.spike_window",   "train.spike_stops", "train.log_norms"};
+    "train.spike_window",   "train.spike_stops", "train.log_norms",
+    "train.metrics_port"};
 
 std::string recipeName(const std::string& name) {
   for (const Renamed& each : renamed)

@@ -20,12 +20,7 @@ std::string counted(int64_t number, const std::string& noun) {
 std::string meshText(const plan::Mesh& mesh) {
   if (mesh.ranks == 1)
     return "1 rank";
-  std::string axes;
-  for (const plan::Axis& axis : mesh.axes)
-    if (axis.size > 1)
-      axes += (axes.empty() ? "" : " x ") + axis.name + " " +
-              std::to_string(axis.size);
-  return counted(mesh.ranks, "rank") + " (" + axes + ")";
+  return counted(mesh.ranks, "rank") + " (" + plan::layoutText(mesh) + ")";
 }
 
 } // namespace

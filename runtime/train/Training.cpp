@@ -21,6 +21,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <cstring>
 #include <filesystem>
 #include <numeric>
 
@@ -41,15 +42,36 @@ double secondsSince(Clock::time_point start) {
 
 Expected<Outcome> Training::run() {
   Expected<Outcome> outcome = runSteps();
-  if (!outcome || !saving)
+  if (!outcome)
     return outcome;
-  // A checkpoint in progress holds a good step, even if a later one failed.
-  Status finished = saving->finish();
-  if (outcome->failure.isOk())
-    outcome->failure = finished;
-  tellNews();
-  outcome->checkpoint = saving->published();
+  if (saving) {
+    // A checkpoint in progress holds a good step, even if a later one failed.
+    Status finished = saving->finish();
+    if (outcome->failure.isOk())
+      outcome->failure = finished;
+    const Status told = communicator.agree(tellNews());
+    if (outcome->failure.isOk())
+      outcome->failure = told;
+    outcome->checkpoint = saving->published();
+  }
+  recordEnd(*outcome);
   return outcome;
+}
+
+/// Records how the run ended. A file that cannot be written is no new failure:
+/// the run has ended.
+void Training::recordEnd(const Outcome& outcome) {
+  if (!isRoot())
+    return;
+  const bool failed = !outcome.failure.isOk();
+  const char* const reason = failed           ? "failure"
+                             : outcome.signal ? "signal"
+                                              : "complete";
+  const std::string message = failed           ? outcome.failure.message()
+                              : outcome.signal ? strsignal(outcome.signal)
+                                               : std::string();
+  if (recorder->takeEnd(outcome.steps, reason, message).isOk())
+    (void)recorder->wait();
 }
 
 Expected<Outcome> Training::runSteps() {
@@ -74,6 +96,8 @@ Expected<Outcome> Training::runSteps() {
     }
     if (!record->isFinite()) {
       pace.reset(); // the search takes longer on some ranks
+      if (isRoot())
+        recorder->takeBad(*record);
       Expected<std::string> complaint = badSteps.nonFinite(*record);
       RECIPERUN_TRY(complaint);
       return Outcome{0, step, giveUp(*complaint), {}};
@@ -97,8 +121,10 @@ Expected<Outcome> Training::runSteps() {
     }
     tellNotes();
     if (isRoot()) {
-      RECIPERUN_TRY(metrics->write(*record));
+      RECIPERUN_TRY(recorder->take(*record));
       progress->step(*record);
+      if (usualLoss)
+        RECIPERUN_TRY(recorder->takeSpike(*record, *usualLoss));
       if (usualLoss && !isOver)
         progress->line("warning: " + badSteps.spike(*record, *usualLoss));
     }
@@ -112,6 +138,7 @@ Expected<Outcome> Training::runSteps() {
     hostClock.stop();
     if (Status failure = saveAfter(*record); !failure.isOk())
       return Outcome{0, step + 1, failure, {}};
+    RECIPERUN_TRY(tellNews());
     hostClock.start();
     times.saving = secondsSince(begin);
   }
@@ -130,20 +157,20 @@ Status Training::saveAfter(const StepRecord& record) {
     RECIPERUN_TRY(saving->save(positionAfter(plan, *sets.train, record.step),
                                record.validLoss));
   }
-  tellNews();
   return Status::ok();
 }
 
 /// Waits until rank 0's metrics file is complete. Fails on all ranks.
 Status Training::waitForMetrics() {
-  return communicator.agree(isRoot() ? metrics->wait() : Status::ok());
+  return communicator.agree(isRoot() ? recorder->wait() : Status::ok());
 }
 
 /// Ends the run: completes the checkpoint in progress, which holds a good step,
 /// and tells how to continue. Collective.
 Status Training::giveUp(const std::string& complaint) {
-  const Status finished = saving ? saving->finish() : Status::ok();
-  tellNews();
+  Status finished = saving ? saving->finish() : Status::ok();
+  if (Status told = tellNews(); finished.isOk())
+    finished = told;
   std::string last =
       saving && !saving->published().empty() ? saving->published() : resumed;
   return Status::error(
@@ -156,12 +183,17 @@ Status Training::giveUp(const std::string& complaint) {
            : "; nor is the checkpoint before: " + finished.message()));
 }
 
-void Training::tellNews() {
+/// Prints and records what was saved.
+Status Training::tellNews() {
   if (!saving)
-    return;
-  std::string news = saving->takeNews();
-  if (isRoot() && !news.empty())
+    return Status::ok();
+  const std::string news = saving->takeNews();
+  const std::optional<SavedCheckpoint> saved = saving->takeSaved();
+  if (!isRoot())
+    return Status::ok();
+  if (!news.empty())
     progress->line(news);
+  return saved ? recorder->take(*saved) : Status::ok();
 }
 
 /// Whether to save after a step: when a checkpoint is due, at the last step,
@@ -264,6 +296,7 @@ Status Training::setInputs(int64_t step) {
 /// Adds the times and other values that are combined over all ranks to the
 /// record.
 void Training::addTimes(StepRecord& record) const {
+  record.time = epochSeconds();
   record.times = longest;
   if (!device.isHost())
     record.hostSeconds = longest.host;

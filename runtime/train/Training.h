@@ -33,6 +33,8 @@
 #include "runtime/train/Start.h"
 #include "runtime/train/StartReport.h"
 #include "runtime/train/StepBuffers.h"
+#include "runtime/train/metrics/MetricsEndpoint.h"
+#include "runtime/train/metrics/RunRecorder.h"
 
 #include <memory>
 #include <optional>
@@ -105,6 +107,7 @@ private:
   Status prepareKernels();
   Status unlessStopped(const Status& mine);
   int64_t predictedBytes(const plan::MemoryTable& planned) const;
+  Status serveMetrics();
   Status openFiles();
   Status initializeState();
   Status loadStart();
@@ -129,7 +132,8 @@ private:
   Expected<Outcome> runSteps();
   Status saveAfter(const StepRecord& record);
   Status waitForMetrics();
-  void tellNews();
+  Status tellNews();
+  void recordEnd(const Outcome& outcome);
   Status giveUp(const std::string& complaint);
   Status shareState();
   int64_t takenBytes() const;
@@ -153,8 +157,11 @@ private:
   std::string runId;                         // see checkpoint::SaveId
   std::vector<checkpoint::Setting> settings; // on rank 0
   Start start;
-  std::optional<Saving> saving;       // when the plan saves checkpoints
-  std::optional<MetricsFile> metrics; // on rank 0
+  std::optional<Saving> saving; // when the plan saves checkpoints
+  // On rank 0. The metrics are null without a port for them.
+  std::unique_ptr<TrainMetrics> served;
+  std::unique_ptr<MetricsEndpoint> endpoint; // uses `served`
+  std::optional<RunRecorder> recorder;
   std::optional<Progress> progress;   // on rank 0
   std::optional<GradientNorms> norms; // when the plan logs them
   LossSpikeDetector spikes;           // on rank 0, which decides for all
@@ -162,6 +169,7 @@ private:
   PhaseClock clock;
   HostClock hostClock;
   Profiling profiling;
+  double startTime = epochSeconds();
   StepTimes times;                 // of this rank
   StepTimes longest;               // of all ranks
   std::string resumed;             // the checkpoint that this run resumed

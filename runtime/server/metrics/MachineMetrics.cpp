@@ -25,7 +25,7 @@ std::string textOf(const std::filesystem::path& path) {
   return text.str();
 }
 
-void addGpu(const GpuStatus& gpu, MetricFamilies& families) {
+void addGpu(const GpuStatus& gpu, metrics::MetricFamilies& families) {
   const prometheus::Labels labels = {{"gpu_uuid", gpu.uuid}};
   auto add = [&](const char* name, const char* help, const auto& value) {
     if (value)
@@ -109,7 +109,7 @@ MachineStatus MachineMetrics::status() {
           .gpus = gpus.last()};
 }
 
-void MachineMetrics::collect(MetricFamilies& families) {
+void MachineMetrics::collect(metrics::MetricFamilies& families) {
   const MachineStatus now = status();
   if (now.cpuUtilization)
     families.addGauge("nv_cpu_utilization",

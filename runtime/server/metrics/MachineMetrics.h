@@ -4,8 +4,8 @@
 #ifndef RECIPERUN_SERVER_METRICS_MACHINEMETRICS_H
 #define RECIPERUN_SERVER_METRICS_MACHINEMETRICS_H
 
+#include "runtime/metrics/MetricFamilies.h"
 #include "runtime/server/metrics/GpuSampler.h"
-#include "runtime/server/metrics/MetricFamilies.h"
 
 #include <chrono>
 #include <cstdint>
@@ -52,7 +52,7 @@ public:
   /// The current state. The processors' utilization is that since the last
   /// call, over at least a second.
   MachineStatus status();
-  void collect(MetricFamilies& families);
+  void collect(metrics::MetricFamilies& families);
 
 private:
   std::optional<double> cpuUtilization();

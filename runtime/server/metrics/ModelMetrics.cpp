@@ -40,7 +40,8 @@ Summary::Quantiles quantilesOf(const MetricsConfig& config) {
   return made;
 }
 
-void addFailures(const ModelStatistics& model, MetricFamilies& families) {
+void addFailures(const ModelStatistics& model,
+                 metrics::MetricFamilies& families) {
   auto add = [&](const char* reason, uint64_t count) {
     Labels labels = labelsOf(model);
     labels.emplace("reason", reason);
@@ -54,7 +55,8 @@ void addFailures(const ModelStatistics& model, MetricFamilies& families) {
   add("OTHER", model.failedOther);
 }
 
-void addCounts(const ModelStatistics& model, MetricFamilies& families) {
+void addCounts(const ModelStatistics& model,
+               metrics::MetricFamilies& families) {
   const Labels labels = labelsOf(model);
   families.addCounter("nv_inference_request_success",
                       "Requests that were answered.", labels,
@@ -74,7 +76,8 @@ void addCounts(const ModelStatistics& model, MetricFamilies& families) {
                     model.loadSeconds);
 }
 
-void addDurations(const ModelStatistics& model, MetricFamilies& families) {
+void addDurations(const ModelStatistics& model,
+                  metrics::MetricFamilies& families) {
   const Labels labels = labelsOf(model);
   auto add = [&](const char* name, const char* help,
                  const DurationCount& duration) {
@@ -95,7 +98,7 @@ void addDurations(const ModelStatistics& model, MetricFamilies& families) {
       "Time for the outputs of requests in microseconds.", model.computeOutput);
 }
 
-void addCache(const ModelStatistics& model, MetricFamilies& families) {
+void addCache(const ModelStatistics& model, metrics::MetricFamilies& families) {
   const Labels labels = labelsOf(model);
   families.addCounter("nv_cache_num_hits_per_model",
                       "Requests that the response cache answered.", labels,
@@ -154,7 +157,7 @@ void ModelMetrics::note(const std::string& model, const std::string& version,
 }
 
 void ModelMetrics::collect(const std::vector<ModelStatistics>& models,
-                           MetricFamilies& families) {
+                           metrics::MetricFamilies& families) {
   forgetOthers(models);
   for (const ModelStatistics& model : models) {
     notedOf(model.name, model.version); // zeros before the first request
@@ -168,7 +171,7 @@ void ModelMetrics::collect(const std::vector<ModelStatistics>& models,
 }
 
 void ModelMetrics::addNoted(const ModelStatistics& model,
-                            MetricFamilies& families) const {
+                            metrics::MetricFamilies& families) const {
   using Phase = InferencePhase;
   Noted& of = *noted.at({model.name, model.version});
   auto add = [&](const char* name, const char* help, Phase phase) {

@@ -3,7 +3,7 @@
 #ifndef RECIPERUN_SERVER_METRICS_MODELMETRICS_H
 #define RECIPERUN_SERVER_METRICS_MODELMETRICS_H
 
-#include "runtime/server/metrics/MetricFamilies.h"
+#include "runtime/metrics/MetricFamilies.h"
 #include "runtime/server/metrics/MetricsConfig.h"
 #include "runtime/server/models/InferenceObserver.h"
 #include "runtime/server/models/ModelStatistics.h"
@@ -28,14 +28,15 @@ public:
   /// Adds the metrics of all models that there are. Forgets what was noted of
   /// others.
   void collect(const std::vector<ModelStatistics>& models,
-               MetricFamilies& families);
+               metrics::MetricFamilies& families);
 
 private:
   struct Noted; // of one version of a model
   using Key = std::pair<std::string, std::string>;
 
   Noted& notedOf(const std::string& model, const std::string& version);
-  void addNoted(const ModelStatistics& model, MetricFamilies& families) const;
+  void addNoted(const ModelStatistics& model,
+                metrics::MetricFamilies& families) const;
   void forgetOthers(const std::vector<ModelStatistics>& models);
 
   MetricsConfig config;

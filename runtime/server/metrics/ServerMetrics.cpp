@@ -3,7 +3,6 @@
 #include "runtime/server/metrics/ServerMetrics.h"
 
 #include <prometheus/registry.h>
-#include <prometheus/text_serializer.h>
 
 #include <iterator>
 #include <utility>
@@ -42,7 +41,7 @@ std::vector<ServerMetrics::EngineView> ServerMetrics::engines() {
 
 std::string ServerMetrics::text() {
   takeEngines();
-  MetricFamilies made;
+  metrics::MetricFamilies made;
   made.addGauge("reciperun_ready",
                 "1 while the server takes requests, otherwise 0.", {},
                 isReady && isReady() ? 1 : 0);
@@ -50,7 +49,7 @@ std::string ServerMetrics::text() {
   machine.collect(made);
   std::vector<prometheus::MetricFamily> families = registry->Collect();
   std::ranges::move(made.take(), std::back_inserter(families));
-  return prometheus::TextSerializer().Serialize(families);
+  return metrics::textOf(families);
 }
 
 } // namespace reciperun::server

@@ -23,9 +23,6 @@ namespace reciperun::server {
 /// Belongs to the server's thread.
 class ServerMetrics {
 public:
-  static constexpr const char* contentType =
-      "text/plain; version=0.0.4; charset=utf-8";
-
   using ReadEngine = std::function<serve::EngineStatistics()>;
   using ReadModels = std::function<std::vector<ModelStatistics>()>;
 

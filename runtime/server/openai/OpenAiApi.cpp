@@ -136,7 +136,7 @@ void OpenAiApi::version(const HttpRequest&, const Reply& reply) {
 }
 
 void OpenAiApi::showMetrics(const HttpRequest&, const Reply& reply) {
-  reply->send(200, ServerMetrics::contentType, metrics.text());
+  reply->send(200, metrics::contentType, metrics.text());
 }
 
 void OpenAiApi::showPage(const HttpRequest&, const Reply& reply) {

@@ -557,6 +557,8 @@ TEST(Validate, inputsAndTraining) {
                  "measure of spikes");
   EXPECT_REFUSED(p.train.spike = -1, "measure of spikes");
   EXPECT_REFUSED(p.train.logNorms = "blocks", "unknown groups `blocks`");
+  EXPECT_REFUSED(p.train.metricsPort = 65536, "port for metrics");
+  EXPECT_REFUSED(p.train.metricsPort = -1, "port for metrics");
   EXPECT_REFUSED(p.task = "eval", "no task `eval`");
   EXPECT_REFUSED(p.device = "tpu", "no device `tpu`");
 }

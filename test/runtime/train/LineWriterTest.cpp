@@ -1,6 +1,6 @@
 // Lines reach their file however slow it is, and the caller does not wait.
 
-#include "runtime/train/LineWriter.h"
+#include "runtime/train/metrics/LineWriter.h"
 
 #include "test/runtime/checkpoint/TestFolder.h"
 

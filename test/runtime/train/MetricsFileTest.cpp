@@ -1,6 +1,6 @@
 // The rows of a metrics file that a resumed run keeps.
 
-#include "runtime/train/Report.h"
+#include "runtime/train/metrics/MetricsFile.h"
 
 #include "test/runtime/checkpoint/TestFolder.h"
 

@@ -47,7 +47,7 @@ struct Proc {
 };
 
 MetricsText textOf(MachineMetrics& machine) {
-  MetricFamilies families;
+  metrics::MetricFamilies families;
   machine.collect(families);
   return MetricsText(prometheus::TextSerializer().Serialize(families.take()));
 }

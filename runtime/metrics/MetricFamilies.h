@@ -1,7 +1,8 @@
-// Metrics that are created at a scrape from counts that other objects keep.
+// Metrics in Prometheus' text format that are created at a scrape from counts
+// that other objects keep.
 
-#ifndef RECIPERUN_SERVER_METRICS_METRICFAMILIES_H
-#define RECIPERUN_SERVER_METRICS_METRICFAMILIES_H
+#ifndef RECIPERUN_METRICS_METRICFAMILIES_H
+#define RECIPERUN_METRICS_METRICFAMILIES_H
 
 #include <prometheus/labels.h>
 #include <prometheus/metric_family.h>
@@ -9,7 +10,14 @@
 #include <string>
 #include <vector>
 
-namespace reciperun::server {
+namespace reciperun::metrics {
+
+/// The type of the text format 0.0.4.
+inline constexpr const char* contentType =
+    "text/plain; version=0.0.4; charset=utf-8";
+
+/// The families in the text format 0.0.4.
+std::string textOf(const std::vector<prometheus::MetricFamily>& families);
 
 /// In the order in which they are added.
 class MetricFamilies {
@@ -28,6 +36,6 @@ private:
   std::vector<prometheus::MetricFamily> all;
 };
 
-} // namespace reciperun::server
+} // namespace reciperun::metrics
 
-#endif // RECIPERUN_SERVER_METRICS_METRICFAMILIES_H
+#endif // RECIPERUN_METRICS_METRICFAMILIES_H

@@ -1,6 +1,6 @@
 // See LineWriter.h. The thread writes all queued lines at once.
 
-#include "runtime/train/LineWriter.h"
+#include "runtime/train/metrics/LineWriter.h"
 
 #include "runtime/comm/ThreadWithoutSignals.h"
 

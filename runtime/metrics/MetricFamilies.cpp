@@ -1,15 +1,21 @@
 // See MetricFamilies.h.
 
-#include "runtime/server/metrics/MetricFamilies.h"
+#include "runtime/metrics/MetricFamilies.h"
+
+#include <prometheus/text_serializer.h>
 
 #include <algorithm>
 #include <utility>
 
-namespace reciperun::server {
+namespace reciperun::metrics {
 
 using prometheus::ClientMetric;
 using prometheus::MetricFamily;
 using prometheus::MetricType;
+
+std::string textOf(const std::vector<MetricFamily>& families) {
+  return prometheus::TextSerializer().Serialize(families);
+}
 
 void MetricFamilies::addCounter(const char* name, const char* help,
                                 const prometheus::Labels& labels,
@@ -37,4 +43,4 @@ void MetricFamilies::add(const char* name, const char* help, MetricType type,
   found->metric.push_back(std::move(metric));
 }
 
-} // namespace reciperun::server
+} // namespace reciperun::metrics

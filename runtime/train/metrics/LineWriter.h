@@ -2,8 +2,8 @@
 // pace with others (comm/Watch.h) must not block on the file system, which may
 // take a minute to answer.
 
-#ifndef RECIPERUN_TRAIN_LINEWRITER_H
-#define RECIPERUN_TRAIN_LINEWRITER_H
+#ifndef RECIPERUN_TRAIN_METRICS_LINEWRITER_H
+#define RECIPERUN_TRAIN_METRICS_LINEWRITER_H
 
 #include "runtime/base/Status.h"
 
@@ -54,4 +54,4 @@ private:
 
 } // namespace reciperun::train
 
-#endif // RECIPERUN_TRAIN_LINEWRITER_H
+#endif // RECIPERUN_TRAIN_METRICS_LINEWRITER_H

@@ -1,0 +1,87 @@
+// See RunRecorder.h.
+
+#include "runtime/train/metrics/RunRecorder.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace reciperun::train {
+
+Expected<RunRecorder> RunRecorder::open(const std::filesystem::path& folder,
+                                        const RunBegin& begin,
+                                        TrainMetrics* served) {
+  Expected<MetricsFile> metrics = MetricsFile::open(
+      folder / "metrics.jsonl", begin.resumes() ? begin.samples : 0);
+  RECIPERUN_TRY(metrics);
+  Expected<RunEventsFile> events = RunEventsFile::open(
+      folder / "events.jsonl",
+      begin.resumes() ? LineWriter::Mode::append : LineWriter::Mode::truncate);
+  RECIPERUN_TRY(events);
+  RunRecorder made(*std::move(metrics), *std::move(events), served);
+  RECIPERUN_TRY(made.begin(begin));
+  return made;
+}
+
+Status RunRecorder::begin(const RunBegin& begin) {
+  const std::vector<RunEvent>& earlier = events.earlier();
+  firstStart = earlier.empty() ? begin.time : earlier.front().time;
+  productive = metrics.keptSeconds();
+  const int64_t restarts =
+      begin.resumes() + std::ranges::count(earlier, "resume", &RunEvent::kind);
+  if (served)
+    served->begin({begin.step, begin.steps, begin.samples, restarts});
+  return events.write({.kind = begin.resumes() ? "resume" : "start",
+                       .time = begin.time,
+                       .step = begin.step,
+                       .checkpoint = begin.checkpoint});
+}
+
+Status RunRecorder::take(const StepRecord& record) {
+  productive += record.times.step;
+  const double passed = record.time - firstStart;
+  if (served)
+    served->take(record, passed > 0 ? std::min(productive / passed, 1.0) : 1);
+  return metrics.write(record);
+}
+
+Status RunRecorder::take(const SavedCheckpoint& saved) {
+  const double now = epochSeconds();
+  if (served)
+    served->take(saved, now);
+  return events.write({.kind = "checkpoint",
+                       .time = now,
+                       .step = saved.step,
+                       .checkpoint = saved.path,
+                       .seconds = saved.seconds});
+}
+
+Status RunRecorder::takeSpike(const StepRecord& record, double usual) {
+  if (served)
+    served->countSpike();
+  return events.write({.kind = "spike",
+                       .time = record.time,
+                       .step = record.step,
+                       .loss = record.loss,
+                       .usual = usual});
+}
+
+Status RunRecorder::takeEnd(int64_t step, const std::string& reason,
+                            const std::string& message) {
+  return events.write({.kind = "end",
+                       .time = epochSeconds(),
+                       .step = step,
+                       .reason = reason,
+                       .message = message});
+}
+
+void RunRecorder::takeBad(const StepRecord& record) {
+  if (served)
+    served->takeBad(record);
+}
+
+Status RunRecorder::wait() {
+  RECIPERUN_TRY(metrics.wait());
+  return events.wait();
+}
+
+} // namespace reciperun::train
