@@ -29,6 +29,11 @@ try:  # renders chat templates as transformers does
     config.available_features.add("jinja2")
 except ImportError:
     pass
+try:  # reads manifests
+    import yaml  # noqa: F401
+    config.available_features.add("pyyaml")
+except ImportError:
+    pass
 # Debian's packages belong to its own Python, which need not be the first.
 for python in ("python3", "/usr/bin/python3"):
     modules = "import grpc, google.protobuf"
