@@ -33,13 +33,47 @@ Status Communicator::allGather(int group, const Tensor& in, const Tensor& out,
 }
 
 Status Communicator::reduceScatter(int group, const Tensor& in,
-                                   const Tensor& out, int dim) {
+                                   const Tensor& out, int dim,
+                                   Reduction reduction) {
   return run({.kind = Collective::Kind::reduceScatter,
               .op = op,
               .group = group,
               .in = in,
               .out = out,
+              .reduction = reduction,
               .dim = dim});
+}
+
+Status Communicator::broadcast(int group, const Tensor& in, const Tensor& out,
+                               int root) {
+  return run({.kind = Collective::Kind::broadcast,
+              .op = op,
+              .group = group,
+              .in = in,
+              .out = out,
+              .root = root});
+}
+
+Status Communicator::reduce(int group, const Tensor& in, const Tensor& out,
+                            Reduction reduction, int root) {
+  return run({.kind = Collective::Kind::reduce,
+              .op = op,
+              .group = group,
+              .in = in,
+              .out = out,
+              .reduction = reduction,
+              .root = root});
+}
+
+Status Communicator::transfer(int group, std::span<const Transfer> sends,
+                              std::span<const Transfer> receives) {
+  return run({.kind = Collective::Kind::transfers,
+              .op = op,
+              .group = group,
+              .in = {},
+              .out = {},
+              .sends = sends,
+              .receives = receives});
 }
 
 Status Communicator::allToAll(int group, const Tensor& in, const Tensor& out,

@@ -33,7 +33,7 @@ namespace reciperun::comm {
 
 using device::Tensor;
 
-enum class Reduction { sum, max };
+enum class Reduction { sum, max, min, product };
 
 /// A tensor to send to the next rank of a ring, and a buffer of the same size
 /// to receive from the previous one.
@@ -41,22 +41,40 @@ struct Shift {
   Tensor out, in;
 };
 
+/// A tensor to send to a rank of a group, or to receive from it.
+struct Transfer {
+  int peer = 0; // the index in the group
+  Tensor tensor;
+};
+
 /// The group of all ranks.
 inline constexpr int world = -1;
 
 /// A collective of a group. The members after `out` apply to some kinds only.
 struct Collective {
-  enum class Kind { allReduce, allGather, reduceScatter, allToAll, shift };
+  enum class Kind {
+    allReduce,
+    allGather,
+    reduceScatter,
+    allToAll,
+    broadcast,
+    reduce,
+    transfers,
+    shift
+  };
 
   Kind kind;
   std::string_view op; // the plan's op, for messages; may be empty
   int group = world;
   Tensor in, out;
-  Reduction reduction = Reduction::sum; // all-reduce
+  Reduction reduction = Reduction::sum; // all-reduce, reduce-scatter, reduce
   int dim = 0;                          // all-gather, reduce-scatter
   ShardExchange exchange = {};          // all-to-all
   Tensor counts = {};                   // all-to-all of rows of experts
   std::span<const Shift> shifts = {};   // shift, which leaves in and out empty
+  int root = 0;                         // broadcast, reduce: index in the group
+  /// Transfers, which leave `in` and `out` empty.
+  std::span<const Transfer> sends = {}, receives = {};
 };
 
 /// A message from one rank of the world to another.
@@ -92,8 +110,8 @@ public:
 
   // ---- collectives in stream order with the device's work
 
-  /// out = the sum or maximum over the group of each element of `in`. Types
-  /// f64, f32, bf16, i64 and i32; `in` and `out` have one shape and may be one
+  /// out = the reduction over the group of each element of `in`. Types f64,
+  /// f32, bf16, i64 and i32; `in` and `out` have one shape and may be one
   /// buffer.
   Status allReduce(int group, const Tensor& in, const Tensor& out,
                    Reduction reduction);
@@ -103,9 +121,10 @@ public:
   /// no dimension before `dim` exceeds 1.
   Status allGather(int group, const Tensor& in, const Tensor& out, int dim);
 
-  /// out = this rank's part, along dimension `dim`, of the group's sum of `in`.
-  /// The buffers may alias as in allGather.
-  Status reduceScatter(int group, const Tensor& in, const Tensor& out, int dim);
+  /// out = this rank's part, along dimension `dim`, of the group's reduction of
+  /// `in`. The buffers may alias as in allGather.
+  Status reduceScatter(int group, const Tensor& in, const Tensor& out, int dim,
+                       Reduction reduction = Reduction::sum);
 
   /// Splits `in` along dimension `split`, sends one part to each rank of the
   /// group in rank order, and concatenates the received parts along dimension
@@ -119,6 +138,23 @@ public:
   /// contents in `out` are undefined.
   Status exchangeRows(int group, const Tensor& in, const Tensor& counts,
                       const Tensor& out, ShardExchange exchange);
+
+  /// out = `in` of the group's rank `root`. `in` of the other ranks is not
+  /// read. `in` and `out` have one shape and may be one buffer.
+  Status broadcast(int group, const Tensor& in, const Tensor& out, int root);
+
+  /// On the group's rank `root`, out = the reduction over the group of each
+  /// element of `in`. On the other ranks `out` is undefined. Types and buffers
+  /// are those of allReduce.
+  Status reduce(int group, const Tensor& in, const Tensor& out,
+                Reduction reduction, int root);
+
+  /// Sends and receives tensors within the group, all at the same time. The
+  /// sender and the receiver of a tensor list it with equal sizes, and two
+  /// ranks list the tensors that they exchange in one order. A rank may send to
+  /// itself. The buffers do not overlap.
+  Status transfer(int group, std::span<const Transfer> sends,
+                  std::span<const Transfer> receives);
 
   /// Moves bytes in host memory between two ranks of the world: one calls send,
   /// the other receive, with equal sizes.

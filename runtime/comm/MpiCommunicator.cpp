@@ -12,6 +12,8 @@
 //              first piece first, for the same reason.
 // all-to-all   each rank's part is packed piece by piece, exchanged, and
 //              unpacked next to the other ranks' parts.
+// reduce       as the second form of all-reduce; the root gathers the results.
+// broadcast, transfers  messages of at most 1 GiB.
 
 #include "runtime/comm/MpiCommunicator.h"
 
@@ -147,6 +149,12 @@ Status MpiCommunicator::run(const Collective& collective) {
     return reduceScatter(collective);
   case Collective::Kind::allToAll: // all rows, whatever the counts are
     return allToAll(collective);
+  case Collective::Kind::broadcast:
+    return broadcast(collective);
+  case Collective::Kind::reduce:
+    return reduce(collective);
+  case Collective::Kind::transfers:
+    return transfer(collective);
   case Collective::Kind::shift:
     break;
   }
@@ -164,6 +172,9 @@ Expected<int> MpiCommunicator::begin(const Collective& collective) {
     return beginShift(collective);
   case Collective::Kind::allReduce:
   case Collective::Kind::allToAll:
+  case Collective::Kind::broadcast:
+  case Collective::Kind::reduce:
+  case Collective::Kind::transfers:
     break;
   }
   assert(false && "a collective without two halves");
@@ -175,23 +186,15 @@ Status MpiCommunicator::allReduce(const Collective& collective) {
   const Tensor &in = collective.in, &out = collective.out;
   const Watch::Wait wait = waitFor("all-reduce", commGroup, collective.op);
   assert(in.bytes() == out.bytes() && in.type == out.type);
-  int64_t size = plan::byteSize(in.type), elements = in.elements();
   if (commGroup.ranks == 1) {
     if (in.data != out.data)
       std::memcpy(out.data, in.data, size_t(in.bytes()));
     return Status::ok();
   }
   if (in.bytes() * commGroup.ranks <= smallBytes)
-    return reduceSmall(commGroup, in.type, collective.reduction, elements,
+    return reduceSmall(commGroup, in.type, collective.reduction, in.elements(),
                        bytesOf(in), writableBytes(out));
-  // No slice of a piece is larger than its part of the buffer.
-  const int64_t piece = bufferBytes / size / commGroup.ranks * commGroup.ranks;
-  for (int64_t begin = 0; begin < elements; begin += piece)
-    RECIPERUN_TRY(reducePiece(commGroup, in.type, collective.reduction,
-                              std::min(piece, elements - begin),
-                              bytesOf(in) + begin * size,
-                              writableBytes(out) + begin * size));
-  return Status::ok();
+  return reducePieces(commGroup, collective);
 }
 
 Status MpiCommunicator::reduceSmall(const CommGroup& commGroup,
@@ -205,32 +208,53 @@ Status MpiCommunicator::reduceSmall(const CommGroup& commGroup,
   return Status::ok();
 }
 
-/// Reduces at most one buffer of elements. Slice j belongs to rank j.
+/// Reduces a tensor of any size, in pieces of one buffer.
+Status MpiCommunicator::reducePieces(const CommGroup& commGroup,
+                                     const Collective& collective) {
+  const int64_t size = plan::byteSize(collective.in.type);
+  const int64_t elements = collective.in.elements();
+  // No slice of a piece is larger than its part of the buffer.
+  const int64_t piece = bufferBytes / size / commGroup.ranks * commGroup.ranks;
+  for (int64_t begin = 0; begin < elements; begin += piece)
+    RECIPERUN_TRY(reducePiece(commGroup, collective, begin,
+                              std::min(begin + piece, elements)));
+  return Status::ok();
+}
+
+/// Reduces at most one buffer of elements, [begin, end). Rank j reduces slice
+/// j. All ranks receive the slices, or for a reduce only the root.
 Status MpiCommunicator::reducePiece(const CommGroup& commGroup,
-                                    plan::DType type, Reduction reduction,
-                                    int64_t elements, const std::byte* in,
-                                    std::byte* out) {
-  int64_t size = plan::byteSize(type);
+                                    const Collective& collective, int64_t begin,
+                                    int64_t end) {
+  const int64_t size = plan::byteSize(collective.in.type);
+  const int64_t elements = end - begin;
   std::vector<int> counts(size_t(commGroup.ranks)),
       starts(size_t(commGroup.ranks));
   for (int64_t j = 0; j < commGroup.ranks; ++j) {
-    int64_t begin = elements * j / commGroup.ranks;
-    int64_t end = elements * (j + 1) / commGroup.ranks;
-    counts[size_t(j)] = int((end - begin) * size);
-    starts[size_t(j)] = int(begin * size);
+    int64_t first = elements * j / commGroup.ranks;
+    int64_t last = elements * (j + 1) / commGroup.ranks;
+    counts[size_t(j)] = int((last - first) * size);
+    starts[size_t(j)] = int(first * size);
   }
   int own = counts[size_t(commGroup.rank)];
   std::vector<int> received(counts.size(), own), places(counts.size());
   for (int j = 0; j < commGroup.ranks; ++j)
     places[size_t(j)] = j * own;
+  const std::byte* in = bytesOf(collective.in) + begin * size;
+  std::byte* out = writableBytes(collective.out) + begin * size;
   MPI_Request request = MPI_REQUEST_NULL;
   RECIPERUN_TRY(
       finishMpi(MPI_Ialltoallv(in, counts.data(), starts.data(), MPI_BYTE,
                                receiving.get(), received.data(), places.data(),
                                MPI_BYTE, commGroup.comm, &request),
                 request, "MPI_Ialltoallv", rank()));
-  reduceInRankOrder(type, reduction, receiving.get(), own, commGroup.ranks,
-                    own / size, sending.get());
+  reduceInRankOrder(collective.in.type, collective.reduction, receiving.get(),
+                    own, commGroup.ranks, own / size, sending.get());
+  if (collective.kind == Collective::Kind::reduce)
+    return finishMpi(MPI_Igatherv(sending.get(), own, MPI_BYTE, out,
+                                  counts.data(), starts.data(), MPI_BYTE,
+                                  collective.root, commGroup.comm, &request),
+                     request, "MPI_Igatherv", rank());
   return finishMpi(MPI_Iallgatherv(sending.get(), own, MPI_BYTE, out,
                                    counts.data(), starts.data(), MPI_BYTE,
                                    commGroup.comm, &request),
@@ -320,23 +344,24 @@ Status MpiCommunicator::reduceScatter(const Collective& collective) {
   int64_t elements = blocks.shardElements();
   int64_t piece = std::max<int64_t>(1, bufferBytes / size / commGroup.ranks);
   for (int64_t begin = 0; begin < elements; begin += piece)
-    RECIPERUN_TRY(scatterPiece(commGroup, blocks, in.type, begin,
-                               std::min(begin + piece, elements), bytesOf(in),
-                               writableBytes(out)));
+    RECIPERUN_TRY(scatterPiece(commGroup, blocks, collective, begin,
+                               std::min(begin + piece, elements)));
   return Status::ok();
 }
 
 Status MpiCommunicator::scatterPiece(const CommGroup& commGroup,
-                                     const Blocks& blocks, plan::DType type,
-                                     int64_t begin, int64_t end,
-                                     const std::byte* in, std::byte* out) {
+                                     const Blocks& blocks,
+                                     const Collective& collective,
+                                     int64_t begin, int64_t end) {
   int64_t bytes = (end - begin) * blocks.elementBytes;
   for (int part = 0; part < commGroup.ranks; ++part)
-    blocks.pack(in, part, begin, end, sending.get() + part * bytes);
+    blocks.pack(bytesOf(collective.in), part, begin, end,
+                sending.get() + part * bytes);
   RECIPERUN_TRY(exchangeBytes(commGroup, bytes));
-  reduceInRankOrder(type, Reduction::sum, receiving.get(), bytes,
-                    commGroup.ranks, end - begin,
-                    out + begin * blocks.elementBytes);
+  reduceInRankOrder(collective.in.type, collective.reduction, receiving.get(),
+                    bytes, commGroup.ranks, end - begin,
+                    writableBytes(collective.out) +
+                        begin * blocks.elementBytes);
   return Status::ok();
 }
 
@@ -368,6 +393,73 @@ Status MpiCommunicator::exchangePiece(const CommGroup& commGroup,
   for (int part = 0; part < commGroup.ranks; ++part)
     to.unpack(receiving.get() + part * bytes, part, begin, end, out);
   return Status::ok();
+}
+
+// ---- collectives with a root, and transfers
+
+Status MpiCommunicator::broadcast(const Collective& collective) {
+  const CommGroup& commGroup = this->commGroup(collective.group);
+  const Tensor &in = collective.in, &out = collective.out;
+  const Watch::Wait wait = waitFor("broadcast", commGroup, collective.op);
+  assert(in.bytes() == out.bytes() && in.type == out.type);
+  const auto bytes = size_t(out.bytes());
+  if (commGroup.rank == collective.root && in.data != out.data)
+    std::memcpy(out.data, in.data, bytes);
+  for (size_t at = 0; at < bytes; at += messageBytes) {
+    const int count = int(std::min(messageBytes, bytes - at));
+    MPI_Request request = MPI_REQUEST_NULL;
+    RECIPERUN_TRY(
+        finishMpi(MPI_Ibcast(writableBytes(out) + at, count, MPI_BYTE,
+                             collective.root, commGroup.comm, &request),
+                  request, "MPI_Ibcast", rank()));
+  }
+  return Status::ok();
+}
+
+Status MpiCommunicator::reduce(const Collective& collective) {
+  const CommGroup& commGroup = this->commGroup(collective.group);
+  const Tensor &in = collective.in, &out = collective.out;
+  const Watch::Wait wait = waitFor("reduce", commGroup, collective.op);
+  assert(in.bytes() == out.bytes() && in.type == out.type);
+  if (commGroup.ranks > 1)
+    return reducePieces(commGroup, collective);
+  if (in.data != out.data)
+    std::memcpy(out.data, in.data, size_t(in.bytes()));
+  return Status::ok();
+}
+
+/// Both sides list the tensors of a pair of ranks in one order, so that its
+/// messages need no tags.
+Status MpiCommunicator::transfer(const Collective& collective) {
+  const CommGroup& commGroup = this->commGroup(collective.group);
+  const Watch::Wait wait = waitFor("transfers", commGroup, collective.op);
+  std::vector<MPI_Request> requests;
+  auto split = [&](const Transfer& each, auto begin, const char* call) {
+    const auto bytes = size_t(each.tensor.bytes());
+    for (size_t at = 0; at < bytes; at += messageBytes)
+      RECIPERUN_TRY(check(begin(writableBytes(each.tensor) + at,
+                                int(std::min(messageBytes, bytes - at)),
+                                &requests.emplace_back(MPI_REQUEST_NULL)),
+                          call));
+    return Status::ok();
+  };
+  for (const Transfer& each : collective.receives)
+    RECIPERUN_TRY(split(
+        each,
+        [&](void* to, int count, MPI_Request* request) {
+          return MPI_Irecv(to, count, MPI_BYTE, each.peer, 0, commGroup.comm,
+                           request);
+        },
+        "MPI_Irecv"));
+  for (const Transfer& each : collective.sends)
+    RECIPERUN_TRY(split(
+        each,
+        [&](const void* from, int count, MPI_Request* request) {
+          return MPI_Isend(from, count, MPI_BYTE, each.peer, 0, commGroup.comm,
+                           request);
+        },
+        "MPI_Isend"));
+  return finishMpi(requests, "MPI_Testall", rank());
 }
 
 Status MpiCommunicator::move(const Message& message) {

@@ -66,6 +66,9 @@ private:
   Status allGather(const Collective& collective);
   Status reduceScatter(const Collective& collective);
   Status allToAll(const Collective& collective);
+  Status broadcast(const Collective& collective);
+  Status reduce(const Collective& collective);
+  Status transfer(const Collective& collective);
   Expected<int> beginAllGather(const Collective& collective);
   Expected<int> beginExchange(const Collective& collective);
   Expected<int> beginShift(const Collective& collective);
@@ -73,9 +76,9 @@ private:
   Status reduceSmall(const CommGroup& commGroup, plan::DType type,
                      Reduction reduction, int64_t elements, const std::byte* in,
                      std::byte* out);
-  Status reducePiece(const CommGroup& commGroup, plan::DType type,
-                     Reduction reduction, int64_t elements, const std::byte* in,
-                     std::byte* out);
+  Status reducePiece(const CommGroup& commGroup, const Collective& collective,
+                     int64_t begin, int64_t end);
+  Status reducePieces(const CommGroup& commGroup, const Collective& collective);
   Status gatherBytes(const CommGroup& commGroup, const void* in, int64_t bytes,
                      void* out);
   Status exchangeBytes(const CommGroup& commGroup, int64_t bytes);
@@ -85,8 +88,7 @@ private:
                      int64_t begin, int64_t end, const std::byte* in,
                      std::byte* out);
   Status scatterPiece(const CommGroup& commGroup, const Blocks& blocks,
-                      plan::DType type, int64_t begin, int64_t end,
-                      const std::byte* in, std::byte* out);
+                      const Collective& collective, int64_t begin, int64_t end);
 
   Status exchangePiece(const CommGroup& commGroup, const Blocks& from,
                        const Blocks& to, int64_t begin, int64_t end,

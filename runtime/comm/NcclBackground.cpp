@@ -34,6 +34,9 @@ Expected<int> NcclBackground::begin(const Collective& collective) {
     return beginShift(collective);
   case Collective::Kind::allReduce:
   case Collective::Kind::allToAll:
+  case Collective::Kind::broadcast:
+  case Collective::Kind::reduce:
+  case Collective::Kind::transfers:
     break;
   }
   assert(false && "a collective without two halves");

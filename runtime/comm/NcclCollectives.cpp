@@ -16,6 +16,20 @@ namespace {
 /// row, all in one launch.
 constexpr int64_t fewRows = 32;
 
+ncclRedOp_t operatorOf(Reduction reduction) {
+  switch (reduction) {
+  case Reduction::sum:
+    return ncclSum;
+  case Reduction::max:
+    return ncclMax;
+  case Reduction::min:
+    return ncclMin;
+  case Reduction::product:
+    return ncclProd;
+  }
+  return ncclSum;
+}
+
 } // namespace
 
 NcclCollectives::~NcclCollectives() {
@@ -65,6 +79,12 @@ Status NcclCollectives::run(const Collective& collective) {
     return reduceScatter(collective);
   case Collective::Kind::allToAll:
     return allToAll(collective);
+  case Collective::Kind::broadcast:
+    return broadcast(collective);
+  case Collective::Kind::reduce:
+    return reduce(collective);
+  case Collective::Kind::transfers:
+    return transfer(collective);
   case Collective::Kind::shift:
     break;
   }
@@ -78,12 +98,11 @@ Status NcclCollectives::allReduce(const Collective& collective) {
                  [&](const NcclGroup& commGroup) -> Status {
                    if (commGroup.ranks == 1)
                      return copyOwn(commGroup, in.data, out.data, in.bytes());
-                   RECIPERUN_NCCL_TRY(
-                       nccl, commGroup, AllReduce, in.data, out.data,
-                       size_t(in.elements()), ncclType(in.type),
-                       collective.reduction == Reduction::sum ? ncclSum
-                                                              : ncclMax,
-                       commGroup.comm, commGroup.stream);
+                   RECIPERUN_NCCL_TRY(nccl, commGroup, AllReduce, in.data,
+                                      out.data, size_t(in.elements()),
+                                      ncclType(in.type),
+                                      operatorOf(collective.reduction),
+                                      commGroup.comm, commGroup.stream);
                    return Status::ok();
                  });
 }
@@ -157,7 +176,8 @@ Status NcclCollectives::gatherPieces(const NcclGroup& commGroup,
 Status NcclCollectives::reduceScatter(const Collective& collective) {
   const Tensor &in = collective.in, &out = collective.out;
   if (const NcclGroup* commGroup = barriers.find(collective.group, {&in, &out});
-      commGroup && partsOf(out, collective.dim, *commGroup).contiguous())
+      commGroup && collective.reduction == Reduction::sum &&
+      partsOf(out, collective.dim, *commGroup).contiguous())
     return barriers.scatter(*commGroup, in, out);
   return collect("reduce-scatter", collective.group,
                  [&](const NcclGroup& commGroup) -> Status {
@@ -168,43 +188,47 @@ Status NcclCollectives::reduceScatter(const Collective& collective) {
                    const Blocks blocks =
                        partsOf(out, collective.dim, commGroup);
                    if (blocks.contiguous())
-                     return scatterContiguous(commGroup, in, out);
+                     return scatterContiguous(commGroup, collective);
                    return blocks.rows <= fewRows && !overlap(in, out)
-                              ? scatterRows(commGroup, blocks, in, out)
-                              : scatterPieces(commGroup, blocks, in, out);
+                              ? scatterRows(commGroup, blocks, collective)
+                              : scatterPieces(commGroup, blocks, collective);
                  });
 }
 
 /// The result may overwrite this rank's own part of the input, but no other
 /// part.
 Status NcclCollectives::scatterContiguous(const NcclGroup& commGroup,
-                                          const Tensor& in, const Tensor& out) {
+                                          const Collective& collective) {
+  const Tensor &in = collective.in, &out = collective.out;
   std::byte* own = in.as<std::byte>() + commGroup.rank * out.bytes();
   std::byte* target = overlap(in, out) ? own : out.as<std::byte>();
   RECIPERUN_NCCL_TRY(nccl, commGroup, ReduceScatter, in.data, target,
-                     size_t(out.elements()), ncclType(in.type), ncclSum,
-                     commGroup.comm, commGroup.stream);
+                     size_t(out.elements()), ncclType(in.type),
+                     operatorOf(collective.reduction), commGroup.comm,
+                     commGroup.stream);
   return copyOwn(commGroup, target, out.data, out.bytes());
 }
 
 Status NcclCollectives::scatterRows(const NcclGroup& commGroup,
-                                    const Blocks& blocks, const Tensor& in,
-                                    const Tensor& out) {
+                                    const Blocks& blocks,
+                                    const Collective& collective) {
+  const Tensor &in = collective.in, &out = collective.out;
   const int64_t bytes = blocks.block * blocks.elementBytes;
   RECIPERUN_NCCL_TRY(nccl, commGroup, GroupStart);
   for (int64_t row = 0; row < blocks.rows; ++row)
     RECIPERUN_NCCL_TRY(nccl, commGroup, ReduceScatter,
                        in.as<std::byte>() + row * commGroup.ranks * bytes,
                        out.as<std::byte>() + row * bytes, size_t(blocks.block),
-                       ncclType(in.type), ncclSum, commGroup.comm,
-                       commGroup.stream);
+                       ncclType(in.type), operatorOf(collective.reduction),
+                       commGroup.comm, commGroup.stream);
   RECIPERUN_NCCL_TRY(nccl, commGroup, GroupEnd);
   return Status::ok();
 }
 
 Status NcclCollectives::scatterPieces(const NcclGroup& commGroup,
-                                      const Blocks& blocks, const Tensor& in,
-                                      const Tensor& out) {
+                                      const Blocks& blocks,
+                                      const Collective& collective) {
+  const Tensor &in = collective.in, &out = collective.out;
   const int64_t most = pieceElements(commGroup, blocks.elementBytes);
   const int64_t elements = blocks.shardElements();
   for (int64_t begin = 0; begin < elements; begin += most) {
@@ -213,8 +237,9 @@ Status NcclCollectives::scatterPieces(const NcclGroup& commGroup,
                              commGroup.stream));
     RECIPERUN_NCCL_TRY(nccl, commGroup, ReduceScatter, sendBuffer,
                        out.as<std::byte>() + begin * blocks.elementBytes,
-                       size_t(end - begin), ncclType(in.type), ncclSum,
-                       commGroup.comm, commGroup.stream);
+                       size_t(end - begin), ncclType(in.type),
+                       operatorOf(collective.reduction), commGroup.comm,
+                       commGroup.stream);
   }
   return Status::ok();
 }
@@ -251,6 +276,62 @@ Status NcclCollectives::allToAll(const Collective& collective) {
           RECIPERUN_TRY(unpackShards(ends.to, receiveBuffer, begin, end,
                                      out.as<std::byte>(), commGroup.stream));
         }
+        return Status::ok();
+      });
+}
+
+// ---- collectives with a root, and transfers
+
+Status NcclCollectives::broadcast(const Collective& collective) {
+  const Tensor &in = collective.in, &out = collective.out;
+  return collect(
+      "broadcast", collective.group, [&](const NcclGroup& commGroup) -> Status {
+        if (commGroup.ranks == 1)
+          return copyOwn(commGroup, in.data, out.data, in.bytes());
+        RECIPERUN_NCCL_TRY(nccl, commGroup, Broadcast, in.data, out.data,
+                           size_t(in.elements()), ncclType(in.type),
+                           collective.root, commGroup.comm, commGroup.stream);
+        return Status::ok();
+      });
+}
+
+Status NcclCollectives::reduce(const Collective& collective) {
+  const Tensor &in = collective.in, &out = collective.out;
+  return collect(
+      "reduce", collective.group, [&](const NcclGroup& commGroup) -> Status {
+        if (commGroup.ranks == 1)
+          return copyOwn(commGroup, in.data, out.data, in.bytes());
+        RECIPERUN_NCCL_TRY(nccl, commGroup, Reduce, in.data, out.data,
+                           size_t(in.elements()), ncclType(in.type),
+                           operatorOf(collective.reduction), collective.root,
+                           commGroup.comm, commGroup.stream);
+        return Status::ok();
+      });
+}
+
+Status NcclCollectives::transfer(const Collective& collective) {
+  return collect(
+      "transfers", collective.group, [&](const NcclGroup& commGroup) -> Status {
+        if (commGroup.ranks == 1) {
+          assert(collective.sends.size() == collective.receives.size());
+          for (size_t i = 0; i < collective.sends.size(); ++i) {
+            const Tensor& sent = collective.sends[i].tensor;
+            RECIPERUN_TRY(copyOwn(commGroup, sent.data,
+                                  collective.receives[i].tensor.data,
+                                  sent.bytes()));
+          }
+          return Status::ok();
+        }
+        RECIPERUN_NCCL_TRY(nccl, commGroup, GroupStart);
+        for (const auto& [peer, tensor] : collective.sends)
+          RECIPERUN_NCCL_TRY(nccl, commGroup, Send, tensor.data,
+                             size_t(tensor.bytes()), ncclInt8, peer,
+                             commGroup.comm, commGroup.stream);
+        for (const auto& [peer, tensor] : collective.receives)
+          RECIPERUN_NCCL_TRY(nccl, commGroup, Recv, tensor.data,
+                             size_t(tensor.bytes()), ncclInt8, peer,
+                             commGroup.comm, commGroup.stream);
+        RECIPERUN_NCCL_TRY(nccl, commGroup, GroupEnd);
         return Status::ok();
       });
 }

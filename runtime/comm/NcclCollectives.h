@@ -43,6 +43,9 @@ private:
   Status allGather(const Collective& collective);
   Status reduceScatter(const Collective& collective);
   Status allToAll(const Collective& collective);
+  Status broadcast(const Collective& collective);
+  Status reduce(const Collective& collective);
+  Status transfer(const Collective& collective);
   static int64_t pieceElements(const NcclGroup& commGroup,
                                int64_t elementBytes);
   template <class Body>
@@ -51,12 +54,12 @@ private:
                     const Tensor& in, const Tensor& out);
   Status gatherPieces(const NcclGroup& commGroup, const Blocks& blocks,
                       const Tensor& in, const Tensor& out);
-  Status scatterContiguous(const NcclGroup& commGroup, const Tensor& in,
-                           const Tensor& out);
+  Status scatterContiguous(const NcclGroup& commGroup,
+                           const Collective& collective);
   Status scatterRows(const NcclGroup& commGroup, const Blocks& blocks,
-                     const Tensor& in, const Tensor& out);
+                     const Collective& collective);
   Status scatterPieces(const NcclGroup& commGroup, const Blocks& blocks,
-                       const Tensor& in, const Tensor& out);
+                       const Collective& collective);
   static Blocks partsOf(const Tensor& part, int dim,
                         const NcclGroup& commGroup);
 

@@ -49,6 +49,8 @@ Expected<NcclLibrary> NcclLibrary::open() {
   FIND(AllReduce);
   FIND(AllGather);
   FIND(ReduceScatter);
+  FIND(Broadcast);
+  FIND(Reduce);
   FIND(Send);
   FIND(Recv);
 #undef FIND

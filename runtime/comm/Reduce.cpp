@@ -1,4 +1,4 @@
-// Sums and maxima over the ranks' contributions, in rank order.
+// Reductions over the ranks' contributions, in rank order.
 //
 // The elements are processed in tiles that fit the L1 cache. A tile starts as
 // the first rank's contribution, widened to f32 for bf16, and accumulates the
@@ -30,6 +30,45 @@ template <class T> T larger(T a, T b) {
   else
     return std::max(a, b);
 }
+template <class T> T smaller(T a, T b) {
+  if constexpr (std::is_floating_point_v<T>)
+    return a < b || std::isnan(a) ? a : b;
+  else
+    return std::min(a, b);
+}
+template <class T> T product(T a, T b) {
+  if constexpr (std::is_integral_v<T>)
+    return T(std::make_unsigned_t<T>(a) * std::make_unsigned_t<T>(b));
+  else
+    return a * b;
+}
+
+/// tile[i] = combine(tile[i], part[i])
+template <class Wide, class Stored, class Combine>
+void accumulate(Wide* tile, const Stored* part, int64_t count,
+                Combine combine) {
+  for (int64_t i = 0; i < count; ++i)
+    tile[i] = combine(tile[i], Wide(part[i]));
+}
+
+template <class Wide, class Stored>
+void accumulate(Reduction reduction, Wide* tile, const Stored* part,
+                int64_t count) {
+  switch (reduction) {
+  case Reduction::sum:
+    return accumulate(tile, part, count,
+                      [](Wide a, Wide b) { return sum(a, b); });
+  case Reduction::max:
+    return accumulate(tile, part, count,
+                      [](Wide a, Wide b) { return larger(a, b); });
+  case Reduction::min:
+    return accumulate(tile, part, count,
+                      [](Wide a, Wide b) { return smaller(a, b); });
+  case Reduction::product:
+    return accumulate(tile, part, count,
+                      [](Wide a, Wide b) { return product(a, b); });
+  }
+}
 
 template <class Stored, class Wide>
 void reduce(Reduction reduction, const std::byte* in, int64_t stride, int ranks,
@@ -42,12 +81,8 @@ void reduce(Reduction reduction, const std::byte* in, int64_t stride, int ranks,
       if (rank == 0)
         for (int64_t i = 0; i < count; ++i)
           tile[i] = Wide(part[i]);
-      else if (reduction == Reduction::sum)
-        for (int64_t i = 0; i < count; ++i)
-          tile[i] = sum<Wide>(tile[i], Wide(part[i]));
       else
-        for (int64_t i = 0; i < count; ++i)
-          tile[i] = larger<Wide>(tile[i], Wide(part[i]));
+        accumulate(reduction, tile, part, count);
     }
     for (int64_t i = 0; i < count; ++i)
       out[begin + i] = Stored(tile[i]);

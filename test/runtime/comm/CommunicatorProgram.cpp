@@ -239,6 +239,87 @@ protected:
       EXPECT_TRUE(same(came[0], valueOf<T>(before, 0)));
   }
 
+  /// The minimum and the product of the ranks' values, whose magnitudes are 1
+  /// and 2 so that products do not round.
+  void minimumAndProduct(int group, int64_t elements) {
+    std::vector<int> members =
+        plan::groupMembers(mesh, mesh.groups[size_t(group)], rank);
+    auto small = [](int member, int64_t i) {
+      const int64_t turn = (i + member) % 4;
+      return T(float(turn == 0 ? 2 : turn == 1 ? -2 : turn == 2 ? 1 : -1));
+    };
+    const Shape shape = {elements};
+    std::vector<T> in(static_cast<size_t>(elements)), least(in), product(in);
+    for (int64_t i = 0; i < elements; ++i)
+      in[size_t(i)] = small(rank, i);
+    ASSERT_TRUE(communicator
+                    ->allReduce(group, view(in, shape), view(least, shape),
+                                Reduction::min)
+                    .isOk());
+    ASSERT_TRUE(communicator
+                    ->allReduce(group, view(in, shape), view(product, shape),
+                                Reduction::product)
+                    .isOk());
+    expectEach(elements, [&](int64_t i) {
+      Wide<T> lowest = Wide<T>(small(members[0], i)), all = Wide<T>(1);
+      for (int member : members) {
+        lowest = std::min(lowest, Wide<T>(small(member, i)));
+        all = Wide<T>(all * Wide<T>(small(member, i)));
+      }
+      return same(least[size_t(i)], T(lowest)) &&
+             same(product[size_t(i)], T(all));
+    });
+  }
+
+  /// The rank of the group that is the root sends to all and sums for all.
+  void rooted(int group, int64_t elements, int root) {
+    std::vector<int> members =
+        plan::groupMembers(mesh, mesh.groups[size_t(group)], rank);
+    const int source = members[size_t(root)];
+    const Shape shape = {elements};
+    std::vector<T> in = contribution(elements), out(in.size());
+    ASSERT_TRUE(
+        communicator->broadcast(group, view(in, shape), view(out, shape), root)
+            .isOk());
+    expectEach(elements, [&](int64_t i) {
+      return same(out[size_t(i)], valueOf<T>(source, i));
+    });
+    ASSERT_TRUE(communicator
+                    ->reduce(group, view(in, shape), view(in, shape),
+                             Reduction::sum, root)
+                    .isOk());
+    if (rank == source)
+      expectEach(elements, [&](int64_t i) {
+        return same(in[size_t(i)], expectedSum<T>(members, i));
+      });
+  }
+
+  /// Each rank sends its values to all, itself included, and its first value to
+  /// the first rank a second time.
+  void transfer(int group, int64_t elements) {
+    std::vector<int> members =
+        plan::groupMembers(mesh, mesh.groups[size_t(group)], rank);
+    const Shape all = {elements}, first = {1};
+    std::vector<T> out = contribution(elements), again(members.size());
+    std::vector<std::vector<T>> in(members.size(), std::vector<T>(out.size()));
+    std::vector<Transfer> sends, receives;
+    for (size_t m = 0; m < members.size(); ++m) {
+      sends.push_back({int(m), view(out, all)});
+      receives.push_back({int(m), view(in[m], all)});
+    }
+    sends.push_back({0, view(out, first)});
+    if (rank == members[0])
+      for (size_t m = 0; m < members.size(); ++m)
+        receives.push_back({int(m), {&again[m], typeOf<T>(), first}});
+    ASSERT_TRUE(communicator->transfer(group, sends, receives).isOk());
+    for (size_t m = 0; m < members.size(); ++m)
+      expectEach(elements, [&](int64_t i) {
+        return same(in[m][size_t(i)], valueOf<T>(members[m], i)) &&
+               (rank != members[0] ||
+                same(again[m], valueOf<T>(members[m], 0)));
+      });
+  }
+
   plan::Mesh mesh;
   std::unique_ptr<Communicator> communicator;
   int rank = 0;
@@ -280,6 +361,26 @@ TYPED_TEST(Collectives, shiftToTheNextRank) {
   for (int group : {0, 1, 2})
     for (int64_t elements : {1, 5000})
       this->shift(group, elements);
+}
+
+TYPED_TEST(Collectives, minimumAndProduct) {
+  for (int group : {0, 1, 2})
+    this->minimumAndProduct(group, 1000);
+}
+
+TYPED_TEST(Collectives, broadcastAndReduceWithARoot) {
+  for (int group : {0, 1, 2}) {
+    const plan::Group& of = this->mesh.groups[size_t(group)];
+    for (int root : {0, plan::groupSize(this->mesh, of) - 1})
+      for (int64_t elements : {1, 1000, 100'003})
+        this->rooted(group, elements, root);
+  }
+}
+
+TYPED_TEST(Collectives, transferToAllAndToOne) {
+  for (int group : {0, 1, 2})
+    for (int64_t elements : {1, 5000})
+      this->transfer(group, elements);
 }
 
 TYPED_TEST(Collectives, gatherIntoTheOwnPart) {

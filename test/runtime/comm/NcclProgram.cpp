@@ -255,6 +255,8 @@ protected:
   }
 
   void testAllReduce();
+  void testRooted();
+  void testTransfers();
   void testGatherAndScatter();
   void testAllToAll();
   void testExchangeRows();
@@ -283,6 +285,51 @@ void Nccl::testAllReduce() {
         ASSERT_TRUE(nccl->allReduce(group, gpu, gpu, reduction).isOk());
         expectSame(in, type, 5003, toleranceOf(type, group), "all-reduce");
       }
+}
+
+void Nccl::testRooted() {
+  tell("broadcasts and reduces");
+  for (DType type : {DType::f32, DType::bf16, DType::i64})
+    for (int group : {0, 1, 2})
+      for (int root = 0; root < sizeOf(group); ++root) {
+        const Shape shape = {5003};
+        Pair in = filled(type, 5003);
+        Tensor host = onHost(in, type, shape), gpu = onGpu(in, type, shape);
+        ASSERT_TRUE(nccl->host().broadcast(group, host, host, root).isOk());
+        ASSERT_TRUE(nccl->broadcast(group, gpu, gpu, root).isOk());
+        expectSame(in, type, 5003, 0, "broadcast");
+        ASSERT_TRUE(
+            nccl->host().allReduce(group, host, host, Reduction::max).isOk());
+        for (int each = 0; each < sizeOf(group); ++each)
+          ASSERT_TRUE(
+              nccl->reduce(group, gpu, gpu, Reduction::max, each).isOk());
+        expectSame(in, type, 5003, 0, "reduce");
+      }
+}
+
+void Nccl::testTransfers() {
+  tell("transfers");
+  const int64_t elements = 5003;
+  const Shape shape = {elements};
+  for (int group : {0, 1, 2}) {
+    Pair out = filled(DType::f32, elements);
+    std::vector<Pair> in;
+    for (int64_t peer = 0; peer < sizeOf(group); ++peer)
+      in.push_back(filled(DType::f32, elements));
+    std::vector<Transfer> hostSends, hostReceives, sends, receives;
+    for (int peer = 0; peer < int(in.size()); ++peer) {
+      Pair& received = in[size_t(peer)];
+      hostSends.push_back({peer, onHost(out, DType::f32, shape)});
+      hostReceives.push_back({peer, onHost(received, DType::f32, shape)});
+      sends.push_back({peer, onGpu(out, DType::f32, shape)});
+      receives.push_back({peer, onGpu(received, DType::f32, shape)});
+    }
+    ASSERT_TRUE(nccl->host().transfer(group, hostSends, hostReceives).isOk());
+    const Status status = nccl->transfer(group, sends, receives);
+    ASSERT_TRUE(status.isOk()) << status.message();
+    for (Pair& received : in)
+      expectSame(received, DType::f32, elements, 0, "transfers");
+  }
 }
 
 void Nccl::testGatherAndScatter() {
@@ -526,6 +573,8 @@ void Nccl::testPipeline(int64_t elements) {
 // A single test creates one set of communicators: each takes seconds.
 TEST_F(Nccl, doesWhatMpiDoes) {
   testAllReduce();
+  testRooted();
+  testTransfers();
   testGatherAndScatter();
   testAllToAll();
   testExchangeRows();
