@@ -96,6 +96,8 @@ public:
   /// An identifier that is unique among the devices of a host and has the same
   /// length for all devices of a kind. Empty when ranks may share the device.
   virtual std::string identity() const { return {}; }
+  /// The PCI address, `0000:1b:00`; empty when the device has none.
+  virtual std::string address() const { return {}; }
 
   // ---- ops
 

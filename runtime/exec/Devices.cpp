@@ -105,6 +105,16 @@ Expected<Links> connectGpus(const plan::Plan&, Links, device::Device&) {
 
 } // namespace
 
+int ncclVersion() {
+  int version = 0;
+#ifdef RECIPERUN_CUDA
+  const auto library = comm::NcclLibrary::open();
+  if (library && library->GetVersion(&version) != 0)
+    return 0;
+#endif
+  return version;
+}
+
 std::string gpuNames() {
 #ifdef RECIPERUN_CUDA
   return device::architectureNames();

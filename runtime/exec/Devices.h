@@ -18,6 +18,10 @@ namespace reciperun::exec {
 /// it was built without CUDA.
 std::string gpuNames();
 
+/// NCCL's version as ncclGetVersion returns it, 22809 for 2.28.9; 0 where the
+/// program was built without CUDA or NCCL is missing.
+int ncclVersion();
+
 /// The environment variables that the libraries of the plan's devices read. The
 /// command sets them before it starts MPI.
 std::vector<device::Variable> environmentOf(const plan::Plan& plan);

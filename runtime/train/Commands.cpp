@@ -4,6 +4,7 @@
 #include "runtime/train/Commands.h"
 
 #include "runtime/bench/DeviceCommand.h"
+#include "runtime/bench/collectives/CollectiveCommand.h"
 #include "runtime/cli/Help.h"
 #include "runtime/cli/Read.h"
 #include "runtime/exec/Devices.h"
@@ -21,6 +22,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace reciperun::train {
 namespace {
@@ -35,10 +37,15 @@ std::string versionText() {
 }
 
 cli::Command benchCommand() {
+  std::vector<cli::Command> commands = {serve::benchServeCommand(),
+                                        bench::deviceCommand()};
+  for (cli::Command& each : bench::collectiveCommands())
+    commands.push_back(std::move(each));
   return {.name = "bench",
-          .synopsis = "serve DIR|device [options]",
-          .summary = "measure the speed of this machine",
-          .subcommands = {serve::benchServeCommand(), bench::deviceCommand()}};
+          .synopsis = "serve DIR|device|COLLECTIVE [options]",
+          .summary = "measure the speed of this machine, or of a collective "
+                     "between ranks",
+          .subcommands = std::move(commands)};
 }
 
 cli::Program describeProgram(cli::Command serve) {

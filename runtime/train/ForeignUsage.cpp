@@ -66,6 +66,11 @@ constexpr std::string_view isSecond = "TARGET is the second argument";
 constexpr std::string_view isFormat =
     "that is `--weights=FORMAT` here: `fp8`, `int8` or `int4`";
 
+/// The tests of nccl-tests, commands of `bench`.
+constexpr std::string_view collectives =
+    "all_reduce all_gather reduce_scatter broadcast reduce alltoall sendrecv "
+    "gather scatter hypercube";
+
 /// Options of other programs, and what to do here instead.
 struct ForeignOption {
   std::string_view commands; // with spaces between
@@ -79,6 +84,20 @@ constexpr std::string_view prompting = "generate chat";
 constexpr std::string_view benchmark = "serve bench";
 
 constexpr ForeignOption foreignOptions[] = {
+    {collectives, "-p --parallel-init",
+     "mpirun starts all ranks at the same time: leave it out"},
+    {collectives,
+     "-y --stream-null -u --unalign -D --device-implementation "
+     "-V --device-cta-count -x --cta-policy -R --local-register",
+     "it changes how nccl-tests calls NCCL; this bench calls it as training "
+     "does: leave it out"},
+    {collectives, "-M --memory",
+     "`nvidia-smi` shows the memory of each process: leave it out"},
+    {collectives, "-I --per-iter-timing -K --per-iter-skip",
+     "a row has the mean time of its iterations; for the time of single calls "
+     "write `--iters 1 --run_cycles N`"},
+    {collectives, "-np --np", isMpirun},
+
     {"train", "--resume --resume-from-checkpoint --checkpoint --ckpt --load",
      resumes},
     {"train", "--set --config --lr --steps --max-steps --epochs --batch-size",
@@ -429,6 +448,17 @@ std::vector<cli::ForeignCommand> foreignCommands() {
           {"quantize", "reciperun convert SOURCE TARGET --weights=FORMAT"},
           {"interactive", "reciperun chat"},
           {"benchmark", "reciperun bench serve"},
+          {"nccl-tests", "reciperun bench COLLECTIVE"},
+          {"all_reduce_perf", "reciperun bench all_reduce"},
+          {"all_gather_perf", "reciperun bench all_gather"},
+          {"reduce_scatter_perf", "reciperun bench reduce_scatter"},
+          {"broadcast_perf", "reciperun bench broadcast"},
+          {"reduce_perf", "reciperun bench reduce"},
+          {"alltoall_perf", "reciperun bench alltoall"},
+          {"sendrecv_perf", "reciperun bench sendrecv"},
+          {"gather_perf", "reciperun bench gather"},
+          {"scatter_perf", "reciperun bench scatter"},
+          {"hypercube_perf", "reciperun bench hypercube"},
           {"latency", "reciperun bench serve"},
           {"throughput", "reciperun bench serve"},
           {"version", "reciperun --version"},

@@ -15,6 +15,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <cstdio>
 #include <cstdlib>
 #include <string_view>
 #include <utility>
@@ -128,6 +129,14 @@ CudaDevice::~CudaDevice() {
 std::string CudaDevice::identity() const {
   const cudaUUID_t& uuid = gpu->properties().uuid;
   return std::string(uuid.bytes, sizeof uuid.bytes);
+}
+
+std::string CudaDevice::address() const {
+  const cudaDeviceProp& gpuProperties = gpu->properties();
+  char text[32];
+  std::snprintf(text, sizeof text, "%04x:%02x:%02x", gpuProperties.pciDomainID,
+                gpuProperties.pciBusID, gpuProperties.pciDeviceID);
+  return text;
 }
 
 Status CudaDevice::checkMemoryBudget(const plan::MemoryTable& memory) const {

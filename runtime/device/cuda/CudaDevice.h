@@ -65,6 +65,7 @@ public:
 
   std::string name() const override { return gpu->properties().name; }
   std::string identity() const override;
+  std::string address() const override;
 
   /// Checks that the plan fits in the GPU's free memory (MemoryBudget.h).
   Status checkMemoryBudget(const plan::MemoryTable& memory) const;
