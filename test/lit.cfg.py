@@ -46,6 +46,10 @@ if shutil.which("jq"):
     config.available_features.add("jq")
 if shutil.which("promtool") and shutil.which("prometheus"):
     config.available_features.add("prometheus")
+daemons = os.pathsep.join([os.environ["PATH"], "/usr/sbin"])
+if all(shutil.which(name, path=daemons)
+       for name in ("munged", "slurmctld", "slurmd", "sbatch")):
+    config.available_features.add("slurm")
 if shutil.which("chromium"):
     config.available_features.add("chromium")
 if shutil.which("node") and shutil.which("npm"):

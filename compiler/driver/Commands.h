@@ -15,6 +15,7 @@ cli::Command checkCommand(Invocation& invocation);
 cli::Command planCommand(Invocation& invocation);
 cli::Command estimateCommand(Invocation& invocation);
 cli::Command runCommand(Invocation& invocation);
+cli::Command launchCommand(Invocation& invocation);
 cli::Command fmtCommand(Invocation& invocation);
 cli::Command explainCommand(Invocation& invocation);
 cli::Command docCommand(Invocation& invocation);

@@ -37,6 +37,8 @@ struct Invocation {
   std::string progress = "auto"; // of a run
   std::string hostfile = {};     // of mpirun; empty: this host
   int restarts = 0;              // of a training, after failures
+  std::string target = {};       // of `launch`
+  bool submits = false;          // `launch` also starts the job
   std::vector<std::string> passedOn = {}; // behind `--`, of mpirun or a server
   bool json = false;
   bool listsKinds = false; // of `explain`

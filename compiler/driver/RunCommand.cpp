@@ -11,7 +11,6 @@
 
 #include "compiler/driver/Commands.h"
 
-#include "compiler/driver/HostFile.h"
 #include "compiler/driver/Inputs.h"
 #include "compiler/driver/MemoryReport.h"
 #include "compiler/driver/OutputFile.h"
@@ -19,6 +18,7 @@
 #include "compiler/driver/RunFolders.h"
 #include "compiler/driver/SweepTable.h"
 #include "compiler/driver/Trial.h"
+#include "compiler/launch/HostFile.h"
 #include "compiler/recipe/Task.h"
 #include "runtime/cli/Options.h"
 #include "runtime/launch/Launch.h"
@@ -279,7 +279,8 @@ void tellSignal(const Job& job, int signal, const Invocation& invocation) {
 /// Reports a host file with fewer slots than ranks. Returns false if it has
 /// enough.
 bool tellSlots(const Job& job, Session& session, const Invocation& invocation) {
-  const auto found = slotsOf(invocation.hostfile);
+  const auto hosts = launch::hostsOf(invocation.hostfile);
+  const auto slots = hosts ? launch::slotsOf(*hosts) : std::nullopt;
   const int ranks = job.plan.mesh.ranks;
   const std::vector<std::string>& others = optionsOfMpirun(job, invocation);
   const bool mayShare =
@@ -287,18 +288,18 @@ bool tellSlots(const Job& job, Session& session, const Invocation& invocation) {
         return each.find("oversubscribe") != each.npos ||
                each.find("OVERSUBSCRIBE") != each.npos;
       });
-  if (!found || mayShare || found->slots >= ranks)
+  if (!slots || mayShare || *slots >= ranks)
     return false;
-  std::string help = found->hosts == 1
+  std::string help = hosts->size() == 1
                          ? "write `slots=" + std::to_string(ranks) + "` there"
                          : "raise the `slots=` of its hosts to " +
                                std::to_string(ranks) + " in all";
-  const std::string fewer = "cluster.ranks=" + std::to_string(found->slots);
+  const std::string fewer = "cluster.ranks=" + std::to_string(*slots);
   if (session.selected.name == job.name && compileTrial(session, {fewer}))
     help += ", or take fewer ranks, `--set " + fewer + "`";
   fail(invocation,
-       "`" + invocation.hostfile + "` gives " + std::to_string(found->slots) +
-           (found->slots == 1 ? " slot" : " slots") + ", and `" + job.name +
+       "`" + invocation.hostfile + "` gives " + std::to_string(*slots) +
+           (*slots == 1 ? " slot" : " slots") + ", and `" + job.name +
            "` has " + std::to_string(ranks) + " ranks",
        help);
   return true;
