@@ -21,6 +21,15 @@ std::string mappingOf(const Job& job) {
   return job.nodes == 1 ? mapping + ":OVERSUBSCRIBE" : mapping;
 }
 
+/// Options of mpirun: the mapping, and the environment of other nodes.
+std::vector<std::string> mappingWords(const Job& job) {
+  std::vector<std::string> words = {"--map-by " + mappingOf(job),
+                                    "--bind-to " + job.settings.bind};
+  for (const Variable& each : environmentOf(job))
+    words.push_back("-x " + each.name);
+  return words;
+}
+
 std::string headOf(const std::vector<Job>& jobs) {
   std::string text = "#!/bin/bash\n";
   for (const Job& job : jobs)
@@ -29,29 +38,23 @@ std::string headOf(const std::vector<Job>& jobs) {
                 "first node.\n";
 }
 
-/// Runs one plan, and again after a failure.
+/// Runs one plan. reciperun starts mpirun, and again after a failure.
 std::string runFunction(const Job& job, const std::string& hostfile) {
-  std::vector<std::string> words = mpirunWords(job);
+  std::vector<std::string> words = {
+      shellWord(job.settings.program), "train", "\"$1\"", "--progress=lines",
+      "--restarts=" + std::to_string(job.settings.restarts)};
   if (!hostfile.empty())
-    words.insert(words.begin() + 3, "--hostfile " + shellWord(hostfile));
-  words.push_back(shellWord(job.settings.program) +
-                  " train \"$1\" --progress=lines &");
-  const std::string starts = std::to_string(job.settings.restarts + 1);
-  return R"(# Runs the plan $1. A run that fails is started again and resumes from its last
-# checkpoint; one that a signal has stopped is not.
+    words.push_back("--hostfile=" + shellWord(hostfile));
+  words.emplace_back("--");
+  for (std::string& each : mappingWords(job))
+    words.push_back(std::move(each));
+  words.emplace_back("&");
+  return R"(# Runs the plan $1.
 run_plan() {
-  local start
-  for ((start = 1; start <= )" +
-         starts + R"(; ++start)); do
-    )" + commandOf(words, "      ") +
+  )" + commandOf(words, "    ") +
          R"(
-    job=$!
-    await_job
-    [ "$code" -eq 0 ] && return 0
-    [ "$is_stopped" -eq 1 ] && return "$code"
-    echo "note: start $start of at most )" +
-         starts + R"( ended with code $code" >&2
-  done
+  job=$!
+  await_job
   return "$code"
 }
 )";
@@ -60,11 +63,9 @@ run_plan() {
 } // namespace
 
 std::vector<std::string> mpirunWords(const Job& job) {
-  std::vector<std::string> words = {
-      "mpirun",       "-np",       std::to_string(job.ranks), "--map-by",
-      mappingOf(job), "--bind-to", job.settings.bind};
-  for (const Variable& each : environmentOf(job))
-    words.push_back("-x " + each.name);
+  std::vector<std::string> words = {"mpirun", "-np", std::to_string(job.ranks)};
+  for (std::string& each : mappingWords(job))
+    words.push_back(std::move(each));
   return words;
 }
 
@@ -79,10 +80,9 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
           " >/dev/null || { echo 'error: no program `" +
           first.settings.program +
           "` on this node; set `launch.program`' >&2; exit 127; }\n";
-  text += std::string(rootPermission()) + preparationOf(first) + R"(
-# mpirun passes SIGUSR1 to the ranks, which save a checkpoint and end.
-is_stopped=0
-trap 'is_stopped=1; kill -USR1 "$job" 2>/dev/null || true' TERM INT USR1
+  text += preparationOf(first) + R"(
+# reciperun passes a signal to the ranks, which save a checkpoint and end.
+trap 'kill -USR1 "$job" 2>/dev/null || true' TERM INT USR1
 )" + std::string(waitFunction()) +
           runFunction(first, hostfile) + "\n";
   for (const Job& job : jobs)

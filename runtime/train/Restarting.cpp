@@ -72,7 +72,7 @@ int trainAgain(const plan::Plan& plan, const Restarting& restarting) {
         "run `reciperun train PLAN --restarts " +
             std::to_string(restarting.most) +
             "` without `mpirun`; its options follow `--`");
-  if (plan.checkpoint.resume != "auto")
+  if (restarting.most > 0 && plan.checkpoint.resume != "auto")
     return refuseToRestart(
         "`--restarts` resumes the run, and its plan has `checkpoint.resume = "
         "\"" +
