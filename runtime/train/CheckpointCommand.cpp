@@ -3,6 +3,7 @@
 
 #include "runtime/train/Commands.h"
 
+#include "runtime/base/Text.h"
 #include "runtime/checkpoint/CheckpointFolder.h"
 #include "runtime/checkpoint/Files.h"
 #include "runtime/checkpoint/FolderKind.h"
@@ -10,7 +11,6 @@
 #include "runtime/checkpoint/Verify.h"
 #include "runtime/cli/Options.h"
 #include "runtime/train/CheckpointDiff.h"
-#include "runtime/train/Report.h"
 
 #include <nlohmann/json.hpp>
 

@@ -15,6 +15,7 @@
 #include "runtime/train/Exceptions.h"
 #include "runtime/train/ForeignUsage.h"
 #include "runtime/train/RankJob.h"
+#include "runtime/train/report/ReportCommand.h"
 
 #include <cerrno>
 #include <cstdio>
@@ -57,7 +58,7 @@ cli::Program describeProgram(cli::Command serve) {
               "progress.",
           .commands = {trainCommand(), evalCommand(), serve::generateCommand(),
                        serve::chatCommand(), std::move(serve), benchCommand(),
-                       convertCommand(), checkpointCommand()},
+                       convertCommand(), checkpointCommand(), reportCommand()},
           .foreignCommands = foreignCommands(),
           .version = versionText,
           .advise = adviseOption,

@@ -2,8 +2,8 @@
 
 #include "runtime/train/Exceptions.h"
 
+#include "runtime/base/Text.h"
 #include "runtime/train/Host.h"
-#include "runtime/train/Report.h"
 
 #include <cstdio>
 #include <cstdlib>

@@ -2,6 +2,7 @@
 
 #include "runtime/train/Training.h"
 
+#include "runtime/base/Text.h"
 #include "runtime/checkpoint/GradientDump.h"
 #include "runtime/checkpoint/HuggingFaceExport.h"
 #include "runtime/plan/Mesh.h"

@@ -2,7 +2,7 @@
 
 #include "runtime/train/Host.h"
 
-#include "runtime/train/Report.h"
+#include "runtime/base/Text.h"
 
 #include <malloc.h>
 #include <sys/mman.h>

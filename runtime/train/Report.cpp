@@ -2,6 +2,8 @@
 
 #include "runtime/train/Report.h"
 
+#include "runtime/base/Text.h"
+
 #include <stdio_ext.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -9,21 +11,11 @@
 #include <algorithm>
 #include <cerrno>
 #include <cmath>
-#include <cstdarg>
 #include <cstdio>
 #include <cstring>
 
 namespace reciperun::train {
 namespace {
-
-[[gnu::format(printf, 1, 2)]] std::string formatted(const char* format, ...) {
-  char text[512];
-  va_list arguments;
-  va_start(arguments, format);
-  std::vsnprintf(text, sizeof text, format, arguments);
-  va_end(arguments);
-  return text;
-}
 
 bool isSizedTerminal() {
   winsize size = {};
@@ -41,15 +33,6 @@ std::string clockText(double seconds) {
 }
 
 } // namespace
-
-std::string bytesText(int64_t bytes) {
-  const char* const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
-  double value = double(bytes);
-  int unit = 0;
-  for (; value >= 1024 && unit < 4; ++unit)
-    value /= 1024;
-  return formatted(unit == 0 ? "%.0f %s" : "%.1f %s", value, units[unit]);
-}
 
 Progress::Progress(Style style, int64_t steps, int64_t done,
                    const plan::Train& train)

@@ -48,9 +48,6 @@ private:
   bool isLost = false; // output is no longer printed
 };
 
-/// `1.5 GiB`, `312.0 MiB`, `17 B`.
-std::string bytesText(int64_t bytes);
-
 } // namespace reciperun::train
 
 #endif // RECIPERUN_TRAIN_REPORT_H

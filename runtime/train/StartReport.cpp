@@ -2,8 +2,8 @@
 
 #include "runtime/train/StartReport.h"
 
+#include "runtime/base/Text.h"
 #include "runtime/plan/Mesh.h"
-#include "runtime/train/Report.h"
 #include "runtime/train/Schedule.h"
 
 #include <cstdio>
