@@ -510,6 +510,42 @@ the learning rate would rise for the whole run and never reach its peak: shorten
 `warmup`. With `task = "sft"` the loss is on the answers alone, which `text` and
 `tokens` do not tell from the rest: name a `jsonl` with its prompts, or write
 `task = "pretrain"`.)";
+  case Kind::BenchWrongElements:
+    return R"(
+nccl-tests compares the result of each collective with the exact one. `#wrong`
+is the number of elements that differ, on all ranks:
+
+    1048576  262144  float  sum  -1  25.1  41.8  78.3  3  25.0  41.9  78.6  0
+
+A sum of the test is exact in every order, so a wrong element is no rounding: a
+GPU, a link or the library corrupts data, and the bandwidth means nothing. Run
+again with each host left out to find the one at fault. `NCCL_PROTO=LL128` can
+be the cause where NCCL would not choose LL128: leave the variable out.)";
+  case Kind::BenchContradiction:
+    return R"(
+Two numbers of a log of nccl-tests do not agree, so that one of them is of
+another run, or was edited. All follow from each other:
+
+    algbw = size / time
+    busbw = algbw * 2 (n - 1) / n      of an all-reduce on n ranks
+    busbw = algbw * (n - 1) / n        of an all-gather, reduce-scatter, ...
+    average = the mean of all bus bandwidths, out of place and in place
+
+The second line gives the number of ranks: a table "of 64 GPUs" whose busbw is
+1.97917 times its algbw was measured on 96. Bounds account for the rounding of
+the printed numbers. Rows above the `maxBytes` of the line with the settings are
+of another run, too.)";
+  case Kind::BenchAboveLink:
+    return R"(
+The bus bandwidth is above what the NVLink of a GPU carries in one direction.
+
+    8 x H100: busbw 480 GB/s, and its NVLink has 450 GB/s
+
+With NVLS, NVLink's switches add and multicast: a GPU sends its data once
+instead of nearly twice, and nccl-tests still counts 2 (n - 1) / n. The figure
+compares with other runs of nccl-tests. The rate of the link is lower: about
+algbw * (n + 1) / n. Without NVLS, by `NCCL_NVLS_ENABLE=0`, busbw stays below
+the link.)";
   case Kind::TensorParallelOverNetwork:
   case Kind::ExpertParallelOverNetwork:
   case Kind::SplitNvlinkDomain:

@@ -21,7 +21,7 @@ using cost::Interval;
 
 constexpr double forwardTime = 1, backwardTime = 2;
 /// Limits of the picture: characters of a stage's cells, and stages.
-constexpr size_t mostWidth = 160, mostStages = 24;
+constexpr size_t mostWidth = 160, mostRows = 24;
 /// The maximum number of steps that are listed over all stages.
 constexpr size_t mostSteps = 400;
 
@@ -55,8 +55,8 @@ size_t cellWidth(const cost::Timeline& timeline, bool hasChunks) {
 /// The stages that are drawn: all, or the first and the last ones.
 struct Depth {
   explicit Depth(size_t all)
-      : all(all), head(all <= mostStages ? all : mostStages / 2),
-        tail(all <= mostStages ? all : all - mostStages / 2) {}
+      : all(all), head(all <= mostRows ? all : mostRows / 2),
+        tail(all <= mostRows ? all : all - mostRows / 2) {}
 
   size_t leftOut() const { return tail - head; }
   bool shows(size_t stage) const { return stage < head || stage >= tail; }

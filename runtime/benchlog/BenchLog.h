@@ -5,6 +5,7 @@
 #define RECIPERUN_BENCHLOG_BENCHLOG_H
 
 #include "runtime/base/Status.h"
+#include "runtime/benchlog/CollectiveTest.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -52,6 +53,7 @@ struct RankLine {
   int device = 0;
   std::string address; // `0000:1b:00`
   std::string name;    // `NVIDIA H200`
+  TextSpan span = {};
 };
 
 /// The line with the settings.
@@ -83,6 +85,13 @@ struct BenchLog {
   std::string verdict; // on the average: `OK`, `FAILED`, or empty
   TextSpan outOfBoundsSpan = {}, averageSpan = {};
 };
+
+/// The bytes of an element of a type by nccl-tests' name; nullopt for others.
+std::optional<int64_t> bytesOfType(std::string_view type);
+
+/// The test of a log: the one it names, or one with the same formulas that its
+/// first row may be of.
+std::optional<CollectiveTest> testOf(const BenchLog& log);
 
 /// The mean of the bus bandwidths of all halves; 0 without rows.
 double averageBus(const std::vector<Row>& rows);

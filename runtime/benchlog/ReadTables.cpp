@@ -192,6 +192,7 @@ std::optional<RankLine> rankOf(const Words& words) {
   if (!rank || !device)
     return std::nullopt;
   RankLine line;
+  line.span = spanOf(words);
   line.rank = *rank;
   line.device = *device;
   line.group = parse<int>(wordAfter(words, {"Group"})).value_or(0);
