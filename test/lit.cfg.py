@@ -42,6 +42,13 @@ for python in ("python3", "/usr/bin/python3"):
     config.available_features.add("grpcio")
     config.substitutions.append(("%grpc_python", python))
     break
+for python in ("python3", "/usr/bin/python3"):
+    modules = "import jsonschema, yaml"
+    if subprocess.run([python, "-c", modules], capture_output=True).returncode:
+        continue
+    config.available_features.add("jsonschema")
+    config.substitutions.append(("%python", python))
+    break
 if shutil.which("jq"):
     config.available_features.add("jq")
 if shutil.which("promtool") and shutil.which("prometheus"):

@@ -18,6 +18,7 @@
 #include "compiler/launch/Check.h"
 #include "compiler/launch/Labels.h"
 #include "compiler/launch/SlurmCluster.h"
+#include "compiler/launch/kubernetes/Cluster.h"
 #include "compiler/recipe/Task.h"
 #include "runtime/cli/Options.h"
 #include "runtime/launch/Launch.h"
@@ -88,8 +89,12 @@ private:
       folders.add(session.selected, recipe, engine);
     LaunchPoint point = {launch::jobOf(recipe, *plan), recipe};
     choosePlaces(point, count > 1);
-    plan->folder = reciperun::plan::wayTo(
-        session.folder, fs::path(point.job.planFile).parent_path().string());
+    plan->folder =
+        target.system == launch::System::kubernetes
+            ? point.job.podFolder
+            : reciperun::plan::wayTo(
+                  session.folder,
+                  fs::path(point.job.planFile).parent_path().string());
     point.job.planText = reciperun::plan::toJson(*plan);
     launch::check(target, point.subject(), place, engine);
     if (!points.empty())
@@ -191,12 +196,17 @@ private:
     const std::string file = quotedForShell(shown(written.front()));
     if (target.system == launch::System::slurm)
       return "sbatch " + file;
+    if (target.system == launch::System::kubernetes)
+      return "kubectl apply --server-side -f " +
+             (written.size() > 1 ? quotedForShell(shown(place.folder)) : file);
     return "bash " + file;
   }
 
   int submit() {
     if (target.system == launch::System::slurm)
       return submitJobToSlurm();
+    if (target.system == launch::System::kubernetes)
+      return submitToKubernetes();
     return runScript();
   }
 
@@ -226,6 +236,13 @@ private:
     invocation.out << "submitted job " << *id << "; it writes to `"
                    << shown(fs::path(place.folder) / log) << "`\n";
     return exitSuccess;
+  }
+
+  int submitToKubernetes() {
+    for (size_t i = 0; i < points.size(); ++i)
+      invocation.out << launch::applyToKubernetes(points[i].subject(),
+                                                  written[i], session.engine);
+    return finish(session, invocation);
   }
 
   Session& session;

@@ -3,6 +3,7 @@
 #include "compiler/launch/Check.h"
 
 #include "compiler/launch/HostFile.h"
+#include "compiler/launch/kubernetes/Check.h"
 
 #include <algorithm>
 #include <string>
@@ -116,6 +117,8 @@ void check(const Target& target, const Subject& subject, const Place& place,
     checkHosts(subject, place, engine);
   if (target.system == System::slurm)
     checkMounts(subject, engine);
+  if (target.system == System::kubernetes)
+    checkPods(target, subject, engine);
 }
 
 void checkShape(const Target& target, const Job& first, const Subject& point,
@@ -137,6 +140,8 @@ void checkShape(const Target& target, const Job& first, const Subject& point,
 
 void doubt(const Target& target, const Subject& subject, diag::Engine& engine) {
   const Job& job = subject.job;
+  if (target.system == System::kubernetes)
+    doubtPaths(subject, engine);
   if (target.serves || job.settings.restarts == 0)
     return;
   const SourceRange range = subject.recipe.at("launch.restarts").origin.range;

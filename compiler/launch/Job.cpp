@@ -3,6 +3,7 @@
 #include "compiler/launch/Job.h"
 
 #include "compiler/launch/Labels.h"
+#include "runtime/plan/Paths.h"
 
 #include <algorithm>
 
@@ -29,6 +30,12 @@ int64_t hostBytesOf(const reciperun::plan::Plan& plan, int64_t ranksPerNode) {
   return (rank + roomForData) * ranksPerNode;
 }
 
+std::string podFolderOf(const Settings& settings) {
+  if (!settings.folder.empty())
+    return settings.folder;
+  return settings.volumes.empty() ? "/workspace" : settings.volumes[0].path;
+}
+
 } // namespace
 
 std::string summaryOf(const Job& job) {
@@ -52,6 +59,13 @@ Job jobOf(const recipe::Recipe& recipe, const reciperun::plan::Plan& plan) {
   job.hostBytes = job.settings.memory > 0 ? job.settings.memory
                                           : hostBytesOf(plan, job.ranksPerNode);
   job.savesCheckpoints = plan.checkpoint.saves();
+  job.podFolder = podFolderOf(job.settings);
+  job.maxBatch = recipe.integer("serve.max_batch");
+  job.exports = !plan.exchange.hf.empty();
+  reciperun::plan::eachPath(plan,
+                            [&](const std::string& path, const char* setting) {
+                              job.paths.emplace_back(setting, path);
+                            });
   return job;
 }
 

@@ -4,6 +4,7 @@
 
 #include "compiler/launch/Mpirun.h"
 #include "compiler/launch/Slurm.h"
+#include "compiler/launch/kubernetes/Manifests.h"
 
 namespace recipec::launch {
 namespace {
@@ -18,6 +19,11 @@ Files writeSlurm(const std::vector<Job>& jobs, const Place& place) {
   return {{.name = "job.sbatch", .text = slurmScript(jobs, place.folder)}};
 }
 
+template <std::vector<Json> (*objects)(const Job&)>
+Files writeObjects(const std::vector<Job>& jobs, const Place&) {
+  return manifestFiles(jobs, objects);
+}
+
 constexpr Target allTargets[] = {
     {.name = "mpirun",
      .help = "a script for this host, or for those of --hostfile",
@@ -27,6 +33,34 @@ constexpr Target allTargets[] = {
      .help = "an sbatch script",
      .system = System::slurm,
      .write = writeSlurm},
+    {.name = "k8s-job",
+     .help = "a Job of Kubernetes",
+     .system = System::kubernetes,
+     .needsKeys = true,
+     .write = writeObjects<indexedJob>},
+    {.name = "jobset",
+     .help = "a JobSet of Kubernetes",
+     .system = System::kubernetes,
+     .needsKeys = true,
+     .write = writeObjects<jobSet>},
+    {.name = "pytorchjob",
+     .help = "a PyTorchJob of Kubeflow's training operator",
+     .system = System::kubernetes,
+     .needsKeys = true,
+     .write = writeObjects<pyTorchJob>},
+    {.name = "mpijob",
+     .help = "an MPIJob of Kubeflow's MPI operator",
+     .system = System::kubernetes,
+     .write = writeObjects<mpiJob>},
+    {.name = "trainjob",
+     .help = "a TrainJob of Kubeflow Trainer",
+     .system = System::kubernetes,
+     .write = writeObjects<trainJob>},
+    {.name = "deployment",
+     .help = "servers in a Deployment of Kubernetes",
+     .system = System::kubernetes,
+     .serves = true,
+     .write = writeObjects<deployment>},
 };
 
 } // namespace

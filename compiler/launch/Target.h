@@ -27,6 +27,8 @@ struct Target {
   std::string_view help;
   System system;
   bool serves = false; // for tasks that serve, instead of trainings
+  /// Several pods need `launch.ssh_secret`, because no controller makes keys.
+  bool needsKeys = false;
   /// The files for the jobs, without their plans. There are several jobs if
   /// the recipe has a sweep.
   Files (*write)(const std::vector<Job>& jobs, const Place& place) = nullptr;
