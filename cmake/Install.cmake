@@ -15,7 +15,8 @@ install(DIRECTORY stdlib/ DESTINATION ${share}/recipec/std
 install(FILES README.md LICENSE DESTINATION ${share}/doc/recipec)
 install(DIRECTORY docs DESTINATION ${share}/doc/recipec)
 install(DIRECTORY examples DESTINATION ${share}/doc/recipec
-        PATTERN runs EXCLUDE PATTERN out EXCLUDE)
+        PATTERN runs EXCLUDE PATTERN out EXCLUDE
+        PATTERN launch EXCLUDE)
 
 set(shell_files ${PROJECT_BINARY_DIR}/share)
 set(needed_by_reciperun reciperun-server) # prints the help of `serve`
