@@ -60,8 +60,14 @@ std::vector<std::string> wholeEnvironment() {
   return variables;
 }
 
-/// Refuses nccl-tests' variables that would change what is measured.
-Status checkVariables() {
+/// Refuses what would not be measured as asked: buffers on GPUs without CUDA,
+/// and nccl-tests' variables for groups and devices.
+Status checkRequest(const std::string& kind) {
+  if (kind == "cuda" && exec::gpuNames().empty())
+    return Status::error(
+        "this reciperun was built without CUDA; leave out "
+        "`--device cuda`, or build it where CUDA 12.9 or later "
+        "is");
   for (const char* name : {"NCCL_TESTS_SPLIT", "NCCL_TESTS_SPLIT_MASK"})
     if (std::getenv(name))
       return Status::error(
@@ -105,7 +111,7 @@ Expected<int> runOnRank(comm::MpiSession& session,
                         const CollectiveArguments& arguments,
                         const std::string& kind) {
   RECIPERUN_TRY(session.agree(session.environment()));
-  RECIPERUN_TRY(session.agree(checkVariables()));
+  RECIPERUN_TRY(session.agree(checkRequest(kind)));
   const Expected<int> threads = exec::threadsOfRank(session);
   RECIPERUN_TRY(session.agree(threads.status()));
   const std::byte same[] = {std::byte(0)};
@@ -149,7 +155,8 @@ std::string detailsOf(CollectiveTest test) {
   std::string details =
       "Measures " + std::string(benchlog::nameOf(test)) +
       " between the ranks that mpirun starts, with the communicators of "
-      "training: NCCL between GPUs, MPI between CPUs. The options, the table, "
+      "training: NCCL between GPUs, without NVLink multicast (NVLS), MPI "
+      "between CPUs. The options, the table, "
       "the JSON and the exit code are those of nccl-tests; `-b 8 -e 128M -f 2` "
       "is a usual call.\n\n"
       "`#wrong` counts elements that differ from the exact result, after the "
