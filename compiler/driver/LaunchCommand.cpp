@@ -203,10 +203,12 @@ private:
   }
 
   int submit() {
-    if (target.system == launch::System::slurm)
-      return submitJobToSlurm();
     if (target.system == launch::System::kubernetes)
       return submitToKubernetes();
+    if (!launch::hasSecrets(points.front().subject(), session.engine))
+      return finish(session, invocation);
+    if (target.system == launch::System::slurm)
+      return submitJobToSlurm();
     return runScript();
   }
 

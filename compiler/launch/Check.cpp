@@ -6,6 +6,7 @@
 #include "compiler/launch/kubernetes/Check.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <string>
 
 namespace recipec::launch {
@@ -119,6 +120,22 @@ void check(const Target& target, const Subject& subject, const Place& place,
     checkMounts(subject, engine);
   if (target.system == System::kubernetes)
     checkPods(target, subject, engine);
+}
+
+bool hasSecrets(const Subject& subject, diag::Engine& engine) {
+  for (const Variable& each : subject.job.settings.variables) {
+    if (!each.secret || std::getenv(each.name.c_str()))
+      continue;
+    engine
+        .report(Kind::InvalidValue,
+                subject.recipe.at("launch.env").origin.range,
+                "`" + each.name +
+                    "` is a secret, and the environment of this command has "
+                    "no such variable")
+        .help("export it first: `export " + each.name + "=...`");
+    return false;
+  }
+  return true;
 }
 
 void checkShape(const Target& target, const Job& first, const Subject& point,

@@ -19,6 +19,11 @@ struct Subject {
 void check(const Target& target, const Subject& subject, const Place& place,
            diag::Engine& engine);
 
+/// Reports the first secret of `launch.env` that the environment lacks. Scripts
+/// take secrets from the environment in which they are submitted. Returns
+/// whether it has all.
+bool hasSecrets(const Subject& subject, diag::Engine& engine);
+
 /// Reports a point of a sweep that needs other nodes than the first one, where
 /// one script runs all of them.
 void checkShape(const Target& target, const Job& first, const Subject& point,
