@@ -21,7 +21,7 @@ struct Job {
   std::string task;
   int64_t ranks = 1, nodes = 1, ranksPerNode = 1;
   bool hasGpus = false;
-  int64_t hostBytes = 0; // of a node: `launch.memory`, or the plan's
+  int64_t hostBytes = 0; // of a node: `launch.host_memory`, or the plan's
   bool savesCheckpoints = false;
   std::string folder;    // absolute; relative paths of the recipe start here
   std::string planFile;  // absolute; where the driver writes the plan

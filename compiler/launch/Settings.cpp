@@ -102,7 +102,7 @@ Settings settingsOf(const recipe::Recipe& recipe) {
   all.restarts = numberOf(at("restarts"));
   all.grace = amountOf(at("grace"));
   all.cpus = numberOf(at("cpus"));
-  all.memory = amountOf(at("memory"));
+  all.memory = amountOf(at("host_memory"));
   all.sharedMemory = amountOf(at("shared_memory"));
   all.bind = textOf(at("bind"));
   all.exclusive = isTrue(at("exclusive"));
@@ -123,7 +123,7 @@ Settings settingsOf(const recipe::Recipe& recipe) {
     all.nodeSelector.emplace_back(name, textOf(value));
   all.tolerations = tolerationsOf(at("tolerations"));
   all.sshSecret = textOf(at("ssh_secret"));
-  all.trainer = textOf(at("trainer"));
+  all.trainer = textOf(at("trainer_version"));
   all.replicas = numberOf(at("replicas"));
   all.maxReplicas = numberOf(at("max_replicas"));
   all.load = numberOf(at("load"));
