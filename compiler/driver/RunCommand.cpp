@@ -76,28 +76,12 @@ const std::vector<std::string>& optionsOfMpirun(const Job& job,
   return job.serves() ? none : invocation.passedOn;
 }
 
-/// mpirun and its options. `--quiet` hides the text that mpirun prints when a
-/// rank fails; ranks print the cause themselves.
 std::vector<std::string>
 launcherCommand(const Job& job, const Invocation& invocation, bool isQuiet) {
-  const int ranks = job.plan.mesh.ranks;
-  const std::vector<std::string>& others = optionsOfMpirun(job, invocation);
-  auto isGiven = [&](const char* option) {
-    return std::find(others.begin(), others.end(), option) != others.end();
-  };
-  std::vector<std::string> command = reciperun::launch::mpirun(ranks);
-  if (invocation.hostfile.empty() && others.empty())
-    for (const std::string& each : reciperun::launch::optionsHere(ranks))
-      command.push_back(each);
-  if (!invocation.hostfile.empty())
-    command.insert(command.end(), {"--hostfile", invocation.hostfile});
-  // reciperun divides the cores between the ranks itself.
-  if (!isGiven("--bind-to"))
-    command.insert(command.end(), {"--bind-to", "none"});
-  if (isQuiet)
-    command.push_back("--quiet");
-  command.insert(command.end(), others.begin(), others.end());
-  return command;
+  return reciperun::launch::mpirun(job.plan.mesh.ranks,
+                                   {.hostfile = invocation.hostfile,
+                                    .others = optionsOfMpirun(job, invocation),
+                                    .isQuiet = isQuiet});
 }
 
 /// Whether reciperun starts and restarts the job's ranks itself.

@@ -2,13 +2,13 @@
 
 #include "runtime/bench/Workbench.h"
 
+#include "runtime/bench/WaitForDevice.h"
 #include "runtime/device/BFloat16.h"
 #include "runtime/ops/OpTable.h"
 
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <thread>
 #include <utility>
 
 namespace reciperun::bench {
@@ -77,23 +77,13 @@ Expected<device::Tensor> Workbench::integers(const std::vector<int32_t>& values,
   return tensor;
 }
 
-Status Workbench::wait() {
-  for (;;) {
-    const Expected<bool> idle = device.isIdle();
-    RECIPERUN_TRY(idle);
-    if (*idle)
-      return Status::ok();
-    std::this_thread::yield();
-  }
-}
-
 /// The seconds of one of `runs` runs.
 Expected<double> Workbench::batch(const device::OpCall& call, int64_t runs) {
   const int begin = device.mark();
   for (int64_t i = 0; i < runs; ++i)
     RECIPERUN_TRY(device.run(call));
   const int end = device.mark();
-  RECIPERUN_TRY(wait());
+  RECIPERUN_TRY(waitUntilIdle(device));
   const double time = device.seconds(begin, end) / double(runs);
   device.forgetMarks();
   return time;

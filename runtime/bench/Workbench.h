@@ -53,7 +53,6 @@ private:
     memory::Arena arena;
   };
 
-  Status wait();
   Expected<double> batch(const device::OpCall& call, int64_t runs);
 
   device::Device& device;

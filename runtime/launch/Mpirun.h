@@ -8,11 +8,20 @@
 
 namespace reciperun::launch {
 
-/// `mpirun -np RANKS`, also for root, which Open MPI refuses otherwise.
-std::vector<std::string> mpirun(int ranks);
+/// How mpirun starts the ranks of a job.
+struct MpirunOptions {
+  std::string hostfile;            // empty: `others` or this machine
+  std::vector<std::string> others; // options that the user gives
+  /// Hides what mpirun prints when a rank fails. Ranks print the cause
+  /// themselves.
+  bool isQuiet = true;
+};
 
-/// Options for ranks that all run on this machine, which may have fewer cores.
-std::vector<std::string> optionsHere(int ranks);
+/// mpirun and its options, which the command of the ranks follows. Root may run
+/// it, and ranks that all run on this machine may be more than its cores. Ranks
+/// are not bound to cores unless `others` does: reciperun divides the cores
+/// itself.
+std::vector<std::string> mpirun(int ranks, const MpirunOptions& options);
 
 } // namespace reciperun::launch
 

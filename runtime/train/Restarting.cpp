@@ -8,7 +8,6 @@
 #include "runtime/launch/Mpirun.h"
 #include "runtime/launch/Restarts.h"
 
-#include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <iostream>
@@ -32,24 +31,12 @@ std::vector<std::string> commandOfRanks(const plan::Plan& plan,
   // watching.
   if (restarting.style == Style::automatic && isatty(STDOUT_FILENO))
     own.emplace_back("--progress=bar");
-  const bool isHere =
-      restarting.hostfile.empty() && restarting.passedOn.empty();
-  if (plan.mesh.ranks == 1 && isHere)
+  if (plan.mesh.ranks == 1 && restarting.hostfile.empty() &&
+      restarting.passedOn.empty())
     return own;
-  std::vector<std::string> command = launch::mpirun(plan.mesh.ranks);
-  if (isHere)
-    for (const std::string& each : launch::optionsHere(plan.mesh.ranks))
-      command.push_back(each);
-  if (!restarting.hostfile.empty())
-    command.insert(command.end(), {"--hostfile", restarting.hostfile});
-  // reciperun divides the cores between the ranks itself.
-  if (std::ranges::find(restarting.passedOn, "--bind-to") ==
-      restarting.passedOn.end())
-    command.insert(command.end(), {"--bind-to", "none"});
-  // Ranks print the cause of a failure themselves.
-  command.emplace_back("--quiet");
-  command.insert(command.end(), restarting.passedOn.begin(),
-                 restarting.passedOn.end());
+  std::vector<std::string> command =
+      launch::mpirun(plan.mesh.ranks, {.hostfile = restarting.hostfile,
+                                       .others = restarting.passedOn});
   command.insert(command.end(), own.begin(), own.end());
   return command;
 }

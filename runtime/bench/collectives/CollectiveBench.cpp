@@ -2,11 +2,12 @@
 
 #include "runtime/bench/collectives/CollectiveBench.h"
 
+#include "runtime/bench/WaitForDevice.h"
+
 #include <algorithm>
 #include <chrono>
 #include <ctime>
 #include <limits>
-#include <thread>
 #include <utility>
 
 namespace reciperun::bench {
@@ -40,7 +41,9 @@ std::string nameOf(comm::Reduction reduction) {
   return "";
 }
 
-std::string timestampNow() {
+} // namespace
+
+std::string localTimeNow() {
   const std::time_t now = std::time(nullptr);
   std::tm local = {};
   localtime_r(&now, &local);
@@ -48,8 +51,6 @@ std::string timestampNow() {
   std::strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S", &local);
   return text;
 }
-
-} // namespace
 
 std::vector<int64_t> CollectiveBenchOptions::sizes() const {
   std::vector<int64_t> all;
@@ -103,24 +104,13 @@ Status CollectiveBench::call(const CollectiveCase& one, bool isInPlace,
   return runCollective(communicator, group, one, buffers.in, buffers.out);
 }
 
-/// Waits until the device is idle.
-Status CollectiveBench::wait() {
-  for (;;) {
-    const Expected<bool> idle = device.isIdle();
-    RECIPERUN_TRY(idle);
-    if (*idle)
-      return Status::ok();
-    std::this_thread::yield();
-  }
-}
-
 /// The calls of all iterations.
 Status CollectiveBench::callAll(const CollectiveCase& one, bool isInPlace) {
   const int64_t calls = int64_t(options.iterations) * options.aggregated;
   for (int64_t i = 0; i < calls; ++i) {
     RECIPERUN_TRY(call(one, isInPlace, i));
     if (options.blocking > 0)
-      RECIPERUN_TRY(wait());
+      RECIPERUN_TRY(waitUntilIdle(device));
     if (options.blocking == 1)
       RECIPERUN_TRY(communicator.agree(Status::ok()));
   }
@@ -133,7 +123,7 @@ Status CollectiveBench::warmUp(const CollectiveKind& kind) {
         caseOf(kind, bytes, communicator.rank(), communicator.ranks());
     for (int i = 0; i < options.warmups; ++i)
       RECIPERUN_TRY(call(one, /*isInPlace=*/false, i));
-    RECIPERUN_TRY(wait());
+    RECIPERUN_TRY(waitUntilIdle(device));
   }
   return Status::ok();
 }
@@ -144,14 +134,14 @@ Status CollectiveBench::warmUp(const CollectiveKind& kind) {
 Expected<double> CollectiveBench::secondsOf(const CollectiveCase& one,
                                             bool isInPlace) {
   RECIPERUN_TRY(call(one, isInPlace, 0));
-  RECIPERUN_TRY(wait());
+  RECIPERUN_TRY(waitUntilIdle(device));
   if (options.graph > 0)
     return secondsOfGraph(one, isInPlace);
   RECIPERUN_TRY(communicator.agree(Status::ok()));
   const Clock::time_point start = Clock::now();
   RECIPERUN_TRY(callAll(one, isInPlace));
   const double calls = secondsSince(start);
-  RECIPERUN_TRY(wait());
+  RECIPERUN_TRY(waitUntilIdle(device));
   return (options.measuresHost ? calls : secondsSince(start)) /
          options.iterations / options.aggregated;
 }
@@ -173,7 +163,7 @@ Expected<double> CollectiveBench::secondsOfGraph(const CollectiveCase& one,
     RECIPERUN_TRY(communicator.launched(number));
   }
   const double calls = secondsSince(start);
-  RECIPERUN_TRY(wait());
+  RECIPERUN_TRY(waitUntilIdle(device));
   return (options.measuresHost ? calls : secondsSince(start)) / options.graph /
          options.iterations / options.aggregated;
 }
@@ -252,9 +242,9 @@ CollectiveBench::wrongElements(const CollectiveCase& one, bool isInPlace,
   RECIPERUN_TRY(device.clear(buffers.out, one.outputBytes()));
   for (const Segment& segment : values.input(one))
     RECIPERUN_TRY(fill(buffers.in, segment, one.elementBytes()));
-  RECIPERUN_TRY(wait());
+  RECIPERUN_TRY(waitUntilIdle(device));
   RECIPERUN_TRY(call(one, isInPlace, /*iteration=*/0));
-  RECIPERUN_TRY(wait());
+  RECIPERUN_TRY(waitUntilIdle(device));
   int64_t wrong = 0;
   for (const Segment& segment : values.output(one)) {
     const auto found = countWrongOf(buffers.out, segment, one.elementBytes());
@@ -310,7 +300,7 @@ Expected<Row> CollectiveBench::rowOf(const CollectiveCase& one,
   RECIPERUN_TRY(inPlace);
   row.inPlace = *inPlace;
   if (options.hasTimestamps)
-    row.timestamp = timestampNow();
+    row.timestamp = localTimeNow();
   return row;
 }
 

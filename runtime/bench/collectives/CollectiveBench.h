@@ -25,6 +25,9 @@
 
 namespace reciperun::bench {
 
+/// The time of this host's clock: `2026-01-31 08:15:00`.
+std::string localTimeNow();
+
 struct CollectiveBenchOptions {
   enum class Average { rank0, mean, least, most };
 
@@ -78,7 +81,6 @@ private:
   Status call(const CollectiveCase& one, bool isInPlace, int64_t iteration);
   Buffers buffersOf(const CollectiveCase& one, bool isInPlace,
                     int64_t iteration) const;
-  Status wait();
   Expected<double> averageOverRanks(double seconds);
   Expected<int64_t> wrongElements(const CollectiveCase& one, bool isInPlace,
                                   const CollectiveValues& values);

@@ -16,7 +16,6 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
-#include <ctime>
 #include <memory>
 #include <optional>
 
@@ -27,15 +26,6 @@ using benchlog::BenchLog;
 using benchlog::RankLine;
 
 constexpr double bandwidthTolerance = 0.9; // of NCCL_TESTS_MIN_BW
-
-std::string timeNow() {
-  const std::time_t now = std::time(nullptr);
-  std::tm local = {};
-  localtime_r(&now, &local);
-  char text[32];
-  std::strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S", &local);
-  return text;
-}
 
 // ---- the ranks
 
@@ -232,7 +222,7 @@ Status CollectiveRun::describe() {
   log.arguments = surroundings.arguments;
   log.environment = describingVariables(surroundings.environment);
   log.ncclVersion = surroundings.ncclVersion;
-  log.startTime = timeNow();
+  log.startTime = localTimeNow();
   benchlog::Settings settings;
   settings.minBytes = options.minBytes;
   settings.maxBytes = options.maxBytes;
@@ -274,7 +264,7 @@ void CollectiveRun::finishLog() {
   const double least = surroundings.leastBandwidth;
   if (least >= 0)
     log.verdict = average < bandwidthTolerance * least ? "FAILED" : "OK";
-  log.endTime = timeNow();
+  log.endTime = localTimeNow();
 }
 
 /// Prints and writes the results; returns the exit code.

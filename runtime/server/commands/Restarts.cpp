@@ -67,11 +67,7 @@ std::vector<std::string> commandFor(int ranks) {
   const std::vector<std::string> own = launch::ownCommand({"--restart"});
   if (ranks == 1)
     return own;
-  std::vector<std::string> command = launch::mpirun(ranks);
-  for (const std::string& each : launch::optionsHere(ranks))
-    command.push_back(each);
-  // The ranks divide the cores themselves, and print themselves why they end.
-  command.insert(command.end(), {"--bind-to", "none", "--quiet"});
+  std::vector<std::string> command = launch::mpirun(ranks, {});
   command.insert(command.end(), own.begin(), own.end());
   return command;
 }
