@@ -101,8 +101,7 @@ bool checkAccount(const Subject& subject, diag::Engine& engine) {
     return true;
   std::vector<std::string> accounts = linesOf(answer->out);
   std::ranges::sort(accounts);
-  const auto rest = std::ranges::unique(accounts);
-  accounts.erase(rest.begin(), rest.end());
+  accounts.erase(std::unique(accounts.begin(), accounts.end()), accounts.end());
   if (accounts.empty() || std::ranges::binary_search(accounts, account))
     return true;
   const SourceRange range = subject.recipe.at("launch.account").origin.range;

@@ -150,10 +150,14 @@ std::optional<Row> rowOf(const Words& words) {
 /// not have them.
 std::string_view wordAfter(const Words& words,
                            std::initializer_list<std::string_view> names) {
-  const auto found = std::ranges::search(
-      words, names, {}, [](const Word& word) { return word.text; });
-  return found.empty() || found.end() == words.end() ? std::string_view()
-                                                     : found.end()->text;
+  const auto first =
+      std::search(words.begin(), words.end(), names.begin(), names.end(),
+                  [](const Word& word, std::string_view name) {
+                    return word.text == name;
+                  });
+  const auto after = std::next(
+      first, std::min(words.end() - first, std::ptrdiff_t(names.size())));
+  return after == words.end() ? std::string_view() : after->text;
 }
 
 std::optional<Settings> settingsOf(const Words& words) {

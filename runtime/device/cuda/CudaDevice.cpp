@@ -42,9 +42,9 @@ Status checkDriver() {
   RECIPERUN_CUDA_TRY(cudaDriverGetVersion, &driver);
   RECIPERUN_CUDA_TRY(cudaRuntimeGetVersion, &runtime);
   if (driver == 0)
-    return Status::error("the plan is for GPUs, and this host has no NVIDIA "
-                         "driver; install one, or compile the recipe with "
-                         "`--set cluster.hardware=cpu`");
+    return Status::error("this host has no NVIDIA driver for the GPUs; install "
+                         "one, or use the CPU: compile the recipe with `--set "
+                         "cluster.hardware=cpu`, give a bench `--device cpu`");
   // CUDA's minor versions are compatible from 11 on.
   if (driver / 1000 < runtime / 1000)
     return Status::error("the NVIDIA driver is for CUDA " +

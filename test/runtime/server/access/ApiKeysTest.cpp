@@ -4,7 +4,10 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <fstream>
+
+#include <stdlib.h>
 
 using namespace reciperun;
 using namespace reciperun::server;
@@ -23,13 +26,27 @@ std::string refusalOf(const std::string& text) {
   return readApiKeys(text).message();
 }
 
-void write(const std::string& path, const std::string& text) {
-  std::ofstream(path) << text;
-}
-
 ApiClient::Time at(double seconds) {
   return ApiClient::Time(std::chrono::milliseconds(int64_t(seconds * 1000)));
 }
+
+/// A file of keys in a folder of its own.
+class ApiKeyFile : public testing::Test {
+protected:
+  void SetUp() override {
+    std::string name =
+        (std::filesystem::temp_directory_path() / "keysXXXXXX").string();
+    ASSERT_NE(mkdtemp(name.data()), nullptr);
+    folder = name;
+    path = folder / "keys.txt";
+  }
+  ~ApiKeyFile() override { std::filesystem::remove_all(folder); }
+
+  void write(const std::string& text) const { std::ofstream(path) << text; }
+
+  std::filesystem::path folder;
+  std::string path;
+};
 
 } // namespace
 
@@ -73,9 +90,9 @@ TEST(ApiKeys, NameTheLineOfAMistakeButNoneOfItsWords) {
   }
 }
 
-TEST(ApiKeys, FindClientsByKeysAlone) {
-  write("keys.txt", hashA + " name=x\n" + hashB + " name=x\n");
-  const auto keys = ApiKeys::open({"c"}, "keys.txt");
+TEST_F(ApiKeyFile, FindsClientsByKeysAlone) {
+  write(hashA + " name=x\n" + hashB + " name=x\n");
+  const auto keys = ApiKeys::open({"c"}, path);
   ASSERT_TRUE(keys) << keys.message();
   EXPECT_TRUE(keys->areNeeded());
   ASSERT_TRUE(keys->find("a"));
@@ -85,16 +102,16 @@ TEST(ApiKeys, FindClientsByKeysAlone) {
        {std::string(), std::string("d"), std::string("aa"), hashA, hashC})
     EXPECT_FALSE(keys->find(wrong)) << wrong;
   EXPECT_FALSE(ApiKeys::open({}, "")->areNeeded());
-  EXPECT_FALSE(ApiKeys::open({}, "keys.none"));
+  EXPECT_FALSE(ApiKeys::open({}, folder / "none"));
 }
 
-TEST(ApiKeys, KeepClientsWhenTheFileChanges) {
-  write("keys.txt", hashA + " name=x requests=1\n" + hashB + "\n");
-  auto keys = ApiKeys::open({}, "keys.txt");
+TEST_F(ApiKeyFile, KeepsClientsWhenItChanges) {
+  write(hashA + " name=x requests=1\n" + hashB + "\n");
+  auto keys = ApiKeys::open({}, path);
   ASSERT_TRUE(keys) << keys.message();
   const auto client = keys->find("a");
   EXPECT_FALSE(client->begin(at(0)));
-  write("keys.txt", hashC + " name=x requests=2\n");
+  write(hashC + " name=x requests=2\n");
   ASSERT_TRUE(keys->reload().isOk());
   EXPECT_FALSE(keys->find("a"));
   EXPECT_FALSE(keys->find("b"));
@@ -102,7 +119,7 @@ TEST(ApiKeys, KeepClientsWhenTheFileChanges) {
   EXPECT_FALSE(client->begin(at(0))) << "one more than before";
   EXPECT_TRUE(client->begin(at(0))) << "the open request is still counted";
   for (const char* bad : {"", "oops\n"}) {
-    write("keys.txt", bad);
+    write(bad);
     EXPECT_FALSE(keys->reload().isOk());
     EXPECT_EQ(keys->find("c"), client) << "the keys before";
   }
