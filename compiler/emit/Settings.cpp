@@ -172,6 +172,9 @@ plan::Train trainSection(const recipe::Recipe& recipe) {
     train.spikeWindow = int64_t(recipe.real("train.spike_window"));
     train.spikeStops = recipe.string("train.on_spike") == "stop";
   }
+  train.straggler = realOr(recipe, "train.straggler", 0);
+  if (train.straggler > 0)
+    train.stragglerWindow = int64_t(recipe.real("train.straggler_window"));
   if (std::string groups = recipe.string("train.log_norms"); groups != "none")
     train.logNorms = std::move(groups);
   train.metricsPort = int64_t(realOr(recipe, "train.metrics_port", 0));

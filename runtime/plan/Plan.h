@@ -402,6 +402,11 @@ struct Train {
   double spike = 0;
   int64_t spikeWindow = 0;
   bool spikeStops = true; // stop the run at a spike; otherwise only report it
+  /// A rank is a straggler when its work takes more than this many times the
+  /// median of the ranks of its stage, over `stragglerWindow` steps; 0: no
+  /// check.
+  double straggler = 0;
+  int64_t stragglerWindow = 0;
   std::string logNorms; // gradient norms by `layers` or `parameters`; or empty
   int64_t metricsPort = 0; // of rank 0, for Prometheus; 0: none
 };

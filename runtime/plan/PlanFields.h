@@ -322,6 +322,8 @@ template <class V> void fields(V& v, typename V::template Ref<Train> train) {
   v.optional("spike", train.spike, 0.0);
   v.optional("spike_window", train.spikeWindow, int64_t(0));
   v.optional("spike_stops", train.spikeStops, true);
+  v.optional("straggler", train.straggler, 0.0);
+  v.optional("straggler_window", train.stragglerWindow, int64_t(0));
   v.optional("log_norms", train.logNorms, std::string());
   v.optional("metrics_port", train.metricsPort, int64_t(0));
 }

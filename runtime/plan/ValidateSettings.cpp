@@ -43,6 +43,9 @@ public:
     if (!(train.spike >= 0) || !isCount(train.spikeWindow) ||
         (train.spike > 0 && train.spikeWindow < 1))
       return damaged("its measure of spikes is out of range");
+    if (!(train.straggler >= 0) || !isCount(train.stragglerWindow) ||
+        (train.straggler > 0 && train.stragglerWindow < 1))
+      return damaged("its measure of stragglers is out of range");
     if (const std::string& groups = train.logNorms;
         !groups.empty() && groups != "layers" && groups != "parameters")
       return damaged("it logs norms of the unknown groups `" + groups + "`");

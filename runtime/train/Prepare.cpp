@@ -20,6 +20,7 @@
 #include "runtime/plan/PlanJson.h"
 #include "runtime/train/Host.h"
 #include "runtime/train/InputPaths.h"
+#include "runtime/train/RankPlaces.h"
 #include "runtime/train/Settings.h"
 
 #include <algorithm>
@@ -64,6 +65,7 @@ Status Training::prepare() {
   startTimes.mark("data and files");
   RECIPERUN_TRY(communicator.agree(takeMemory()));
   RECIPERUN_TRY(communicator.agree(openSaving()));
+  RECIPERUN_TRY(openStragglers());
   startTimes.mark("memory");
   RECIPERUN_TRY(prepareKernels());
   startTimes.mark("kernels");
@@ -275,6 +277,16 @@ Status Training::openSaving() {
     return Status::ok();
   saving.emplace(plan, communicator, device, arena);
   return saving->open(*checkpoints, runId, settings);
+}
+
+/// Collective.
+Status Training::openStragglers() {
+  if (plan.train.straggler <= 0)
+    return Status::ok();
+  auto places = placesOfRanks(device, communicator);
+  RECIPERUN_TRY(places);
+  stragglers.emplace(plan, communicator.rank(), *std::move(places));
+  return Status::ok();
 }
 
 /// Each rank of the first host measures a share of the kernels. Rank 0 then

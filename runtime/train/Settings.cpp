@@ -46,7 +46,7 @@ constexpr std::string_view ignored[] = {
     "train.validate_every", "train.log_every",   "train.micro_batch",
     "train.accumulation",   "train.prompts",     "train.spike",
     "train.spike_window",   "train.spike_stops", "train.log_norms",
-    "train.metrics_port"};
+    "train.metrics_port",   "train.straggler",   "train.straggler_window"};
 
 std::string recipeName(const std::string& name) {
   for (const Renamed& each : renamed)

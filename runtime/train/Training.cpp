@@ -24,6 +24,7 @@
 #include <cstring>
 #include <filesystem>
 #include <numeric>
+#include <utility>
 
 namespace reciperun::train {
 namespace {
@@ -120,6 +121,7 @@ Expected<Outcome> Training::runSteps() {
       }
     }
     tellNotes();
+    RECIPERUN_TRY(tellStragglers(*record));
     if (isRoot()) {
       RECIPERUN_TRY(recorder->take(*record));
       progress->step(*record);
@@ -236,6 +238,8 @@ Expected<StepRecord> Training::trainStep(int64_t step) {
   times.phases = clock.seconds();
   times.phases[size_t(Phase::other)] += between;
   times.step = std::accumulate(times.phases.begin(), times.phases.end(), 0.0);
+  if (stragglers && step >= start.step + warmUpSteps)
+    stragglers->add(times.phases);
   Expected<StepRecord> record = buffers->readOutputs();
   RECIPERUN_TRY(record);
   record->step = step + 1;
@@ -328,6 +332,26 @@ void Training::tellNotes() {
       progress->line("note: " + note);
 }
 
+/// Reports ranks whose work takes longer than that of others, and those that
+/// have caught up, once a window of steps.
+Status Training::tellStragglers(const StepRecord& record) {
+  const std::optional<RankTimes> window = std::exchange(rankTimes, {});
+  if (!isRoot() || !window)
+    return Status::ok();
+  recorder->take(*window);
+  const StragglerDetector::Changes changes = stragglers->changesBy(*window);
+  for (const RankTime& each : changes.recovered)
+    progress->line("note: rank " + std::to_string(each.rank) + " (" +
+                   textOf(each.place) +
+                   ") is no longer slower than the others");
+  for (const RankTime& each : changes.slow) {
+    const std::string text = stragglerText(each, stragglers->window());
+    progress->line("warning: " + text);
+    RECIPERUN_TRY(recorder->takeStraggler(record, each, text));
+  }
+  return Status::ok();
+}
+
 bool Training::validatesAfter(int64_t step) const {
   if (!sets.valid)
     return false;
@@ -369,7 +393,8 @@ Expected<std::optional<Validation>> Training::validate() {
 }
 
 /// Shares state by maximum over all ranks: signal, peak memory, times, progress
-/// of a checkpoint, and rank 0's verdict on the loss.
+/// of a checkpoint, rank 0's verdict on the loss, and the work of each rank in
+/// a window of steps.
 Status Training::shareState() {
   Saving::Report mine = saving ? saving->report() : Saving::Report();
   std::vector<int64_t> state = {stopSignal(), takenBytes(), mine.progress,
@@ -380,6 +405,9 @@ Status Training::shareState() {
   add(times.step);
   add(times.host);
   add(times.saving);
+  const bool sharesWork = stragglers && stragglers->isDue();
+  if (sharesWork)
+    stragglers->appendTo(state);
   const int64_t shape[] = {int64_t(state.size())};
   exec::Tensor view{state.data(), plan::DType::i64, shape};
   RECIPERUN_TRY(communicator.host().allReduce(comm::world, view, view,
@@ -393,7 +421,9 @@ Status Training::shareState() {
     seconds = double(*shared++) / 1e9;
   longest.step = double(*shared++) / 1e9;
   longest.host = double(*shared++) / 1e9;
-  longest.saving = double(*shared) / 1e9;
+  longest.saving = double(*shared++) / 1e9;
+  if (sharesWork)
+    rankTimes = stragglers->takeWindow(shared);
   return Status::ok();
 }
 

@@ -33,6 +33,7 @@
 #include "runtime/train/Start.h"
 #include "runtime/train/StartReport.h"
 #include "runtime/train/StepBuffers.h"
+#include "runtime/train/StragglerDetector.h"
 #include "runtime/train/metrics/MetricsEndpoint.h"
 #include "runtime/train/metrics/RunRecorder.h"
 
@@ -104,6 +105,7 @@ private:
   Status openCheckpoints();
   Status takeMemory();
   Status openSaving();
+  Status openStragglers();
   Status prepareKernels();
   Status unlessStopped(const Status& mine);
   int64_t predictedBytes(const plan::MemoryTable& planned) const;
@@ -122,6 +124,7 @@ private:
   std::optional<comm::Watch::Duration> paceOf(int64_t step) const;
   Expected<std::optional<Validation>> validateAfter(int64_t step);
   void tellNotes();
+  Status tellStragglers(const StepRecord& record);
   void beginProfiling(int64_t step);
   Status writeTraces();
   Status setInputs(int64_t step);
@@ -165,6 +168,8 @@ private:
   std::optional<Progress> progress;   // on rank 0
   std::optional<GradientNorms> norms; // when the plan logs them
   LossSpikeDetector spikes;           // on rank 0, which decides for all
+  std::optional<StragglerDetector> stragglers; // when the plan looks for them
+  std::optional<RankTimes> rankTimes; // of a window that has just ended
   StartTimes startTimes;
   PhaseClock clock;
   HostClock hostClock;

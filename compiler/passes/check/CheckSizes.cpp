@@ -43,9 +43,9 @@ double countOf(const recipe::Value* value) {
 bool checkRun(const recipe::Recipe& recipe, diag::Engine& engine) {
   constexpr double most = std::numeric_limits<int32_t>::max();
   constexpr const char* paths[] = {
-      "train.steps",         "train.epochs",        "train.validate_every",
-      "train.log_every",     "train.spike_window",  "checkpoint.every",
-      "checkpoint.keep_top", "checkpoint.keep_last"};
+      "train.steps",      "train.epochs",        "train.validate_every",
+      "train.log_every",  "train.spike_window",  "train.straggler_window",
+      "checkpoint.every", "checkpoint.keep_top", "checkpoint.keep_last"};
   bool fits = true;
   auto check = [&](double count, const recipe::Value& value,
                    const std::string& what) {

@@ -29,6 +29,11 @@ std::optional<RunEvent> parseRunEvent(std::string_view line) {
   event.seconds = numberAt(*json, "seconds");
   event.loss = numberAt(*json, "loss");
   event.usual = numberAt(*json, "usual");
+  if (const auto rank = json->find("rank");
+      rank != json->end() && rank->is_number_integer())
+    event.rank = rank->get<int64_t>();
+  event.host = stringAt(*json, "host");
+  event.ratio = numberAt(*json, "ratio");
   event.reason = stringAt(*json, "reason");
   event.message = stringAt(*json, "message");
   return event;
@@ -47,6 +52,12 @@ std::string textOf(const RunEvent& event) {
     object["loss"] = *event.loss;
   if (event.usual)
     object["usual"] = *event.usual;
+  if (event.rank)
+    object["rank"] = *event.rank;
+  if (!event.host.empty())
+    object["host"] = event.host;
+  if (event.ratio)
+    object["ratio"] = *event.ratio;
   if (!event.reason.empty())
     object["reason"] = event.reason;
   if (!event.message.empty())

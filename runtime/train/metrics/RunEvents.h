@@ -5,6 +5,8 @@
 //   resume      the step after `step` follows, from the state of `checkpoint`
 //   checkpoint  `checkpoint` was saved, in `seconds`
 //   spike       the loss of `step` was a spike; `usual` is the median before
+//   straggler   `rank` on `host` was slower than the others up to `step`: its
+//               work took `ratio` times their median; `message` says more
 //   end         the run ended after `step`: `reason` is `complete`, `signal`
 //               or `failure`, with a `message`
 //
@@ -35,6 +37,9 @@ struct RunEvent {
   std::string checkpoint = {};        // its path
   std::optional<double> seconds = {}; // of a checkpoint
   std::optional<double> loss = {}, usual = {};
+  std::optional<int64_t> rank = {}; // of a straggler
+  std::string host = {};
+  std::optional<double> ratio = {};
   std::string reason = {}, message = {};
 };
 

@@ -65,6 +65,25 @@ Status RunRecorder::takeSpike(const StepRecord& record, double usual) {
                        .usual = usual});
 }
 
+Status RunRecorder::takeStraggler(const StepRecord& record,
+                                  const RankTime& time,
+                                  const std::string& text) {
+  if (served)
+    served->countStraggler();
+  return events.write({.kind = "straggler",
+                       .time = record.time,
+                       .step = record.step,
+                       .rank = time.rank,
+                       .host = time.place.host,
+                       .ratio = time.ratio,
+                       .message = text});
+}
+
+void RunRecorder::take(const RankTimes& times) {
+  if (served)
+    served->take(times);
+}
+
 Status RunRecorder::takeEnd(int64_t step, const std::string& reason,
                             const std::string& message) {
   return events.write({.kind = "end",

@@ -7,6 +7,7 @@
 
 #include "runtime/base/Status.h"
 #include "runtime/train/metrics/MetricsFile.h"
+#include "runtime/train/metrics/RankTimes.h"
 #include "runtime/train/metrics/RunEvents.h"
 #include "runtime/train/metrics/StepRecord.h"
 #include "runtime/train/metrics/TrainMetrics.h"
@@ -47,6 +48,11 @@ public:
   Status take(const StepRecord& record);
   Status take(const SavedCheckpoint& saved);
   Status takeSpike(const StepRecord& record, double usual);
+  /// `text` describes the straggler.
+  Status takeStraggler(const StepRecord& record, const RankTime& time,
+                       const std::string& text);
+  /// Takes the times of all ranks in a window of steps.
+  void take(const RankTimes& times);
   /// `reason` is `complete`, `signal` or `failure`.
   Status takeEnd(int64_t step, const std::string& reason,
                  const std::string& message);

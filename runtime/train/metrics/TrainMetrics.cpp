@@ -89,13 +89,15 @@ struct TrainMetrics::State {
   PhaseSeconds phases = {};         // sums
   double saving = 0;
   std::optional<double> validLoss, goodput;
-  int64_t spikes = 0, checkpoints = 0;
+  int64_t spikes = 0, stragglers = 0, checkpoints = 0;
+  RankTimes ranks;                      // of the last window
   std::optional<SavedCheckpoint> saved; // the last one
   double savedTime = 0;
 
   void addCounters(const RunFacts& facts, MetricFamilies& families) const;
   void addPosition(const Labels& labels, MetricFamilies& families) const;
   void addCheckpoints(const RunFacts& facts, MetricFamilies& families) const;
+  void addRanks(const RunFacts& facts, MetricFamilies& families) const;
 };
 
 RunFacts factsOf(const plan::Plan& plan, const std::string& hardware) {
@@ -155,6 +157,16 @@ void TrainMetrics::countSpike() {
   ++state->spikes;
 }
 
+void TrainMetrics::take(const RankTimes& times) {
+  const std::lock_guard lock(mutex);
+  state->ranks = times;
+}
+
+void TrainMetrics::countStraggler() {
+  const std::lock_guard lock(mutex);
+  ++state->stragglers;
+}
+
 void TrainMetrics::take(const SavedCheckpoint& saved, double time) {
   const std::lock_guard lock(mutex);
   ++state->checkpoints;
@@ -189,6 +201,29 @@ void TrainMetrics::State::addCounters(const RunFacts& facts,
                       "Steps whose loss was a spike (train.spike) since the "
                       "start of the process.",
                       labels, double(spikes));
+  families.addCounter("recipec_train_stragglers_total",
+                      "Ranks that became slower than the others "
+                      "(train.straggler) since the start of the process.",
+                      labels, double(stragglers));
+}
+
+void TrainMetrics::State::addRanks(const RunFacts& facts,
+                                   MetricFamilies& families) const {
+  for (const RankTime& each : ranks) {
+    Labels labels = {{"recipe", facts.recipe},
+                     {"rank", std::to_string(each.rank)},
+                     {"host", each.place.host}};
+    if (!each.place.gpu.empty())
+      labels.emplace("gpu", each.place.gpu);
+    families.addGauge("recipec_train_rank_work_seconds",
+                      "Time of a step in which a rank works and does not wait "
+                      "for others, in the last window of steps.",
+                      labels, each.seconds);
+    families.addGauge("recipec_train_rank_slowdown_ratio",
+                      "The same as a multiple of the median of the ranks of "
+                      "the pipeline stage.",
+                      labels, each.ratio);
+  }
 }
 
 void TrainMetrics::State::addPosition(const Labels& labels,
@@ -261,6 +296,7 @@ std::string TrainMetrics::text() const {
     for (const RecordGauge& gauge : recordGauges)
       if (const std::optional<double> value = gauge.read(*now.record))
         families.addGauge(gauge.name, gauge.help, labels, *value);
+  now.addRanks(facts, families);
   now.addCheckpoints(facts, families);
   return metrics::textOf(families.take());
 }

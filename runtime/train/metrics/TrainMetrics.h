@@ -8,6 +8,7 @@
 #define RECIPERUN_TRAIN_METRICS_TRAINMETRICS_H
 
 #include "runtime/plan/Plan.h"
+#include "runtime/train/metrics/RankTimes.h"
 #include "runtime/train/metrics/StepRecord.h"
 
 #include <cstdint>
@@ -59,6 +60,8 @@ public:
   /// which the run ends.
   void takeBad(const StepRecord& record);
   void countSpike();
+  void take(const RankTimes& times);
+  void countStraggler();
   void take(const SavedCheckpoint& saved, double time);
 
   // ---- for any thread

@@ -48,6 +48,8 @@ EventRow rowOf(const RunEvent& event) {
   if (event.kind == "spike")
     row.details = "loss " + numberOf(event.loss) + ", median before " +
                   numberOf(event.usual);
+  if (event.kind == "straggler")
+    row.details = event.message;
   if (event.kind == "end")
     row.details =
         event.reason + (event.message.empty() ? "" : ": " + event.message);
@@ -109,7 +111,7 @@ EventRows eventRowsOf(const RunFolder& run) {
   addValidations(run, timed);
   std::ranges::stable_sort(timed, {}, &TimedRow::time);
   EventRows made;
-  for (const char* kind : {"checkpoint", "validation"})
+  for (const char* kind : {"checkpoint", "validation", "straggler"})
     made.leftOut += keepLast(kind, timed);
   for (TimedRow& each : timed)
     made.rows.push_back(std::move(each.row));

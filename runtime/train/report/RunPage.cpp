@@ -222,6 +222,8 @@ std::vector<Figure> figuresOfRuns() {
        [](const Shown& s) { return std::to_string(s.figures.checkpoints); }},
       {"loss spikes",
        [](const Shown& s) { return std::to_string(s.figures.spikes); }},
+      {"stragglers",
+       [](const Shown& s) { return std::to_string(s.figures.stragglers); }},
   };
 }
 
@@ -296,7 +298,7 @@ Series seriesOf(const Curve& curve, const RunFolder& run, size_t style) {
   return series;
 }
 
-/// Resumed checkpoints and spikes, of a page about one run.
+/// Resumed checkpoints, spikes and stragglers, of a page about one run.
 std::vector<Mark> marksOf(const AllShown& all) {
   std::vector<Mark> marks;
   if (all.size() > 1)
@@ -305,7 +307,9 @@ std::vector<Mark> marksOf(const AllShown& all) {
   for (const RunEvent& event : run.events) {
     const bool isShown = event.step >= run.rows.front().step &&
                          event.step <= run.rows.back().step;
-    if (isShown && (event.kind == "resume" || event.kind == "spike"))
+    const bool isMarked = event.kind == "resume" || event.kind == "spike" ||
+                          event.kind == "straggler";
+    if (isShown && isMarked)
       marks.push_back(
           {event.step, event.kind + " at step " + std::to_string(event.step)});
   }
@@ -374,8 +378,9 @@ std::string eventsTable(const RunFolder& run) {
             "</td></tr>\n";
   made += tableEnd;
   if (events.leftOut > 0)
-    made += "<p class='soft'>" + std::to_string(events.leftOut) +
-            " more checkpoints and validations are not shown.</p>\n";
+    made +=
+        "<p class='soft'>" + std::to_string(events.leftOut) +
+        " more checkpoints, validations and stragglers are not shown.</p>\n";
   return made;
 }
 

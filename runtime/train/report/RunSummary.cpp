@@ -61,6 +61,7 @@ void addEvents(const RunFolder& run, RunSummary& made) {
     made.restarts += event.kind == "resume";
     made.checkpoints += event.kind == "checkpoint";
     made.spikes += event.kind == "spike";
+    made.stragglers += event.kind == "straggler";
   }
   if (run.events.empty())
     return;

@@ -33,7 +33,7 @@ struct RunSummary {
   /// From the first start to the last step or event, with pauses; nullopt when
   /// the run has not recorded its times.
   std::optional<double> duration, goodput;
-  int64_t restarts = 0, checkpoints = 0, spikes = 0;
+  int64_t restarts = 0, checkpoints = 0, spikes = 0, stragglers = 0;
 };
 
 /// `slowSteps` is the most of the slowest steps.

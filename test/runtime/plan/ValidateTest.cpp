@@ -557,6 +557,9 @@ TEST(Validate, inputsAndTraining) {
                  "measure of spikes");
   EXPECT_REFUSED(p.train.spike = -1, "measure of spikes");
   EXPECT_REFUSED(p.train.logNorms = "blocks", "unknown groups `blocks`");
+  EXPECT_REFUSED((p.train.straggler = 2, p.train.stragglerWindow = 0),
+                 "measure of stragglers");
+  EXPECT_REFUSED(p.train.straggler = -1, "measure of stragglers");
   EXPECT_REFUSED(p.train.metricsPort = 65536, "port for metrics");
   EXPECT_REFUSED(p.train.metricsPort = -1, "port for metrics");
   EXPECT_REFUSED(p.task = "eval", "no task `eval`");

@@ -55,6 +55,17 @@ TEST_F(RunEventsTest, needAKindATimeAndAStep) {
       .kind = "spike", .time = 1, .step = 2, .loss = 8.5, .usual = 2.25};
   EXPECT_EQ(textOf(spike), R"({"event":"spike","time":1.0,"step":2,"loss":8.5,)"
                            R"("usual":2.25})");
+  const RunEvent slow{.kind = "straggler",
+                      .time = 1,
+                      .step = 2,
+                      .rank = 0,
+                      .host = "a",
+                      .ratio = 1.5};
+  const std::optional<RunEvent> again = parseRunEvent(textOf(slow));
+  ASSERT_TRUE(again);
+  EXPECT_EQ(again->rank, 0);
+  EXPECT_EQ(again->host, "a");
+  EXPECT_EQ(again->ratio, 1.5);
   const std::optional<RunEvent> read = parseRunEvent(textOf(spike));
   ASSERT_TRUE(read);
   EXPECT_EQ(read->loss, 8.5);

@@ -1,7 +1,8 @@
 """Scrapes two trainings with Prometheus, and asks it all queries of the
 dashboard and the alerts of docs/monitoring.
 
-The plan of `tiny` has a device with a known peak, and so a MFU.
+The plan of `tiny` has a device with a known peak, and so a MFU, and looks for
+stragglers.
 """
 
 import json
