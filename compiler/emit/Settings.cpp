@@ -177,6 +177,7 @@ plan::Train trainSection(const recipe::Recipe& recipe) {
     train.stragglerWindow = int64_t(recipe.real("train.straggler_window"));
   if (std::string groups = recipe.string("train.log_norms"); groups != "none")
     train.logNorms = std::move(groups);
+  train.spotNotices = stringOr(recipe, "train.spot_notices");
   train.metricsPort = int64_t(realOr(recipe, "train.metrics_port", 0));
   return train;
 }

@@ -408,6 +408,7 @@ struct Train {
   double straggler = 0;
   int64_t stragglerWindow = 0;
   std::string logNorms; // gradient norms by `layers` or `parameters`; or empty
+  std::string spotNotices; // the cloud to ask: `aws`, `gcp`, `azure`; or empty
   int64_t metricsPort = 0; // of rank 0, for Prometheus; 0: none
 };
 

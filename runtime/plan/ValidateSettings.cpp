@@ -49,6 +49,10 @@ public:
     if (const std::string& groups = train.logNorms;
         !groups.empty() && groups != "layers" && groups != "parameters")
       return damaged("it logs norms of the unknown groups `" + groups + "`");
+    if (const std::string& cloud = train.spotNotices;
+        !cloud.empty() && cloud != "aws" && cloud != "gcp" && cloud != "azure")
+      return damaged("it asks the unknown cloud `" + cloud +
+                     "` for spot notices");
     if (train.metricsPort < 0 || train.metricsPort > 65535)
       return damaged("its port for metrics is out of range");
     RECIPERUN_TRY(learningRate(train.learningRate));

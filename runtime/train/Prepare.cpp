@@ -53,6 +53,8 @@ Status Training::prepare() {
   RECIPERUN_TRY(communicator.agree(checkInputPaths(plan, /*trains=*/true)));
   RECIPERUN_TRY(communicator.agree(makeDirectory()));
   RECIPERUN_TRY(communicator.agree(serveMetrics()));
+  RECIPERUN_TRY(findPlaces());
+  RECIPERUN_TRY(communicator.agree(watchSpotNotices()));
   RECIPERUN_TRY(drawRun());
   RECIPERUN_TRY(communicator.agree(checkAnswers()));
   RECIPERUN_TRY(unlessStopped(sets.open()));
@@ -65,7 +67,6 @@ Status Training::prepare() {
   startTimes.mark("data and files");
   RECIPERUN_TRY(communicator.agree(takeMemory()));
   RECIPERUN_TRY(communicator.agree(openSaving()));
-  RECIPERUN_TRY(openStragglers());
   startTimes.mark("memory");
   RECIPERUN_TRY(prepareKernels());
   startTimes.mark("kernels");
@@ -158,6 +159,34 @@ Status Training::serveMetrics() {
         .withContext("`train.metrics_port`")
         .withRemedy("give the run another `train.metrics_port`, or `none`");
   endpoint = *std::move(opened);
+  return Status::ok();
+}
+
+/// Finds where the ranks run if the plan looks for stragglers or spot notices.
+/// Collective.
+Status Training::findPlaces() {
+  if (plan.train.straggler <= 0 && plan.train.spotNotices.empty())
+    return Status::ok();
+  auto found = placesOfRanks(device, communicator);
+  RECIPERUN_TRY(found);
+  places = *std::move(found);
+  if (plan.train.straggler > 0)
+    stragglers.emplace(plan, communicator.rank(), places);
+  return Status::ok();
+}
+
+/// Asks the cloud for spot notices on one rank of each host.
+Status Training::watchSpotNotices() {
+  if (plan.train.spotNotices.empty())
+    return Status::ok();
+  const RankPlace& place = places[size_t(communicator.rank())];
+  if (place.indexOnHost != 0)
+    return Status::ok();
+  auto opened = SpotWatch::open(plan.train.spotNotices, place.host);
+  if (!opened)
+    return opened.status().withContext("`train.spot_notices` = \"" +
+                                       plan.train.spotNotices + "\"");
+  spotWatch = *std::move(opened);
   return Status::ok();
 }
 
@@ -277,16 +306,6 @@ Status Training::openSaving() {
     return Status::ok();
   saving.emplace(plan, communicator, device, arena);
   return saving->open(*checkpoints, runId, settings);
-}
-
-/// Collective.
-Status Training::openStragglers() {
-  if (plan.train.straggler <= 0)
-    return Status::ok();
-  auto places = placesOfRanks(device, communicator);
-  RECIPERUN_TRY(places);
-  stragglers.emplace(plan, communicator.rank(), *std::move(places));
-  return Status::ok();
 }
 
 /// Each rank of the first host measures a share of the kernels. Rank 0 then

@@ -46,7 +46,8 @@ constexpr std::string_view ignored[] = {
     "train.validate_every", "train.log_every",   "train.micro_batch",
     "train.accumulation",   "train.prompts",     "train.spike",
     "train.spike_window",   "train.spike_stops", "train.log_norms",
-    "train.metrics_port",   "train.straggler",   "train.straggler_window"};
+    "train.metrics_port",   "train.straggler",   "train.straggler_window",
+    "train.spot_notices",   "train.tensorboard"};
 
 std::string recipeName(const std::string& name) {
   for (const Renamed& each : renamed)

@@ -46,9 +46,11 @@ Status stoppedEarly(int signal) {
 }
 
 Status stoppedBy(const Outcome& outcome) {
+  const std::string cause =
+      outcome.notice.empty() ? causeOf(outcome.signal) : "by a spot notice";
   return Status::error(
-      "ended " + causeOf(outcome.signal) + " after step " +
-      std::to_string(outcome.steps) + "; nothing is exported" +
+      "ended " + cause + " after step " + std::to_string(outcome.steps) +
+      "; nothing is exported" +
       (outcome.checkpoint.empty()
            ? ""
            : "; the state is in `" + outcome.checkpoint + "`"));

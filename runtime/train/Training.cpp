@@ -21,6 +21,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <csignal>
 #include <cstring>
 #include <filesystem>
 #include <numeric>
@@ -92,7 +93,7 @@ Expected<Outcome> Training::runSteps() {
     if (profiling.endsAfter(step)) {
       pace.reset(); // some ranks write files while the others wait
       if (Status failure = writeTraces(); !failure.isOk())
-        return Outcome{0, step + 1, failure, {}};
+        return Outcome{0, {}, step + 1, failure, {}};
       pace.emplace(communicator.host().watch(), paceOf(step));
     }
     if (!record->isFinite()) {
@@ -101,11 +102,11 @@ Expected<Outcome> Training::runSteps() {
         recorder->takeBad(*record);
       Expected<std::string> complaint = badSteps.nonFinite(*record);
       RECIPERUN_TRY(complaint);
-      return Outcome{0, step, giveUp(*complaint), {}};
+      return Outcome{0, {}, step, giveUp(*complaint), {}};
     }
     if (step == start.step && !options.gradients.empty())
       if (Status failure = dumpGradients(options.gradients); !failure.isOk())
-        return Outcome{0, step, failure, {}};
+        return Outcome{0, {}, step, failure, {}};
     RECIPERUN_TRY(shareState());
     addTimes(*record);
     bool isOver = isSpike && plan.train.spikeStops;
@@ -117,11 +118,12 @@ Expected<Outcome> Training::runSteps() {
       if (!std::isfinite(record->validLoss.value_or(0))) {
         pace.reset();
         return Outcome{
-            0, step, giveUp(BadSteps::nonFiniteValidation(*record)), {}};
+            0, {}, step, giveUp(BadSteps::nonFiniteValidation(*record)), {}};
       }
     }
     tellNotes();
     RECIPERUN_TRY(tellStragglers(*record));
+    RECIPERUN_TRY(tellSpotNotice(*record));
     if (isRoot()) {
       RECIPERUN_TRY(recorder->take(*record));
       progress->step(*record);
@@ -134,18 +136,21 @@ Expected<Outcome> Training::runSteps() {
     if (isOver) {
       const std::string complaint =
           usualLoss ? badSteps.spike(*record, *usualLoss) : std::string();
-      return Outcome{0, step + 1, giveUp(complaint), {}};
+      return Outcome{0, {}, step + 1, giveUp(complaint), {}};
     }
     auto begin = Clock::now();
     hostClock.stop();
     if (Status failure = saveAfter(*record); !failure.isOk())
-      return Outcome{0, step + 1, failure, {}};
+      return Outcome{0, {}, step + 1, failure, {}};
     RECIPERUN_TRY(tellNews());
     hostClock.start();
     times.saving = secondsSince(begin);
   }
-  return Outcome{
-      step < sets.train->steps() ? signal : 0, step, waitForMetrics(), {}};
+  return Outcome{step < sets.train->steps() ? signal : 0,
+                 spotNotice,
+                 step,
+                 waitForMetrics(),
+                 {}};
 }
 
 /// Advances the checkpoint in progress, and starts one if it is due. Fails on
@@ -352,6 +357,24 @@ Status Training::tellStragglers(const StepRecord& record) {
   return Status::ok();
 }
 
+/// Tells all ranks of the notice that some of them have. Collective.
+Status Training::shareSpotNotice() {
+  const std::string mine = spotWatch ? spotWatch->notice() : std::string();
+  spotNotice =
+      communicator.agree(mine.empty() ? Status::ok() : Status::error(mine))
+          .message();
+  return Status::ok();
+}
+
+/// Reports a notice of the cloud, after which the run ends.
+Status Training::tellSpotNotice(const StepRecord& record) {
+  if (!isRoot() || spotNotice.empty())
+    return Status::ok();
+  progress->line("warning: " + spotNotice + "; the run ends after step " +
+                 std::to_string(record.step));
+  return recorder->takeSpotNotice(record, spotNotice);
+}
+
 bool Training::validatesAfter(int64_t step) const {
   if (!sets.valid)
     return false;
@@ -393,12 +416,17 @@ Expected<std::optional<Validation>> Training::validate() {
 }
 
 /// Shares state by maximum over all ranks: signal, peak memory, times, progress
-/// of a checkpoint, rank 0's verdict on the loss, and the work of each rank in
-/// a window of steps.
+/// of a checkpoint, rank 0's verdict on the loss, notices of the cloud, and the
+/// work of each rank in a window of steps.
 Status Training::shareState() {
   Saving::Report mine = saving ? saving->report() : Saving::Report();
-  std::vector<int64_t> state = {stopSignal(), takenBytes(), mine.progress,
-                                mine.timeIsUp, usualLoss.has_value()};
+  const bool isNoticed = spotWatch && !spotWatch->notice().empty();
+  std::vector<int64_t> state = {isNoticed ? SIGUSR1 : stopSignal(),
+                                takenBytes(),
+                                mine.progress,
+                                mine.timeIsUp,
+                                isNoticed,
+                                usualLoss.has_value()};
   const size_t first = state.size();
   auto add = [&](double seconds) { state.push_back(int64_t(seconds * 1e9)); };
   std::for_each(times.phases.begin(), times.phases.end(), add);
@@ -415,7 +443,8 @@ Status Training::shareState() {
   signal = int(state[0]);
   peak = state[1];
   reports = {state[2], state[3]};
-  isSpike = state[4] != 0;
+  const bool hasNotice = state[4] != 0;
+  isSpike = state[5] != 0;
   const int64_t* shared = &state[first];
   for (double& seconds : longest.phases)
     seconds = double(*shared++) / 1e9;
@@ -424,7 +453,7 @@ Status Training::shareState() {
   longest.saving = double(*shared++) / 1e9;
   if (sharesWork)
     rankTimes = stragglers->takeWindow(shared);
-  return Status::ok();
+  return hasNotice && spotNotice.empty() ? shareSpotNotice() : Status::ok();
 }
 
 } // namespace reciperun::train

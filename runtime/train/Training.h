@@ -36,6 +36,7 @@
 #include "runtime/train/StragglerDetector.h"
 #include "runtime/train/metrics/MetricsEndpoint.h"
 #include "runtime/train/metrics/RunRecorder.h"
+#include "runtime/train/spot/SpotWatch.h"
 
 #include <memory>
 #include <optional>
@@ -59,6 +60,7 @@ struct Validation {
 /// How the training loop ended.
 struct Outcome {
   int signal = 0;         // that ended it early, or 0 (see StopSignal.h)
+  std::string notice;     // of the cloud, which had the signal sent
   int64_t steps = 0;      // finished steps
   Status failure;         // the same on all ranks: a bad loss, a full disk
   std::string checkpoint; // the last one saved; empty: none
@@ -105,11 +107,12 @@ private:
   Status openCheckpoints();
   Status takeMemory();
   Status openSaving();
-  Status openStragglers();
   Status prepareKernels();
   Status unlessStopped(const Status& mine);
   int64_t predictedBytes(const plan::MemoryTable& planned) const;
   Status serveMetrics();
+  Status findPlaces();
+  Status watchSpotNotices();
   Status openFiles();
   Status initializeState();
   Status loadStart();
@@ -125,6 +128,8 @@ private:
   Expected<std::optional<Validation>> validateAfter(int64_t step);
   void tellNotes();
   Status tellStragglers(const StepRecord& record);
+  Status shareSpotNotice();
+  Status tellSpotNotice(const StepRecord& record);
   void beginProfiling(int64_t step);
   Status writeTraces();
   Status setInputs(int64_t step);
@@ -165,9 +170,12 @@ private:
   std::unique_ptr<TrainMetrics> served;
   std::unique_ptr<MetricsEndpoint> endpoint; // uses `served`
   std::optional<RunRecorder> recorder;
-  std::optional<Progress> progress;   // on rank 0
-  std::optional<GradientNorms> norms; // when the plan logs them
-  LossSpikeDetector spikes;           // on rank 0, which decides for all
+  std::optional<Progress> progress;     // on rank 0
+  std::optional<GradientNorms> norms;   // when the plan logs them
+  LossSpikeDetector spikes;             // on rank 0, which decides for all
+  std::vector<RankPlace> places;        // when they are needed
+  std::unique_ptr<SpotWatch> spotWatch; // on a rank of each host
+  std::string spotNotice;               // agreed by all ranks
   std::optional<StragglerDetector> stragglers; // when the plan looks for them
   std::optional<RankTimes> rankTimes; // of a window that has just ended
   StartTimes startTimes;

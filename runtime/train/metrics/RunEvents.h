@@ -7,6 +7,7 @@
 //   spike       the loss of `step` was a spike; `usual` is the median before
 //   straggler   `rank` on `host` was slower than the others up to `step`: its
 //               work took `ratio` times their median; `message` says more
+//   spot_notice the cloud is going to take a host away: `message`
 //   end         the run ended after `step`: `reason` is `complete`, `signal`
 //               or `failure`, with a `message`
 //

@@ -79,6 +79,14 @@ Status RunRecorder::takeStraggler(const StepRecord& record,
                        .message = text});
 }
 
+Status RunRecorder::takeSpotNotice(const StepRecord& record,
+                                   const std::string& text) {
+  return events.write({.kind = "spot_notice",
+                       .time = record.time,
+                       .step = record.step,
+                       .message = text});
+}
+
 void RunRecorder::take(const RankTimes& times) {
   if (served)
     served->take(times);

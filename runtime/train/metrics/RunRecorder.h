@@ -14,6 +14,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -51,6 +52,7 @@ public:
   /// `text` describes the straggler.
   Status takeStraggler(const StepRecord& record, const RankTime& time,
                        const std::string& text);
+  Status takeSpotNotice(const StepRecord& record, const std::string& text);
   /// Takes the times of all ranks in a window of steps.
   void take(const RankTimes& times);
   /// `reason` is `complete`, `signal` or `failure`.

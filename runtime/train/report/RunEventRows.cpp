@@ -48,7 +48,7 @@ EventRow rowOf(const RunEvent& event) {
   if (event.kind == "spike")
     row.details = "loss " + numberOf(event.loss) + ", median before " +
                   numberOf(event.usual);
-  if (event.kind == "straggler")
+  if (event.kind == "straggler" || event.kind == "spot_notice")
     row.details = event.message;
   if (event.kind == "end")
     row.details =

@@ -560,6 +560,7 @@ TEST(Validate, inputsAndTraining) {
   EXPECT_REFUSED((p.train.straggler = 2, p.train.stragglerWindow = 0),
                  "measure of stragglers");
   EXPECT_REFUSED(p.train.straggler = -1, "measure of stragglers");
+  EXPECT_REFUSED(p.train.spotNotices = "clouds", "unknown cloud");
   EXPECT_REFUSED(p.train.metricsPort = 65536, "port for metrics");
   EXPECT_REFUSED(p.train.metricsPort = -1, "port for metrics");
   EXPECT_REFUSED(p.task = "eval", "no task `eval`");
