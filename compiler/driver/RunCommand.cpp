@@ -18,9 +18,9 @@
 #include "compiler/driver/RunFolders.h"
 #include "compiler/driver/SweepTable.h"
 #include "compiler/driver/Trial.h"
-#include "compiler/launch/HostFile.h"
 #include "compiler/recipe/Task.h"
 #include "runtime/cli/Options.h"
+#include "runtime/launch/HostFile.h"
 #include "runtime/launch/Launch.h"
 #include "runtime/launch/Mpirun.h"
 #include "runtime/plan/Paths.h"
@@ -263,8 +263,8 @@ void tellSignal(const Job& job, int signal, const Invocation& invocation) {
 /// Reports a host file with fewer slots than ranks. Returns false if it has
 /// enough.
 bool tellSlots(const Job& job, Session& session, const Invocation& invocation) {
-  const auto hosts = launch::hostsOf(invocation.hostfile);
-  const auto slots = hosts ? launch::slotsOf(*hosts) : std::nullopt;
+  const auto hosts = reciperun::launch::hostsOf(invocation.hostfile);
+  const auto slots = hosts ? reciperun::launch::slotsOf(*hosts) : std::nullopt;
   const int ranks = job.plan.mesh.ranks;
   const std::vector<std::string>& others = optionsOfMpirun(job, invocation);
   const bool mayShare =

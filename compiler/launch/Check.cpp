@@ -2,8 +2,8 @@
 
 #include "compiler/launch/Check.h"
 
-#include "compiler/launch/HostFile.h"
 #include "compiler/launch/kubernetes/Check.h"
+#include "runtime/launch/HostFile.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -13,6 +13,7 @@ namespace recipec::launch {
 namespace {
 
 using diag::Kind;
+using reciperun::launch::Host;
 
 std::string counted(int64_t count, const char* noun) {
   return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
@@ -56,7 +57,7 @@ void checkHosts(const Subject& subject, const Place& place,
                 std::to_string(job.ranksPerNode) + "` for each node");
     return;
   }
-  const auto read = hostsOf(place.hostfile);
+  const auto read = reciperun::launch::hostsOf(place.hostfile);
   const std::vector<Host> hosts = read.value_or(std::vector<Host>());
   const std::string file = "`" + place.hostfile + "`";
   if (!read || hosts.empty()) {

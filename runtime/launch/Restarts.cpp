@@ -62,8 +62,9 @@ LaunchResult runWithRestarts(const std::vector<std::string>& command,
                              const Restarts& restarts, std::ostream& err,
                              bool passesHangup) {
   std::chrono::seconds pause = firstPause;
+  std::vector<std::string> present = command;
   for (int number = 0;; ++number) {
-    const LaunchResult result = run(command, err, passesHangup);
+    const LaunchResult result = run(present, err, passesHangup);
     if (result.error != 0 || result.wasAsked || result.exitCode == 0 ||
         number == restarts.most)
       return result;
@@ -79,6 +80,10 @@ LaunchResult runWithRestarts(const std::vector<std::string>& command,
     if (!pauseFor(pause))
       return result;
     pause = std::min(pause * 2, longestPause);
+    if (restarts.next)
+      present = restarts.next();
+    if (present.empty())
+      return result;
   }
 }
 

@@ -8,6 +8,7 @@
 #include "runtime/launch/Mpirun.h"
 #include "runtime/launch/Restarts.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <iostream>
@@ -18,25 +19,39 @@
 namespace reciperun::train {
 namespace {
 
-int refuseToRestart(const std::string& message, const std::string& help) {
-  std::fprintf(stderr, "error: %s\nhelp: %s\n", message.c_str(), help.c_str());
+int refuseToRestart(const std::string& message, const std::string& help = "") {
+  std::fprintf(stderr, "error: %s\n", message.c_str());
+  if (!help.empty())
+    std::fprintf(stderr, "help: %s\n", help.c_str());
   return 1;
 }
 
-std::vector<std::string> commandOfRanks(const plan::Plan& plan,
-                                        const Restarting& restarting) {
+/// The command line of this process with one of the plans.
+std::vector<std::string> ownCommandFor(const Layout& chosen,
+                                       const std::vector<Layout>& layouts) {
   std::vector<std::string> own =
       launch::ownCommand({"--restarts", "--hostfile"});
+  for (const Layout& each : layouts) {
+    const auto found = std::find(own.begin(), own.end(), each.path);
+    if (&each != &chosen && found != own.end())
+      own.erase(found);
+  }
+  return own;
+}
+
+std::vector<std::string> commandOfRanks(const Layout& chosen,
+                                        const std::vector<Layout>& layouts,
+                                        const Restarting& restarting) {
+  std::vector<std::string> own = ownCommandFor(chosen, layouts);
   // The ranks write to a pipe, so only this process knows whether a person is
   // watching.
   if (restarting.style == Style::automatic && isatty(STDOUT_FILENO))
     own.emplace_back("--progress=bar");
-  if (plan.mesh.ranks == 1 && restarting.hostfile.empty() &&
-      restarting.passedOn.empty())
+  const int ranks = chosen.plan.mesh.ranks;
+  if (ranks == 1 && restarting.hostfile.empty() && restarting.passedOn.empty())
     return own;
-  std::vector<std::string> command =
-      launch::mpirun(plan.mesh.ranks, {.hostfile = restarting.hostfile,
-                                       .others = restarting.passedOn});
+  std::vector<std::string> command = launch::mpirun(
+      ranks, {.hostfile = restarting.hostfile, .others = restarting.passedOn});
   command.insert(command.end(), own.begin(), own.end());
   return command;
 }
@@ -52,7 +67,14 @@ std::optional<int64_t> newestCheckpoint(const plan::Plan& plan) {
 
 } // namespace
 
-int trainAgain(const plan::Plan& plan, const Restarting& restarting) {
+int trainAgain(std::vector<Layout> layouts, const Restarting& restarting) {
+  if (const Status ordered = orderLayouts(layouts); !ordered.isOk())
+    return refuseToRestart(ordered.message());
+  Expected<const Layout*> chosen = widestLayout(layouts, restarting.hostfile);
+  if (!chosen)
+    return refuseToRestart(chosen.message());
+  const Layout* present = *chosen;
+  const plan::Plan& plan = present->plan;
   if (comm::MpiSession::isOneOfSeveral())
     return refuseToRestart(
         "`--restarts` starts the ranks itself, and this is a rank of `mpirun`",
@@ -78,10 +100,25 @@ int trainAgain(const plan::Plan& plan, const Restarting& restarting) {
   const auto warn = [](const std::string& text) {
     std::fprintf(stderr, "warning: %s\n", text.c_str());
   };
-  const launch::LaunchResult result = launch::runWithRestarts(
-      commandOfRanks(plan, restarting),
-      {.most = restarting.most, .judge = judge, .warn = warn, .job = "the run"},
-      std::cerr);
+  const auto next = [&]() -> std::vector<std::string> {
+    const auto widest = widestLayout(layouts, restarting.hostfile);
+    if (!widest) {
+      refuseToRestart(widest.message());
+      return {};
+    }
+    if (*widest != std::exchange(present, *widest))
+      warn("the run goes on with " + std::to_string(present->plan.mesh.ranks) +
+           " ranks, by `" + present->path + "`");
+    return commandOfRanks(*present, layouts, restarting);
+  };
+  const launch::LaunchResult result =
+      launch::runWithRestarts(commandOfRanks(*present, layouts, restarting),
+                              {.most = restarting.most,
+                               .judge = judge,
+                               .next = next,
+                               .warn = warn,
+                               .job = "the run"},
+                              std::cerr);
   if (result.error != 0)
     return refuseToRestart(std::string("cannot start `mpirun`: ") +
                                std::strerror(result.error),

@@ -4,11 +4,14 @@
 // A run is worth another start if a rank was ended by a signal or did not
 // respond, or if a checkpoint was saved since the last start. A failure that
 // comes again without progress, such as a damaged file, ends it.
+//
+// A run with several plans (Layouts.h) takes the widest that the hosts have
+// slots for, at each start: the host file is read again.
 
 #ifndef RECIPERUN_TRAIN_RESTARTING_H
 #define RECIPERUN_TRAIN_RESTARTING_H
 
-#include "runtime/plan/Plan.h"
+#include "runtime/train/Layouts.h"
 #include "runtime/train/Report.h"
 
 #include <string>
@@ -23,9 +26,10 @@ struct Restarting {
   Style style = Style::automatic;    // of the ranks' progress
 };
 
-/// Runs the plan on ranks that have the command line of this process without
-/// the options of `restarting`. Returns the exit code of the last start.
-int trainAgain(const plan::Plan& plan, const Restarting& restarting);
+/// Runs the plans, which are of one run, on ranks that have the command line of
+/// this process with one of the plans and without the options of `restarting`.
+/// Returns the exit code of the last start.
+int trainAgain(std::vector<Layout> layouts, const Restarting& restarting);
 
 } // namespace reciperun::train
 

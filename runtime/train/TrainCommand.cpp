@@ -23,8 +23,10 @@
 namespace reciperun::train {
 namespace {
 
+constexpr size_t mostPlans = 64; // layouts of a run
+
 struct TrainArguments {
-  std::vector<std::string> plans; // one
+  std::vector<std::string> plans; // one; several with `restarts`
   std::string folder;             // empty: the plan's folder
   Options options;
   std::optional<int> restarts; // nullopt: this process is a rank
@@ -94,15 +96,33 @@ int runRank(comm::MpiSession& session, const TrainArguments& line,
   return train(session, *plan, line.options);
 }
 
+Expected<plan::Plan> readTrainPlan(const TrainArguments& line,
+                                   const std::string& path) {
+  return readJobPlan(path, line.folder, [](const std::string& folder) {
+    return "`weights = \"" + folder +
+           "\"` into a recipe and run `reciperun train PLAN`";
+  });
+}
+
+/// Starts the ranks, with `--restarts`.
+int runRestarting(const TrainArguments& line) {
+  std::vector<Layout> layouts;
+  for (const std::string& path : line.plans) {
+    Expected<plan::Plan> plan = readTrainPlan(line, path);
+    if (!plan) {
+      std::fprintf(stderr, "error: %s\n", plan.message().c_str());
+      return 1;
+    }
+    layouts.push_back({path, *std::move(plan)});
+  }
+  return trainAgain(std::move(layouts), {*line.restarts, line.hostfile,
+                                         line.passedOn, line.options.style});
+}
+
 int runTrain(const TrainArguments& line) {
-  Expected<plan::Plan> plan = readJobPlan(
-      line.plans.front(), line.folder, [](const std::string& folder) {
-        return "`weights = \"" + folder +
-               "\"` into a recipe and run `reciperun train PLAN`";
-      });
-  if (line.restarts && plan)
-    return trainAgain(*plan, {*line.restarts, line.hostfile, line.passedOn,
-                              line.options.style});
+  if (line.restarts)
+    return runRestarting(line);
+  Expected<plan::Plan> plan = readTrainPlan(line, line.plans.front());
   int code = 0, rank = 0;
   {
     Expected<comm::MpiSession> session = comm::MpiSession::start();
@@ -179,7 +199,7 @@ cli::Command trainCommand() {
   auto line = std::make_shared<TrainArguments>();
   return {
       .name = "train",
-      .synopsis = "PLAN [options]",
+      .synopsis = "PLAN... [options]",
       .summary =
           "carry out a plan; `mpirun -np N reciperun train PLAN` for N ranks",
       .details =
@@ -191,13 +211,20 @@ cli::Command trainCommand() {
           "`--restarts`, this process starts the ranks by mpirun and starts "
           "them again when a rank has died or hangs, or when the run has saved "
           "a checkpoint before it failed; what stands behind `--` goes to "
-          "mpirun.",
+          "mpirun. Several plans of one run, for different numbers of ranks, "
+          "let it go on when hosts are lost: each start takes the plan with "
+          "the most ranks for which the host file has slots.",
       .moreUsage = {"mpirun -np N reciperun train PLAN [options]",
-                    "reciperun train PLAN --restarts N [options] [-- OPTIONS]"},
+                    "reciperun train PLAN... --restarts N [options] "
+                    "[-- OPTIONS]"},
       .options = optionsOf(*line),
-      .operands = {1, 1, "the path of a plan", &line->plans},
+      .operands = {1, mostPlans, "the path of a plan", &line->plans},
       .passedOn = &line->passedOn,
       .check = [line]() -> cli::Check {
+        if (!line->restarts && line->plans.size() > 1)
+          return cli::UsageError{
+              "several plans are for `--restarts`, which chooses between them; "
+              "otherwise `reciperun train` takes one"};
         if (line->restarts ||
             (line->hostfile.empty() && line->passedOn.empty()))
           return std::nullopt;

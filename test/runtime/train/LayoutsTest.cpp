@@ -1,0 +1,65 @@
+// Which plan of a run the restarts take.
+
+#include "runtime/train/Layouts.h"
+
+#include "test/runtime/checkpoint/TestFolder.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+namespace reciperun::train {
+namespace {
+
+class LayoutsTest : public testing::Test {
+protected:
+  LayoutsTest() {
+    for (const int ranks : {2, 8, 4}) {
+      Layout layout{std::to_string(ranks) + ".json", {}};
+      layout.plan.mesh.ranks = ranks;
+      layout.plan.train.globalBatch = 16;
+      layouts.push_back(layout);
+    }
+  }
+
+  /// The ranks of the plan for a host file of this text; 0: none.
+  int ranksFor(const std::string& text) {
+    std::ofstream(file) << text;
+    const auto chosen = widestLayout(layouts, file.string());
+    return chosen ? (*chosen)->plan.mesh.ranks : 0;
+  }
+
+  const checkpoint::TestFolder folder;
+  const std::filesystem::path file = folder / "hosts";
+  std::vector<Layout> layouts;
+};
+
+TEST_F(LayoutsTest, takesTheWidestThatFits) {
+  ASSERT_TRUE(orderLayouts(layouts).isOk());
+  EXPECT_EQ(ranksFor("a slots=4\nb slots=4\n"), 8);
+  EXPECT_EQ(ranksFor("a slots=4\nb slots=3\n"), 4);
+  EXPECT_EQ(ranksFor("a slots=3\n"), 2);
+  EXPECT_EQ(ranksFor("a slots=1\n"), 0);
+  EXPECT_EQ(ranksFor("# none is left\n"), 0);
+  EXPECT_EQ(ranksFor("a\n"), 8);
+  EXPECT_EQ((*widestLayout(layouts, ""))->path, "8.json");
+}
+
+TEST_F(LayoutsTest, areOfOneRun) {
+  layouts[0].plan.train.globalBatch = 8;
+  EXPECT_EQ(orderLayouts(layouts).message(),
+            "`8.json` and `2.json` are no two layouts of one run: "
+            "`batch.global` is `16` and `8`; compile them from one recipe that "
+            "sets `train.dir`, with other `cluster.ranks`");
+  layouts[0].plan.train.globalBatch = 16;
+  layouts[0].plan.mesh.ranks = 4;
+  EXPECT_EQ(orderLayouts(layouts).message(),
+            "`2.json` and `4.json` are no two layouts of one run: "
+            "`cluster.ranks` is 4 in both; leave one out");
+}
+
+} // namespace
+} // namespace reciperun::train
