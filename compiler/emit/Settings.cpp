@@ -178,6 +178,7 @@ plan::Train trainSection(const recipe::Recipe& recipe) {
   if (std::string groups = recipe.string("train.log_norms"); groups != "none")
     train.logNorms = std::move(groups);
   train.spotNotices = stringOr(recipe, "train.spot_notices");
+  train.tensorboard = stringOr(recipe, "train.tensorboard");
   train.metricsPort = int64_t(realOr(recipe, "train.metrics_port", 0));
   return train;
 }

@@ -61,6 +61,7 @@ void eachPath(SomePlan& plan, Visit&& visit) {
     eachPathOf(*plan.data.valid, "data.valid", visit);
   one(plan.data.tokenizer, "tokenizer");
   one(plan.train.directory, "train.dir");
+  one(plan.train.tensorboard, "train.tensorboard");
   one(plan.checkpoint.directory, "checkpoint.dir");
   if (plan.checkpoint.resumesFromPath())
     one(plan.checkpoint.resume, "checkpoint.resume");

@@ -326,6 +326,7 @@ template <class V> void fields(V& v, typename V::template Ref<Train> train) {
   v.optional("straggler_window", train.stragglerWindow, int64_t(0));
   v.optional("log_norms", train.logNorms, std::string());
   v.optional("spot_notices", train.spotNotices, std::string());
+  v.optional("tensorboard", train.tensorboard, std::string());
   v.optional("metrics_port", train.metricsPort, int64_t(0));
 }
 

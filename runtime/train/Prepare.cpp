@@ -35,6 +35,15 @@ namespace {
 
 namespace fs = std::filesystem;
 
+/// The folder of the run in that of TensorBoard, which has the name of the
+/// run's folder; empty: none.
+fs::path tensorBoardFolder(const plan::Train& train) {
+  return train.tensorboard.empty()
+             ? fs::path()
+             : fs::path(train.tensorboard) /
+                   (fs::path(train.directory) / "").parent_path().filename();
+}
+
 } // namespace
 
 Training::Training(const plan::Plan& plan, Rank& rank, Options options)
@@ -256,8 +265,8 @@ Status Training::openFiles() {
                  .time = startTime};
   if (start.resumes())
     begin.samples = start.source->manifest().position.samples;
-  Expected<RunRecorder> opened =
-      RunRecorder::open(directory, begin, served.get());
+  Expected<RunRecorder> opened = RunRecorder::open(
+      directory, tensorBoardFolder(plan.train), begin, served.get());
   RECIPERUN_TRY(opened);
   recorder = *std::move(opened);
   for (double loss : recorder->earlierLosses())

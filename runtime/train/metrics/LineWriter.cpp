@@ -1,4 +1,4 @@
-// See LineWriter.h. The thread writes all queued lines at once.
+// See LineWriter.h. The thread writes all that is pending at once.
 
 #include "runtime/train/metrics/LineWriter.h"
 
@@ -41,10 +41,14 @@ LineWriter::~LineWriter() {
 }
 
 Status LineWriter::write(std::string_view line) {
+  return append(std::string(line) + '\n');
+}
+
+Status LineWriter::append(std::string_view bytes) {
   {
     const std::lock_guard lock(mutex);
     RECIPERUN_TRY(failure);
-    lines.append(line) += '\n';
+    pending.append(bytes);
   }
   news.notify_all();
   return Status::ok();
@@ -53,17 +57,17 @@ Status LineWriter::write(std::string_view line) {
 Status LineWriter::wait() {
   std::unique_lock lock(mutex);
   news.wait(lock,
-            [&] { return !failure.isOk() || (lines.empty() && !isWriting); });
+            [&] { return !failure.isOk() || (pending.empty() && !isWriting); });
   return failure;
 }
 
 void LineWriter::work() {
   std::unique_lock lock(mutex);
   while (failure.isOk()) {
-    news.wait(lock, [&] { return isOver || !lines.empty(); });
-    if (lines.empty())
+    news.wait(lock, [&] { return isOver || !pending.empty(); });
+    if (pending.empty())
       return;
-    const std::string piece = std::exchange(lines, {});
+    const std::string piece = std::exchange(pending, {});
     isWriting = true;
     lock.unlock();
     file << piece << std::flush;

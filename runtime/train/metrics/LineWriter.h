@@ -1,6 +1,6 @@
-// A text file whose lines a background thread writes. A rank that must keep
-// pace with others (comm/Watch.h) must not block on the file system, which may
-// take a minute to answer.
+// A file that a background thread writes, mostly by lines. A rank that must
+// keep pace with others (comm/Watch.h) must not block on the file system, which
+// may take a minute to answer.
 
 #ifndef RECIPERUN_TRAIN_METRICS_LINEWRITER_H
 #define RECIPERUN_TRAIN_METRICS_LINEWRITER_H
@@ -33,8 +33,10 @@ public:
   /// name when an earlier line could not be written; no more lines are written
   /// then.
   Status write(std::string_view line);
+  /// The same for bytes that are no line.
+  Status append(std::string_view bytes);
 
-  /// Waits until all lines are flushed to the file, or one could not be
+  /// Waits until everything is flushed to the file, or could not be
   /// written.
   Status wait();
 
@@ -46,7 +48,7 @@ private:
   std::ofstream file; // only used by the thread
   std::mutex mutex;
   std::condition_variable news;
-  std::string lines; // to be written
+  std::string pending; // bytes to be written
   bool isWriting = false, isOver = false;
   Status failure;
   std::thread thread;

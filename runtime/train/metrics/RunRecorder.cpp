@@ -7,9 +7,10 @@
 
 namespace reciperun::train {
 
-Expected<RunRecorder> RunRecorder::open(const std::filesystem::path& folder,
-                                        const RunBegin& begin,
-                                        TrainMetrics* served) {
+Expected<RunRecorder>
+RunRecorder::open(const std::filesystem::path& folder,
+                  const std::filesystem::path& tensorboard,
+                  const RunBegin& begin, TrainMetrics* served) {
   Expected<MetricsFile> metrics = MetricsFile::open(
       folder / "metrics.jsonl", begin.resumes() ? begin.samples : 0);
   RECIPERUN_TRY(metrics);
@@ -19,6 +20,13 @@ Expected<RunRecorder> RunRecorder::open(const std::filesystem::path& folder,
   RECIPERUN_TRY(events);
   RunRecorder made(*std::move(metrics), *std::move(events), served);
   RECIPERUN_TRY(made.begin(begin));
+  if (tensorboard.empty())
+    return made;
+  Expected<TensorBoardFile> file =
+      TensorBoardFile::create(tensorboard, begin.time, begin.step);
+  if (!file)
+    return file.status().withContext("`train.tensorboard`");
+  made.tensorboard = *std::move(file);
   return made;
 }
 
@@ -41,6 +49,8 @@ Status RunRecorder::take(const StepRecord& record) {
   const double passed = record.time - firstStart;
   if (served)
     served->take(record, passed > 0 ? std::min(productive / passed, 1.0) : 1);
+  if (tensorboard)
+    RECIPERUN_TRY(tensorboard->write(record));
   return metrics.write(record);
 }
 
@@ -108,6 +118,8 @@ void RunRecorder::takeBad(const StepRecord& record) {
 
 Status RunRecorder::wait() {
   RECIPERUN_TRY(metrics.wait());
+  if (tensorboard)
+    RECIPERUN_TRY(tensorboard->wait());
   return events.wait();
 }
 

@@ -1,6 +1,6 @@
 // Records a run on rank 0: its steps in metrics.jsonl, what else happened in
-// events.jsonl, and both in the metrics for Prometheus where the recipe has a
-// port for them.
+// events.jsonl, and, where the recipe wants them, steps in event files of
+// TensorBoard and both in the metrics for Prometheus.
 
 #ifndef RECIPERUN_TRAIN_METRICS_RUNRECORDER_H
 #define RECIPERUN_TRAIN_METRICS_RUNRECORDER_H
@@ -10,6 +10,7 @@
 #include "runtime/train/metrics/RankTimes.h"
 #include "runtime/train/metrics/RunEvents.h"
 #include "runtime/train/metrics/StepRecord.h"
+#include "runtime/train/metrics/TensorBoardFile.h"
 #include "runtime/train/metrics/TrainMetrics.h"
 
 #include <cstdint>
@@ -32,9 +33,10 @@ struct RunBegin {
 
 class RunRecorder {
 public:
-  /// Opens the files in the folder of the run. `served` may be null, and must
-  /// outlive the object.
+  /// Opens the files in the folder of the run, and one in that of TensorBoard
+  /// unless it is empty. `served` may be null, and must outlive the object.
   static Expected<RunRecorder> open(const std::filesystem::path& folder,
+                                    const std::filesystem::path& tensorboard,
                                     const RunBegin& begin,
                                     TrainMetrics* served);
 
@@ -72,6 +74,7 @@ private:
 
   MetricsFile metrics;
   RunEventsFile events;
+  std::optional<TensorBoardFile> tensorboard;
   TrainMetrics* served;  // or null
   double firstStart = 0; // of the run
   double productive = 0; // seconds of the steps in metrics.jsonl

@@ -1,0 +1,172 @@
+// See TensorBoardFile.h.
+
+#include "runtime/train/metrics/TensorBoardFile.h"
+
+#include <unistd.h>
+
+#include <array>
+#include <bit>
+#include <concepts>
+#include <system_error>
+#include <utility>
+
+namespace reciperun::train {
+namespace {
+
+// ---- records
+
+constexpr uint32_t reversedPolynomial = 0x82f63b78; // of CRC-32C
+
+constexpr std::array<uint32_t, 256> crcTable = [] {
+  std::array<uint32_t, 256> table = {};
+  for (uint32_t byte = 0; byte < table.size(); ++byte) {
+    uint32_t value = byte;
+    for (int bit = 0; bit < 8; ++bit)
+      value = value >> 1 ^ (value & 1 ? reversedPolynomial : 0);
+    table[byte] = value;
+  }
+  return table;
+}();
+
+template <std::unsigned_integral Number>
+std::string littleEndian(Number value) {
+  std::string text;
+  for (size_t i = 0; i < sizeof value; ++i)
+    text += char(value >> (8 * i) & 0xff);
+  return text;
+}
+
+/// The mask keeps checksums of bytes that contain checksums apart.
+std::string maskedCrc(std::string_view bytes) {
+  constexpr uint32_t delta = 0xa282ead8;
+  return littleEndian(std::rotr(crc32c(bytes), 15) + delta);
+}
+
+std::string recordOf(std::string_view event) {
+  const std::string length = littleEndian(uint64_t(event.size()));
+  return length + maskedCrc(length) + std::string(event) + maskedCrc(event);
+}
+
+// ---- messages of protobuf
+
+std::string varint(uint64_t value) {
+  std::string text;
+  for (; value >= 0x80; value >>= 7)
+    text += char((value & 0x7f) | 0x80);
+  return text + char(value);
+}
+
+enum class Wire { varint = 0, fixed64 = 1, bytes = 2, fixed32 = 5 };
+
+std::string tag(int field, Wire wire) {
+  return varint(uint64_t(field) << 3 | uint64_t(wire));
+}
+std::string bytesField(int field, std::string_view bytes) {
+  return tag(field, Wire::bytes) + varint(bytes.size()) + std::string(bytes);
+}
+std::string intField(int field, int64_t value) {
+  return tag(field, Wire::varint) + varint(uint64_t(value));
+}
+std::string doubleField(int field, double value) {
+  return tag(field, Wire::fixed64) +
+         littleEndian(std::bit_cast<uint64_t>(value));
+}
+std::string floatField(int field, float value) {
+  return tag(field, Wire::fixed32) +
+         littleEndian(std::bit_cast<uint32_t>(value));
+}
+
+// Fields of Event.
+constexpr int wallTime = 1, stepNumber = 2, fileVersion = 3, summary = 5,
+              sessionLog = 7;
+
+std::string summaryOf(const std::vector<Scalar>& scalars) {
+  constexpr int value = 1;                 // of Summary
+  constexpr int name = 1, simpleValue = 2; // of Summary.Value
+  std::string text;
+  for (const Scalar& each : scalars)
+    text += bytesField(value, bytesField(name, each.name) +
+                                  floatField(simpleValue, float(each.value)));
+  return text;
+}
+
+/// SessionLog with the status START.
+std::string startOfSession() {
+  constexpr int status = 1, start = 1;
+  return intField(status, start);
+}
+
+std::filesystem::path nameOfFile(double time) {
+  std::array<char, 256> host = {};
+  gethostname(host.data(), host.size() - 1);
+  return "events.out.tfevents." + std::to_string(int64_t(time)) + "." +
+         host.data() + "." + std::to_string(getpid()) + ".0";
+}
+
+} // namespace
+
+uint32_t crc32c(std::string_view bytes) {
+  uint32_t value = ~uint32_t(0);
+  for (const char byte : bytes)
+    value = value >> 8 ^ crcTable[(value ^ uint8_t(byte)) & 0xff];
+  return ~value;
+}
+
+std::vector<Scalar> scalarsOf(const StepRecord& record) {
+  std::vector<Scalar> scalars = {{"epoch", record.epoch},
+                                 {"loss", record.loss},
+                                 {"lr", record.learningRate},
+                                 {"grad_norm", record.gradNorm},
+                                 {"samples", double(record.samples)},
+                                 {"step_seconds", record.times.step},
+                                 {"tokens_per_second", record.tokensPerSecond},
+                                 {"tflops_per_rank", record.tflopsPerRank},
+                                 {"device_bytes", double(record.deviceBytes)}};
+  const auto add = [&](const char* name, const std::optional<double>& value) {
+    if (value)
+      scalars.push_back({name, *value});
+  };
+  add("valid_loss", record.validLoss);
+  add("further_loss", record.furtherLoss);
+  add("mfu", record.mfu);
+  add("host_seconds", record.hostSeconds);
+  add("dropped_share", record.droppedShare);
+  add("overflow_share", record.overflowShare);
+  add("second_pass_share", record.secondPassShare);
+  for (size_t i = 0; i < phaseNames.size(); ++i)
+    scalars.push_back(
+        {std::string("seconds/") + phaseNames[i], record.times.phases[i]});
+  scalars.push_back({"seconds/saving", record.times.saving});
+  for (const auto& [group, norm] : record.gradNorms)
+    scalars.push_back({"grad_norms/" + group, norm});
+  return scalars;
+}
+
+Expected<TensorBoardFile>
+TensorBoardFile::create(const std::filesystem::path& folder, double time,
+                        int64_t steps) {
+  std::error_code failure;
+  std::filesystem::create_directories(folder, failure);
+  if (failure)
+    return Status::error("cannot make `" + folder.string() +
+                         "`: " + failure.message());
+  auto opened =
+      LineWriter::open(folder / nameOfFile(time), LineWriter::Mode::truncate);
+  RECIPERUN_TRY(opened);
+  TensorBoardFile made;
+  made.bytes = *std::move(opened);
+  RECIPERUN_TRY(made.bytes->append(recordOf(
+      doubleField(wallTime, time) + bytesField(fileVersion, "brain.Event:2"))));
+  RECIPERUN_TRY(made.bytes->append(
+      recordOf(doubleField(wallTime, time) + intField(stepNumber, steps + 1) +
+               bytesField(sessionLog, startOfSession()))));
+  return made;
+}
+
+Status TensorBoardFile::write(const StepRecord& record) {
+  return bytes->append(recordOf(
+      doubleField(wallTime, record.time) + intField(stepNumber, record.step) +
+      bytesField(summary, summaryOf(scalarsOf(record)))));
+}
+
+} // namespace reciperun::train
