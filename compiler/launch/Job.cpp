@@ -60,6 +60,7 @@ Job jobOf(const recipe::Recipe& recipe, const reciperun::plan::Plan& plan) {
                                           : hostBytesOf(plan, job.ranksPerNode);
   job.savesCheckpoints = plan.checkpoint.saves();
   job.podFolder = podFolderOf(job.settings);
+  job.metricsPort = job.serves() ? 0 : plan.train.metricsPort;
   job.maxBatch = recipe.integer("serve.max_batch");
   job.exports = !plan.exchange.hf.empty();
   reciperun::plan::eachPath(plan,

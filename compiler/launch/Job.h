@@ -23,13 +23,14 @@ struct Job {
   bool hasGpus = false;
   int64_t hostBytes = 0; // of a node: `launch.host_memory`, or the plan's
   bool savesCheckpoints = false;
-  std::string folder;    // absolute; relative paths of the recipe start here
-  std::string planFile;  // absolute; where the driver writes the plan
-  std::string planText;  // the plan as JSON
-  std::string model;     // the folder that a server serves; as written
-  std::string podFolder; // in pods, relative paths of the recipe start here
-  int64_t maxBatch = 1;  // `serve.max_batch`
-  bool exports = false;  // `export.hf` is set
+  std::string folder;      // absolute; relative paths of the recipe start here
+  std::string planFile;    // absolute; where the driver writes the plan
+  std::string planText;    // the plan as JSON
+  std::string model;       // the folder that a server serves; as written
+  std::string podFolder;   // in pods, relative paths of the recipe start here
+  int64_t maxBatch = 1;    // `serve.max_batch`
+  int64_t metricsPort = 0; // `train.metrics_port`; 0: none
+  bool exports = false;    // `export.hf` is set
   /// The settings that name files or folders, and these as written.
   Pairs paths;
   Settings settings;

@@ -124,6 +124,11 @@ Settings settingsOf(const recipe::Recipe& recipe) {
   all.tolerations = tolerationsOf(at("tolerations"));
   all.sshSecret = textOf(at("ssh_secret"));
   all.trainer = textOf(at("trainer_version"));
+  if (const auto* labels = std::get_if<Record>(&at("monitor").data)) {
+    all.monitor.emplace();
+    for (const auto& [name, value] : labels->fields)
+      all.monitor->emplace_back(name, textOf(value));
+  }
   all.replicas = numberOf(at("replicas"));
   all.maxReplicas = numberOf(at("max_replicas"));
   all.load = numberOf(at("load"));

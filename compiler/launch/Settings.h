@@ -65,6 +65,7 @@ struct Settings {
   Pairs nodeSelector;
   std::vector<Toleration> tolerations;
   std::string sshSecret, trainer;
+  std::optional<Pairs> monitor; // labels of the monitor; nullopt: there is none
   int64_t replicas = 1, maxReplicas = 1, load = 80, port = 8000;
 };
 

@@ -2,6 +2,7 @@
 // HorizontalPodAutoscaler.
 
 #include "compiler/launch/kubernetes/Manifests.h"
+#include "compiler/launch/kubernetes/Monitor.h"
 #include "compiler/launch/kubernetes/Pod.h"
 
 #include <algorithm>
@@ -90,6 +91,7 @@ std::vector<Json> deployment(const Job& job) {
                      {"spec", spec}});
   if (isScaled)
     objects.push_back(autoscaler(job));
+  addServiceMonitor(job, objects);
   return objects;
 }
 

@@ -2,6 +2,7 @@
 // succeeded when that has.
 
 #include "compiler/launch/kubernetes/Manifests.h"
+#include "compiler/launch/kubernetes/Monitor.h"
 #include "compiler/launch/kubernetes/Pod.h"
 
 namespace recipec::launch {
@@ -38,6 +39,7 @@ std::vector<Json> indexedJob(const Job& job) {
             .ssh = ssh});
   if (isMany)
     pod["spec"]["subdomain"] = job.label;
+  servesMetrics(job, pod);
   Json spec = {{"completionMode", "Indexed"},
                {"completions", job.nodes},
                {"parallelism", job.nodes},
@@ -57,6 +59,7 @@ std::vector<Json> indexedJob(const Job& job) {
                      {"kind", "Job"},
                      {"metadata", metadataOf(job, job.label, true)},
                      {"spec", spec}});
+  addPodMonitor(job, "batch.kubernetes.io/job-completion-index", objects);
   return objects;
 }
 

@@ -2,6 +2,7 @@
 // when the launcher has; after a failure all pods are created anew.
 
 #include "compiler/launch/kubernetes/Manifests.h"
+#include "compiler/launch/kubernetes/Monitor.h"
 #include "compiler/launch/kubernetes/Pod.h"
 
 namespace recipec::launch {
@@ -38,7 +39,9 @@ std::vector<Json> jobSet(const Job& job) {
   const bool isMany = job.nodes > 1;
   const Ssh ssh = isMany ? Ssh::secret : Ssh::none;
   Scripts scripts = {{"launcher.sh", launcherScript(job, ssh)}};
-  Json jobs = Json::array({replicatedJob(job, "launcher", 1, ssh)});
+  Json launcher = replicatedJob(job, "launcher", 1, ssh);
+  servesMetrics(job, launcher["template"]["spec"]["template"]);
+  Json jobs = Json::array({std::move(launcher)});
   if (isMany) {
     scripts.emplace_back("worker.sh", workerScript(ssh));
     scripts.emplace_back("hostfile", hostfileOfSet(job));
@@ -59,6 +62,7 @@ std::vector<Json> jobSet(const Job& job) {
            {"targetReplicatedJobs", Json::array({"launcher"})}}},
          {"failurePolicy", {{"maxRestarts", job.settings.restarts}}},
          {"replicatedJobs", jobs}}}});
+  addPodMonitor(job, "", objects);
   return objects;
 }
 

@@ -2,6 +2,7 @@
 // host file. Ranks run in the workers alone; the launcher runs mpirun.
 
 #include "compiler/launch/kubernetes/Manifests.h"
+#include "compiler/launch/kubernetes/Monitor.h"
 #include "compiler/launch/kubernetes/Pod.h"
 
 namespace recipec::launch {
@@ -22,18 +23,20 @@ std::vector<Json> mpiJob(const Job& job) {
                                                .hasRanks = hasRanks,
                                                .restartPolicy = "OnFailure"})}};
   };
-  objects.push_back(
-      {{"apiVersion", "kubeflow.org/v2beta1"},
-       {"kind", "MPIJob"},
-       {"metadata", metadataOf(job, job.label, true)},
-       {"spec",
-        {{"slotsPerWorker", job.ranksPerNode},
-         {"mpiImplementation", "OpenMPI"},
-         {"launcherCreationPolicy", "WaitForWorkersReady"},
-         {"runPolicy", policy},
-         {"mpiReplicaSpecs",
-          {{"Launcher", replica(1, "launcher.sh", false)},
-           {"Worker", replica(job.nodes, "worker.sh", true)}}}}}});
+  Json worker = replica(job.nodes, "worker.sh", true);
+  servesMetrics(job, worker["template"]);
+  objects.push_back({{"apiVersion", "kubeflow.org/v2beta1"},
+                     {"kind", "MPIJob"},
+                     {"metadata", metadataOf(job, job.label, true)},
+                     {"spec",
+                      {{"slotsPerWorker", job.ranksPerNode},
+                       {"mpiImplementation", "OpenMPI"},
+                       {"launcherCreationPolicy", "WaitForWorkersReady"},
+                       {"runPolicy", policy},
+                       {"mpiReplicaSpecs",
+                        {{"Launcher", replica(1, "launcher.sh", false)},
+                         {"Worker", worker}}}}}});
+  addPodMonitor(job, "training.kubeflow.org/replica-index", objects);
   return objects;
 }
 

@@ -3,6 +3,7 @@
 // rendezvous is not used.
 
 #include "compiler/launch/kubernetes/Manifests.h"
+#include "compiler/launch/kubernetes/Monitor.h"
 #include "compiler/launch/kubernetes/Pod.h"
 
 namespace recipec::launch {
@@ -31,7 +32,9 @@ std::vector<Json> pyTorchJob(const Job& job) {
                                                .restartPolicy = "OnFailure"})}};
   };
   Scripts scripts = {{"launcher.sh", launcherScript(job, ssh)}};
-  Json replicas = {{"Master", replica(1, "launcher.sh")}};
+  Json master = replica(1, "launcher.sh");
+  servesMetrics(job, master["template"]);
+  Json replicas = {{"Master", std::move(master)}};
   if (isMany) {
     scripts.emplace_back("worker.sh", workerScript(ssh));
     scripts.emplace_back("hostfile", hostfileOfMaster(job));
@@ -47,6 +50,7 @@ std::vector<Json> pyTorchJob(const Job& job) {
        {"kind", "PyTorchJob"},
        {"metadata", metadataOf(job, job.label, true)},
        {"spec", {{"runPolicy", policy}, {"pytorchReplicaSpecs", replicas}}}});
+  addPodMonitor(job, "", objects);
   return objects;
 }
 

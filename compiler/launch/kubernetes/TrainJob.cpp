@@ -3,6 +3,7 @@
 // launcher is also a node.
 
 #include "compiler/launch/kubernetes/Manifests.h"
+#include "compiler/launch/kubernetes/Monitor.h"
 #include "compiler/launch/kubernetes/Pod.h"
 
 namespace recipec::launch {
@@ -25,10 +26,11 @@ Json trainingRuntime(const Job& job) {
   Json launcher = runtimeJob(job, "launcher", "launcher.sh");
   launcher["template"]["metadata"] = {
       {"labels", {{"trainer.kubeflow.org/trainjob-ancestor-step", "trainer"}}}};
-  Json jobs = Json::array();
+  servesMetrics(job, launcher["template"]["spec"]["template"]);
+  // The host file has the pods in this order: rank 0 is in the launcher.
+  Json jobs = Json::array({std::move(launcher)});
   if (job.nodes > 1)
     jobs.push_back(std::move(node));
-  jobs.push_back(std::move(launcher));
   return {{"apiVersion", "trainer.kubeflow.org/v1alpha1"},
           {"kind", "TrainingRuntime"},
           {"metadata", metadataOf(job, job.label)},
@@ -71,6 +73,7 @@ std::vector<Json> trainJob(const Job& job) {
                      {"kind", "TrainJob"},
                      {"metadata", metadataOf(job, job.label, true)},
                      {"spec", spec}});
+  addPodMonitor(job, "", objects);
   return objects;
 }
 

@@ -104,6 +104,9 @@ REPLICA = closed("replicas template", replicas=POSITIVE,
                  template=POD_TEMPLATE)
 RUN_POLICY = closed("", cleanPodPolicy=one_of("All", "Running", "None"),
                     backoffLimit=COUNT, activeDeadlineSeconds=POSITIVE)
+SELECTOR = closed("matchLabels", matchLabels=TEXTS)
+ENDPOINT = closed("port path", port=TEXT, path=TEXT, interval={
+    "type": "string", "pattern": "^[0-9]+s$"})
 SPECS = {
     ("batch/v1", "Job"): JOB,
     ("jobset.x-k8s.io/v1alpha2", "JobSet"): JOB_SET,
@@ -147,6 +150,11 @@ SPECS = {
             pods=closed("metric target", metric=closed("name", name=TEXT),
                         target=closed("type", type=one_of("AverageValue"),
                                       averageValue=QUANTITY))))),
+    ("monitoring.coreos.com/v1", "PodMonitor"): closed(
+        "selector podMetricsEndpoints", selector=SELECTOR,
+        podMetricsEndpoints=listed(ENDPOINT)),
+    ("monitoring.coreos.com/v1", "ServiceMonitor"): closed(
+        "selector endpoints", selector=SELECTOR, endpoints=listed(ENDPOINT)),
 }
 
 
@@ -228,6 +236,45 @@ def rules(item, files):
         yield "the subdomain is not the Service"
 
 
+def templates_of(value):
+    """Yields the PodTemplateSpecs within an object."""
+    if isinstance(value, dict):
+        if "containers" in value.get("spec", {}):
+            yield value
+        for each in value.values():
+            yield from templates_of(each)
+    if isinstance(value, list):
+        for each in value:
+            yield from templates_of(each)
+
+
+# Set by the controllers, not by the templates.
+INDEX_LABELS = {"batch.kubernetes.io/job-completion-index",
+                "training.kubeflow.org/replica-index"}
+
+
+def monitor_faults(item, objects):
+    """What a monitor selects has the port that it scrapes."""
+    wanted = {name: value
+              for name, value in item["spec"]["selector"]["matchLabels"].items()
+              if name not in INDEX_LABELS}
+    if item["kind"] == "ServiceMonitor":
+        ports = [{port["name"] for port in each["spec"].get("ports", [])}
+                 for each in objects if each["kind"] == "Service"
+                 and wanted.items() <= each["metadata"]["labels"].items()]
+        endpoints = item["spec"]["endpoints"]
+    else:
+        ports = [{port["name"] for port in
+                  each["spec"]["containers"][0].get("ports", [])}
+                 for each in templates_of(objects)
+                 if wanted.items() <= each["metadata"]["labels"].items()]
+        endpoints = item["spec"]["podMetricsEndpoints"]
+    if len(ports) != 1:
+        yield f"it selects {len(ports)} templates or Services"
+    elif not {each["port"] for each in endpoints} <= ports[0]:
+        yield "what it selects lacks its port"
+
+
 def plan_of(files):
     return json.loads(gzip.decompress(
         base64.b64decode(files["binaryData"]["plan.json.gz"], validate=True)))
@@ -250,6 +297,9 @@ def main():
                           f"{fault.message[:200]}")
         if not faults:
             faults += [f"{name}: {each}" for each in rules(item, files)]
+            if "Monitor" in item["kind"]:
+                faults += [f"{name}: {each}"
+                           for each in monitor_faults(item, objects)]
             faults += [f"{name}: {each}" for pod in pods_of(item)
                        for each in pod_faults(pod, files)]
         print(f"{item.get('apiVersion')} {name}")
