@@ -60,13 +60,18 @@ struct Listing {
   std::vector<std::string> folders; // names without a slash at the end
 };
 
+/// Bytes to read from an object.
+struct ByteRange {
+  int64_t offset = 0;
+  std::span<std::byte> out;
+};
+
 struct UploadOptions {
-  Precondition precondition;
   /// The size if it is known: parts of a large object must be larger, since
   /// there are at most 10,000.
   int64_t expectedBytes = 0;
-  /// Sends the first part last, so that `rewrite` can change it.
-  bool rewrites = false;
+  /// The bytes at the start that `rewrite` may change. They are sent last.
+  int64_t rewritableBytes = 0;
 };
 
 /// An object that is written from bytes appended in order. Background threads
@@ -77,11 +82,10 @@ public:
   virtual ~Upload() = default;
   /// Copies the bytes. Waits when several parts are being sent.
   virtual Status append(std::span<const std::byte> data) = 0;
-  /// Overwrites appended bytes that are in the first 8 MiB. Needs
-  /// UploadOptions::rewrites.
+  /// Overwrites appended bytes within UploadOptions::rewritableBytes.
   virtual Status rewrite(int64_t at, std::span<const std::byte> data) = 0;
-  /// Waits for all parts; then the object has its name.
-  virtual Expected<Object> finish() = 0;
+  /// Waits for all parts; then the object has its name. Call it once.
+  virtual Expected<Object> finish(const Precondition& precondition = {}) = 0;
 };
 
 /// An upload in parts that has neither finished nor been discarded.
@@ -106,8 +110,10 @@ public:
   /// Fails when the object ends too early or is no longer the one that was
   /// found. If `out` is the whole object and its checksum is known, compares
   /// them.
-  virtual Status read(const Object& object, int64_t offset,
-                      std::span<std::byte> out) = 0;
+  Status read(const Object& object, int64_t offset, std::span<std::byte> out);
+  /// Fills several ranges at once.
+  virtual Status read(const Object& object,
+                      std::span<const ByteRange> ranges) = 0;
 
   /// Reads a whole object by one request. Fails when it is larger than `limit`
   /// bytes. Gives the object, too, where `found` is not null.
