@@ -1,8 +1,8 @@
 // One interface to the files of a folder and the objects of a bucket.
 //
-// A store has a root, a folder or `s3://bucket/prefix`; names are relative to it
-// and have slashes between their parts. Objects are written whole: one that is
-// being written cannot be seen. All functions may be called from several
+// A store has a root, a folder or `s3://bucket/prefix`; names are relative to
+// it and have slashes between their parts. Objects are written whole: one that
+// is being written cannot be seen. All functions may be called from several
 // threads.
 //
 // Failures name the object and the cause. Their codes:
@@ -74,16 +74,25 @@ struct UploadOptions {
   int64_t rewritableBytes = 0;
 };
 
-/// An object that is written from bytes appended in order. Background threads
-/// send full parts meanwhile.
+/// An object that is being written: from bytes appended in order, which
+/// background threads send in parts meanwhile, or from parts that the caller's
+/// threads send in any order. It uses one of both.
 class Upload {
 public:
   /// Discards an upload that has not finished, also in the store.
   virtual ~Upload() = default;
+
   /// Copies the bytes. Waits when several parts are being sent.
   virtual Status append(std::span<const std::byte> data) = 0;
   /// Overwrites appended bytes within UploadOptions::rewritableBytes.
   virtual Status rewrite(int64_t at, std::span<const std::byte> data) = 0;
+
+  /// The size of all parts but the last one.
+  virtual int64_t partBytes() const = 0;
+  /// Sends the part that begins at byte `number` * partBytes(), from any
+  /// thread.
+  virtual Status writePart(int64_t number, std::span<const std::byte> data) = 0;
+
   /// Waits for all parts; then the object has its name. Call it once.
   virtual Expected<Object> finish(const Precondition& precondition = {}) = 0;
 };
