@@ -85,6 +85,7 @@ public:
                : rename(aside.c_str(), path.c_str())) != 0)
       return fileError("write", path, errno);
     isFinished = !isNew;
+    syncFolder();
     return describeFile(name, facts);
   }
 
@@ -92,6 +93,17 @@ private:
   FileUpload(fs::path path, fs::path aside, std::string name, int descriptor)
       : path(std::move(path)), aside(std::move(aside)), name(std::move(name)),
         descriptor(descriptor) {}
+
+  /// Flushes the name to the disk. Some file systems cannot; the bytes are
+  /// there in any case.
+  void syncFolder() const {
+    const int opened =
+        ::open(path.parent_path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (opened < 0)
+      return;
+    (void)fsync(opened);
+    close(opened);
+  }
 
   Status write(int64_t at, std::span<const std::byte> data) const {
     while (!data.empty()) {
@@ -162,6 +174,10 @@ Expected<Object> FileStore::put(std::string_view name,
   RECIPERUN_TRY(file);
   RECIPERUN_TRY((*file)->append(data));
   return (*file)->finish(precondition);
+}
+
+int64_t FileStore::partBytes(int64_t) const {
+  return filePartBytes;
 }
 
 Expected<std::unique_ptr<Upload>> FileStore::upload(std::string_view name,

@@ -26,6 +26,7 @@ public:
                                  Object* found) override;
   Expected<Object> put(std::string_view name, std::span<const std::byte> data,
                        const Precondition& precondition) override;
+  int64_t partBytes(int64_t objectBytes) const override;
   Expected<std::unique_ptr<Upload>>
   upload(std::string_view name, const UploadOptions& options) override;
   Expected<Listing> list(std::string_view folder) override;

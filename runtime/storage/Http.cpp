@@ -3,8 +3,11 @@
 
 #include "runtime/storage/Http.h"
 
+#include "runtime/base/Text.h"
+
 #include <algorithm>
 #include <cctype>
+#include <chrono>
 #include <cstring>
 #include <curl/curl.h>
 #include <mutex>
@@ -22,7 +25,31 @@ struct Transfer {
   HttpAnswer& answer;
   size_t sent = 0;
   std::string fault; // why a callback stopped the transfer
+  int timesSent = 0;
+  curl_off_t movedBytes = 0; // in both directions, until `lastMove`
+  std::chrono::steady_clock::time_point lastMove =
+      std::chrono::steady_clock::now();
+  bool hasStalled = false;
 };
+
+int countSent(void* data, char*, char*, int, int) {
+  ++static_cast<Transfer*>(data)->timesSent;
+  return CURL_PREREQFUNC_OK;
+}
+
+/// Ends a transfer that has stalled. libcurl calls it about once a second.
+int watchProgress(void* data, curl_off_t, curl_off_t received, curl_off_t,
+                  curl_off_t sent) {
+  Transfer& transfer = *static_cast<Transfer*>(data);
+  const auto now = std::chrono::steady_clock::now();
+  if (received + sent != transfer.movedBytes) {
+    transfer.movedBytes = received + sent;
+    transfer.lastMove = now;
+  }
+  const std::chrono::duration<double> idle = now - transfer.lastMove;
+  transfer.hasStalled = idle.count() > transfer.request.stallSeconds;
+  return transfer.hasStalled ? 1 : 0;
+}
 
 size_t giveBody(char* out, size_t size, size_t count, void* data) {
   Transfer& transfer = *static_cast<Transfer*>(data);
@@ -137,12 +164,15 @@ void setMethod(CURL* handle, Transfer& transfer) {
     curl_easy_setopt(handle, CURLOPT_CUSTOMREQUEST, request.method.c_str());
 }
 
-void setLimits(CURL* handle, const HttpRequest& request) {
+void setLimits(CURL* handle, Transfer& transfer) {
+  const HttpRequest& request = transfer.request;
   curl_easy_setopt(handle, CURLOPT_CONNECTTIMEOUT_MS,
                    long(request.connectSeconds * 1000));
-  curl_easy_setopt(handle, CURLOPT_LOW_SPEED_LIMIT, 1L);
-  curl_easy_setopt(handle, CURLOPT_LOW_SPEED_TIME,
-                   std::max(1L, long(request.stallSeconds)));
+  curl_easy_setopt(handle, CURLOPT_NOPROGRESS, 0L);
+  curl_easy_setopt(handle, CURLOPT_XFERINFOFUNCTION, watchProgress);
+  curl_easy_setopt(handle, CURLOPT_XFERINFODATA, &transfer);
+  curl_easy_setopt(handle, CURLOPT_PREREQFUNCTION, countSent);
+  curl_easy_setopt(handle, CURLOPT_PREREQDATA, &transfer);
   if (request.totalSeconds > 0)
     curl_easy_setopt(handle, CURLOPT_TIMEOUT_MS,
                      long(request.totalSeconds * 1000));
@@ -175,11 +205,11 @@ curl_slist* headerList(const HttpRequest& request) {
 
 HttpAnswer performOn(CURL* handle, const HttpRequest& request) {
   HttpAnswer answer;
-  Transfer transfer{request, answer, 0, {}};
+  Transfer transfer{request, answer};
   char details[CURL_ERROR_SIZE] = "";
   setTransport(handle, request);
   setMethod(handle, transfer);
-  setLimits(handle, request);
+  setLimits(handle, transfer);
   curl_slist* headers = headerList(request);
   curl_easy_setopt(handle, CURLOPT_HTTPHEADER, headers);
   curl_easy_setopt(handle, CURLOPT_ERRORBUFFER, details);
@@ -190,8 +220,15 @@ HttpAnswer performOn(CURL* handle, const HttpRequest& request) {
   const CURLcode code = curl_easy_perform(handle);
   curl_easy_reset(handle); // keeps the connection
   curl_slist_free_all(headers);
+  answer.isRepeated = transfer.timesSent > 1;
   if (code == CURLE_OK)
     return answer;
+  if (transfer.hasStalled) {
+    answer.failure =
+        formatted("no byte has moved for %g s", request.stallSeconds);
+    answer.isTransient = true;
+    return answer;
+  }
   const bool isOurs = !transfer.fault.empty();
   answer.failure = isOurs ? transfer.fault : reasonOf(code, details);
   answer.isTransient = !isOurs && isTransientFailure(code);

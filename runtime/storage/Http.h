@@ -23,7 +23,7 @@ struct HttpRequest {
   size_t bodyLimit = size_t(64) << 20; // of HttpAnswer::body
   std::string caBundle;                // empty: the system's certificates
   double connectSeconds = 10;
-  double stallSeconds = 30;
+  double stallSeconds = 30; // without a byte in either direction
   double totalSeconds = 0;  // 0: no limit
   bool avoidsProxy = false; // for services of the own host
 };
@@ -38,6 +38,9 @@ struct HttpAnswer {
   std::map<std::string, std::string> headers; // names in lower case
   std::string body;
   size_t received = 0; // bytes written to HttpRequest::into
+  /// The request was sent twice, since a kept connection was closed: the first
+  /// one may have been carried out.
+  bool isRepeated = false;
 
   bool isComplete() const { return failure.empty(); }
   bool isSuccess() const {

@@ -137,7 +137,9 @@ public:
   Expected<Object> put(std::string_view name, std::string_view text,
                        const Precondition& precondition = {});
 
-  /// Begins an object of unknown size.
+  /// The size of the parts in which an object of this size is written.
+  virtual int64_t partBytes(int64_t objectBytes) const = 0;
+  /// Begins an object whose parts have partBytes(expectedBytes).
   virtual Expected<std::unique_ptr<Upload>>
   upload(std::string_view name, const UploadOptions& options = {}) = 0;
 

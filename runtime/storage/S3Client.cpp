@@ -64,10 +64,10 @@ void readError(S3Answer& answer) {
 }
 
 void replaceAll(std::string& text, const std::string& part) {
-  if (part.empty())
-    return;
-  for (size_t at = text.find(part); at != text.npos; at = text.find(part, at))
-    text.replace(at, part.size(), "***");
+  constexpr std::string_view stars = "***";
+  size_t at = part.empty() ? text.npos : text.find(part);
+  for (; at != text.npos; at = text.find(part, at + stars.size()))
+    text.replace(at, part.size(), stars);
 }
 
 /// Removes credentials that a store repeats in its explanation.
@@ -256,6 +256,7 @@ Expected<S3Answer> S3Client::sendOnce(const S3Request& request,
   else if (request.mayFailLate && answer.http.isSuccess())
     checkLateFailure(answer);
   redact(answer.reason, attempts.used);
+  attempts.mayHaveHappened |= answer.http.isRepeated && request.changesStore();
   attempts.received += answer.http.received;
   answer.received = attempts.received;
   // A connection that breaks behind the last byte has done its work.

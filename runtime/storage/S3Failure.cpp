@@ -2,8 +2,6 @@
 
 #include "runtime/storage/S3Client.h"
 
-#include <array>
-
 namespace reciperun::storage {
 namespace {
 

@@ -162,6 +162,10 @@ Expected<Object> S3Store::putParts(std::string_view name,
   return upload.finish(precondition);
 }
 
+int64_t S3Store::partBytes(int64_t objectBytes) const {
+  return partBytesOf(client->settings(), {.expectedBytes = objectBytes});
+}
+
 Expected<std::unique_ptr<Upload>>
 S3Store::upload(std::string_view name, const UploadOptions& options) {
   return std::unique_ptr<Upload>(std::make_unique<S3Upload>(

@@ -27,14 +27,6 @@ int64_t roundUp(int64_t value, int64_t unit) {
   return (value + unit - 1) / unit * unit;
 }
 
-int64_t choosePartBytes(const Settings& settings,
-                        const UploadOptions& options) {
-  constexpr int64_t unit = int64_t(1) << 20;
-  return std::max({settings.partBytes, smallestPart,
-                   roundUp(options.rewritableBytes, unit),
-                   roundUp(options.expectedBytes / mostParts + 1, unit)});
-}
-
 S3Request partRequest(const Address& address, const char* method,
                       const char* action) {
   S3Request request;
@@ -46,11 +38,18 @@ S3Request partRequest(const Address& address, const char* method,
 
 } // namespace
 
+int64_t partBytesOf(const Settings& settings, const UploadOptions& options) {
+  constexpr int64_t unit = int64_t(1) << 20;
+  return std::max({settings.partBytes, smallestPart,
+                   roundUp(options.rewritableBytes, unit),
+                   roundUp(options.expectedBytes / mostParts + 1, unit)});
+}
+
 S3Upload::S3Upload(std::shared_ptr<S3Client> client, Address address,
                    std::string name, const UploadOptions& options)
     : client(std::move(client)), address(std::move(address)),
       name(std::move(name)), rewritable(options.rewritableBytes),
-      bytesOfPart(choosePartBytes(this->client->settings(), options)) {}
+      bytesOfPart(partBytesOf(this->client->settings(), options)) {}
 
 S3Upload::~S3Upload() {
   (void)waitForParts(0);

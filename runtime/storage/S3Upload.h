@@ -21,6 +21,9 @@ namespace reciperun::storage {
 inline constexpr int64_t mostParts = 10000;
 inline constexpr int64_t smallestPart = int64_t(5) << 20;
 
+/// The size of all parts but the last one.
+int64_t partBytesOf(const Settings& settings, const UploadOptions& options);
+
 /// An object that fits into one part is written by one request, when the upload
 /// ends; then the store also retries a precondition's conflict.
 class S3Upload : public Upload {

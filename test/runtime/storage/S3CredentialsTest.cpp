@@ -98,7 +98,7 @@ TEST_F(S3CredentialsTest, AreFetchedAgainWhenTheStoreSaysSo) {
   EXPECT_TRUE((*opened)->put("a", "2"));
   EXPECT_EQ(requestsWith("\"target\": \"/credentials\""), before + 1);
   setFaults(R"([{"kind": "error", "status": 400, "code": "ExpiredToken",
-                 "count": 2}])");
+                 "match": "/bucket/", "count": 2}])");
   EXPECT_EQ((*opened)->put("a", "3").message(),
             "cannot write `s3://bucket/credentials/a`: the keys of the "
             "container have expired; get new ones: 400 ExpiredToken "

@@ -18,8 +18,10 @@ protected:
         store.read(object, 0, std::as_writable_bytes(std::span(out))));
     return out;
   }
-  const std::string data = patternOf(size_t(20) << 20);
+  static const std::string data; // of three parts
 };
+
+const std::string S3FaultsTest::data = patternOf(size_t(11) << 20);
 
 std::string errors(int status, const std::string& code, int count) {
   return "[{\"kind\": \"error\", \"status\": " + std::to_string(status) +
@@ -47,7 +49,7 @@ TEST_F(S3FaultsTest, ReportsFailuresThatStay) {
   EXPECT_EQ(put.message(), "cannot write `" + store.textOf("a") +
                                "`: the store `" + client->settings().endpoint +
                                "` answers 503 SlowDown (SlowDown), 4 times");
-  setFaults(R"([{"kind": "reset", "count": 4}])");
+  setFaults(R"([{"kind": "reset", "count": 99}])");
   const auto read = store.readText("a", 100, nullptr);
   EXPECT_EQ(read.status().code(), StatusCode::unavailable);
   EXPECT_NE(read.message().find("` fails: "), std::string::npos)

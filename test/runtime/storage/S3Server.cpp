@@ -51,6 +51,10 @@ void setClock(int seconds) {
   askControl("/clock", std::to_string(seconds));
 }
 
+void setPage(int keys) {
+  askControl("/page", std::to_string(keys));
+}
+
 int requestsWith(const std::string& text) {
   const std::string log = askControl("/log", "").body;
   int count = 0;

@@ -22,6 +22,8 @@ std::shared_ptr<S3Client> clientWith(const Settings& settings);
 void setFaults(const std::string& faults);
 /// Sets the server's clock ahead.
 void setClock(int seconds);
+/// Sets the number of keys on a page of a list.
+void setPage(int keys);
 /// The number of requests so far whose record has this text.
 int requestsWith(const std::string& text);
 

@@ -59,9 +59,10 @@ TEST_F(S3StoreTest, TakesNamesWithSpecialCharacters) {
 }
 
 TEST_F(S3StoreTest, ListsFoldersAndPages) {
+  setPage(5);
   std::vector<std::string> names;
-  for (int i = 0; i < 1003; ++i) {
-    names.push_back("f/" + std::to_string(10000 + i));
+  for (int i = 0; i < 13; ++i) {
+    names.push_back("f/" + std::to_string(10 + i));
     ASSERT_TRUE(store.put(names.back(), ""));
   }
   ASSERT_TRUE(store.put("g/h/i", ""));
@@ -71,7 +72,7 @@ TEST_F(S3StoreTest, ListsFoldersAndPages) {
   EXPECT_EQ(namesOf(top->objects), std::vector<std::string>{"top"});
   EXPECT_EQ(top->folders, (std::vector<std::string>{"f", "g"}));
   EXPECT_EQ(namesOf(store.list("f")->objects), names);
-  EXPECT_EQ(store.listAll("")->size(), 1005u);
+  EXPECT_EQ(store.listAll("")->size(), 15u);
   EXPECT_TRUE(store.list("none")->objects.empty());
   ASSERT_TRUE(store.remove(names).isOk());
   EXPECT_EQ(store.listAll("")->size(), 2u);

@@ -5,8 +5,9 @@ As a module: `with Server() as server: ...`, then `server.environment()` for
 programs and `server.fail(...)`. As a program it runs a command with a server at
 its side and ends with the command's exit code:
 
-  s3_server.py [--bucket=NAME] [--botocore] -- COMMAND...
+  s3_server.py [--bucket=NAME] [--botocore] [--unchecked] -- COMMAND...
 
+(with --unchecked it computes no signatures and digests, for benchmarks).
 The command finds AWS_ENDPOINT_URL and credentials in its environment. Faults are
 set with `curl --data '[{"kind": "error", "status": 503}]' $S3_CONTROL/faults`;
 `$S3_CONTROL/log` lists the requests. Keys of a fault:
@@ -78,8 +79,8 @@ class Fault:
 class Stored:
     """An object, or a part of one."""
 
-    def __init__(self, body, etag=None, crc=None, crc_type="FULL_OBJECT"):
-        self.body, self.crc, self.crc_type = body, crc, crc_type
+    def __init__(self, body, etag=None, crc=None):
+        self.body, self.crc = body, crc
         self.etag = etag or hashlib.md5(body).hexdigest()
         self.modified = time.time()
 
@@ -96,7 +97,7 @@ class Server:
     access_key = "AKIDTESTTESTTESTTEST"
     secret_key = "secret/of/the+tests/0123456789abcdefghij"
 
-    def __init__(self, buckets=("bucket",), botocore=False, port=0):
+    def __init__(self, buckets=("bucket",), botocore=False, port=0, checks=True):
         self.buckets = {name: Bucket() for name in buckets}
         self.keys = {self.access_key: (self.secret_key, "")}
         self.expired = set()  # access keys
@@ -105,8 +106,9 @@ class Server:
         self.log = []
         self.clock = 0  # seconds by which the server's is ahead
         self.knows_checksums = self.knows_conditions = True
+        self.page = 1000  # keys in an answer
         self.region = None  # answers others with a redirection
-        self.botocore = botocore
+        self.botocore, self.checks = botocore, checks
         self.services = aws_services.Services(self)
         handler = type("BoundHandler", (Handler,), {"server_": self})
         ThreadingHTTPServer.request_queue_size = 128
@@ -223,6 +225,8 @@ class Handler(BaseHTTPRequestHandler):
                 server.faults = [Fault(**each) for each in json.loads(self.body)]
             elif path == "/clock":
                 server.clock = float(self.body)
+            elif path == "/page":
+                server.page = int(self.body)
             text = json.dumps(server.log).encode() if path == "/log" else b""
         self.record = {}
         self.fault, self.more = None, {}
@@ -267,7 +271,8 @@ class Handler(BaseHTTPRequestHandler):
 
     def s3(self, path):
         server = self.server_
-        check_signature(server, self)
+        if server.checks:
+            check_signature(server, self)
         _, name, *key = path.split("/", 2)
         key = key[0] if key else ""
         bucket = server.buckets.get(name)
@@ -301,7 +306,7 @@ class Handler(BaseHTTPRequestHandler):
     def check_body(self):
         """The CRC32C that the body has, if its header says one."""
         declared = self.headers["x-amz-content-sha256"]
-        if declared not in ("UNSIGNED-PAYLOAD", hashlib.sha256(self.body).hexdigest()):
+        if self.server_.checks and declared not in ("UNSIGNED-PAYLOAD", hashlib.sha256(self.body).hexdigest()):
             raise S3Error(400, "XAmzContentSHA256Mismatch")
         crc = self.headers.get("x-amz-checksum-crc32c")
         if not self.server_.knows_checksums:
@@ -322,10 +327,13 @@ class Handler(BaseHTTPRequestHandler):
         if wanted and wanted.strip('"') != old.etag:
             raise S3Error(412, "PreconditionFailed")
 
+    def new_etag(self):
+        return None if self.server_.checks else uuid.uuid4().hex + "-1"
+
     def put(self, bucket, key):
         crc = self.check_body()
         self.check_condition(bucket, key)
-        made = bucket.objects[key] = Stored(self.body, crc=crc)
+        made = bucket.objects[key] = Stored(self.body, self.new_etag(), crc)
         headers = {"ETag": f'"{made.etag}"'}
         if crc:
             headers["x-amz-checksum-crc32c"] = crc
@@ -340,13 +348,15 @@ class Handler(BaseHTTPRequestHandler):
                    "Last-Modified": formatdate(found.modified, usegmt=True)}
         if found.crc and self.headers.get("x-amz-checksum-mode") == "ENABLED":
             headers["x-amz-checksum-crc32c"] = found.crc
-            headers["x-amz-checksum-type"] = found.crc_type
+            headers["x-amz-checksum-type"] = "FULL_OBJECT"
         wanted = self.headers.get("Range")
         if not wanted:
             headers["Content-Length"] = str(len(found.body))
             return 200, headers, found.body
         first, _, last = wanted.removeprefix("bytes=").partition("-")
-        begin, end = int(first), min(int(last) + 1, len(found.body))
+        begin, end = int(first), len(found.body)
+        if last:
+            end = min(int(last) + 1, end)
         if begin >= len(found.body):
             raise S3Error(416, "InvalidRange")
         headers["Content-Range"] = f"bytes {begin}-{end - 1}/{len(found.body)}"
@@ -369,7 +379,7 @@ class Handler(BaseHTTPRequestHandler):
     def list_objects(self, bucket, _):
         query = self.query
         prefix, delimiter = query.get("prefix", ""), query.get("delimiter")
-        most = min(int(query.get("max-keys", 1000)), 1000)
+        most = min(int(query.get("max-keys", 1000)), self.server_.page)
         after = unquote(query.get("continuation-token", ""))
         rows, folders, last = [], set(), None
         for key in sorted(bucket.objects):
@@ -429,7 +439,8 @@ class Handler(BaseHTTPRequestHandler):
     def put_part(self, bucket, _):
         upload = self.upload_of(bucket)
         crc = self.check_body()
-        made = upload["parts"][int(self.query["partNumber"])] = Stored(self.body, crc=crc)
+        made = upload["parts"][int(self.query["partNumber"])] = \
+            Stored(self.body, self.new_etag(), crc)
         headers = {"ETag": f'"{made.etag}"'}
         if crc:
             headers["x-amz-checksum-crc32c"] = crc
@@ -472,7 +483,7 @@ class Handler(BaseHTTPRequestHandler):
             crc = join_crc32c([(part.crc, len(part.body)) for part in parts])
             if self.headers.get("x-amz-checksum-crc32c", crc) != crc:
                 raise S3Error(400, "BadDigest")
-        digests = b"".join(bytes.fromhex(part.etag) for part in parts)
+        digests = b"".join(bytes.fromhex(part.etag[:32]) for part in parts)
         made = bucket.objects[key] = Stored(
             b"".join(part.body for part in parts),
             f"{hashlib.md5(digests).hexdigest()}-{len(parts)}", crc)
@@ -490,11 +501,13 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--bucket", action="append")
     parser.add_argument("--botocore", action="store_true")
+    parser.add_argument("--unchecked", action="store_true")
     parser.add_argument("--port", type=int, default=0)
     parser.add_argument("command", nargs=argparse.REMAINDER)
     line = parser.parse_args()
     command = line.command[1:] if line.command[:1] == ["--"] else line.command
-    with Server(line.bucket or ("bucket",), line.botocore, line.port) as server:
+    with Server(line.bucket or ("bucket",), line.botocore, line.port,
+                not line.unchecked) as server:
         sys.exit(subprocess.run(command, env=server.environment()).returncode)
 
 

@@ -1,16 +1,18 @@
 """Checks AWS Signature Version 4 and computes CRC32C, independently of the
-program under test: by botocore if the server is told so, else as the Amazon S3
-API Reference describes it."""
+program under test: by botocore if the server is told so and it is installed, else as
+the Amazon S3 API Reference describes it."""
 
 import base64
 import calendar
 import hashlib
 import hmac
+import importlib.util
 import re
 import struct
 import time
 from urllib.parse import quote, unquote
 
+HAS_BOTOCORE = importlib.util.find_spec("botocore") is not None
 LARGEST_SKEW = 15 * 60
 
 
@@ -88,7 +90,7 @@ def check_signature(server, request):
         raise SignatureError(403, "AccessDenied", "There were headers that are not signed")
     if server.region and region != server.region:
         raise SignatureError(400, "AuthorizationHeaderMalformed", f"expecting {server.region}")
-    compute = botocore_signature if server.botocore else own_signature
+    compute = botocore_signature if server.botocore and HAS_BOTOCORE else own_signature
     expected = compute(request.command, request.path, headers, signed,
                        [date, region, service, "aws4_request"], secret, stamp)
     if expected != signature:
