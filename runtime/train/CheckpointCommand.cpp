@@ -10,6 +10,7 @@
 #include "runtime/checkpoint/FolderLock.h"
 #include "runtime/checkpoint/Verify.h"
 #include "runtime/cli/Options.h"
+#include "runtime/train/CheckpointCopy.h"
 #include "runtime/train/CheckpointDiff.h"
 
 #include <nlohmann/json.hpp>
@@ -454,12 +455,14 @@ cli::Command checkpointCommand() {
   const auto line = std::make_shared<CheckpointArguments>();
   return {.name = "checkpoint",
           .synopsis = "COMMAND ARGUMENTS",
-          .summary = "list, verify, prune and compare the checkpoints of a run",
+          .summary = "list, verify, prune, compare and copy the checkpoints of "
+                     "a run",
           .details = "Works on the checkpoints of a run while no job has them. "
                      "DIR is a run's folder, its folder of checkpoints, or one "
                      "checkpoint.",
           .subcommands = {listCommand(line), verifyCommand(line),
-                          pruneCommand(line), diffCommand(line)}};
+                          pruneCommand(line), diffCommand(line),
+                          checkpointCopyCommand()}};
 }
 
 } // namespace reciperun::train

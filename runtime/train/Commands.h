@@ -21,6 +21,7 @@ cli::Command trainCommand();
 cli::Command evalCommand();
 cli::Command convertCommand();
 cli::Command checkpointCommand();
+cli::Command storageCommand();
 
 } // namespace reciperun::train
 

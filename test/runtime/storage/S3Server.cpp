@@ -29,7 +29,6 @@ Settings quickSettings() {
   EXPECT_TRUE(settings) << settings.message();
   settings->backoffSeconds = 0.001;
   settings->attempts = 4;
-  settings->stallSeconds = 1;
   settings->partBytes = int64_t(5) << 20;
   return *settings;
 }

@@ -91,6 +91,16 @@ class Bucket:
         self.uploads = {}  # id: {"key", "parts", "started", "algorithm", "type"}
 
 
+class QuietServer(ThreadingHTTPServer):
+    request_queue_size = 128
+    daemon_threads = True
+
+    def handle_error(self, request, client_address):
+        """Says nothing of clients that are killed or give up."""
+        if not isinstance(sys.exc_info()[1], ConnectionError):
+            super().handle_error(request, client_address)
+
+
 class Server:
     """Listens at a free port from construction on, until `stop`."""
 
@@ -111,9 +121,7 @@ class Server:
         self.botocore, self.checks = botocore, checks
         self.services = aws_services.Services(self)
         handler = type("BoundHandler", (Handler,), {"server_": self})
-        ThreadingHTTPServer.request_queue_size = 128
-        self.http = ThreadingHTTPServer(("127.0.0.1", port), handler)
-        self.http.daemon_threads = True
+        self.http = QuietServer(("127.0.0.1", port), handler)
         self.port = self.http.server_address[1]
         self.url = f"http://127.0.0.1:{self.port}"
         threading.Thread(target=self.http.serve_forever,
