@@ -12,6 +12,7 @@
 #include "runtime/serve/bench/BenchCommand.h"
 #include "runtime/serve/commands/ChatCommand.h"
 #include "runtime/serve/commands/GenerateCommand.h"
+#include "runtime/topology/TopologyCommand.h"
 #include "runtime/train/Exceptions.h"
 #include "runtime/train/ForeignUsage.h"
 #include "runtime/train/RankJob.h"
@@ -59,7 +60,7 @@ cli::Program describeProgram(cli::Command serve) {
           .commands = {trainCommand(), evalCommand(), serve::generateCommand(),
                        serve::chatCommand(), std::move(serve), benchCommand(),
                        convertCommand(), checkpointCommand(), storageCommand(),
-                       reportCommand()},
+                       reportCommand(), topology::topologyCommand()},
           .foreignCommands = foreignCommands(),
           .version = versionText,
           .advise = adviseOption,

@@ -94,7 +94,7 @@ template <class T> Json orNull(const std::optional<T>& value) {
 
 Json machineJson(const MachineStatus& machine) {
   Json gpus = Json::array();
-  for (const GpuStatus& gpu : machine.gpus)
+  for (const nvml::GpuStatus& gpu : machine.gpus)
     gpus.push_back({{"utilization", orNull(gpu.utilization)},
                     {"memory_total", orNull(gpu.memoryTotal)},
                     {"memory_used", orNull(gpu.memoryUsed)},

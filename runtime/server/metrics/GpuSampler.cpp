@@ -27,19 +27,19 @@ GpuSampler::~GpuSampler() {
   thread.join();
 }
 
-std::vector<GpuStatus> GpuSampler::last() const {
+std::vector<nvml::GpuStatus> GpuSampler::last() const {
   const std::lock_guard lock(mutex);
   return sample;
 }
 
 void GpuSampler::run() {
-  const std::unique_ptr<Nvml> nvml = Nvml::open(library);
-  if (!nvml)
+  const std::unique_ptr<nvml::Library> driver = nvml::Library::open(library);
+  if (!driver)
     return;
   std::unique_lock lock(mutex);
   while (!isOver) {
     lock.unlock();
-    std::vector<GpuStatus> now = nvml->sample();
+    std::vector<nvml::GpuStatus> now = driver->sample();
     lock.lock();
     sample = std::move(now);
     ends.wait_for(lock, sampleInterval, [this] { return isOver; });

@@ -4,7 +4,7 @@
 #ifndef RECIPERUN_SERVER_METRICS_GPUSAMPLER_H
 #define RECIPERUN_SERVER_METRICS_GPUSAMPLER_H
 
-#include "runtime/server/metrics/Nvml.h"
+#include "runtime/nvml/Library.h"
 
 #include <condition_variable>
 #include <mutex>
@@ -23,7 +23,7 @@ public:
 
   /// Of the last two seconds; none before the first sample, and on a machine
   /// without GPUs.
-  std::vector<GpuStatus> last() const;
+  std::vector<nvml::GpuStatus> last() const;
 
 private:
   void run();
@@ -32,7 +32,7 @@ private:
   mutable std::mutex mutex; // of all below
   std::condition_variable ends;
   bool isOver = false;
-  std::vector<GpuStatus> sample;
+  std::vector<nvml::GpuStatus> sample;
   std::thread thread; // the last member: it uses the others
 };
 

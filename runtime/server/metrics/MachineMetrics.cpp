@@ -25,7 +25,7 @@ std::string textOf(const std::filesystem::path& path) {
   return text.str();
 }
 
-void addGpu(const GpuStatus& gpu, metrics::MetricFamilies& families) {
+void addGpu(const nvml::GpuStatus& gpu, metrics::MetricFamilies& families) {
   const prometheus::Labels labels = {{"gpu_uuid", gpu.uuid}};
   auto add = [&](const char* name, const char* help, const auto& value) {
     if (value)
@@ -128,7 +128,7 @@ void MachineMetrics::collect(metrics::MetricFamilies& families) {
                     "Pinned memory of the pool in bytes.", {}, 0);
   families.addGauge("nv_pinned_memory_pool_used_bytes",
                     "Pinned memory of the pool in use in bytes.", {}, 0);
-  for (const GpuStatus& gpu : now.gpus)
+  for (const nvml::GpuStatus& gpu : now.gpus)
     addGpu(gpu, families);
 }
 

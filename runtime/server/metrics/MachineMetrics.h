@@ -40,14 +40,14 @@ std::optional<MachineMemory> readMemory(const std::string& text);
 struct MachineStatus {
   std::optional<double> cpuUtilization; // from 0 to 1
   std::optional<MachineMemory> memory;
-  std::vector<GpuStatus> gpus;
+  std::vector<nvml::GpuStatus> gpus;
 };
 
 /// Belongs to the server's thread.
 class MachineMetrics {
 public:
   explicit MachineMetrics(std::filesystem::path proc = "/proc",
-                          std::string nvml = Nvml::defaultLibrary);
+                          std::string nvml = nvml::Library::defaultName);
 
   /// The current state. The processors' utilization is that since the last
   /// call, over at least a second.

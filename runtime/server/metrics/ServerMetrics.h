@@ -28,7 +28,7 @@ public:
 
   /// `nvml` is the name of NVML's library.
   explicit ServerMetrics(MetricsConfig config = {},
-                         std::string nvml = Nvml::defaultLibrary);
+                         std::string nvml = nvml::Library::defaultName);
   ServerMetrics(const ServerMetrics&) = delete;
   ServerMetrics& operator=(const ServerMetrics&) = delete;
   ~ServerMetrics();
