@@ -334,6 +334,42 @@ void Trials::addMemory() {
       });
 }
 
+// ---- figures
+
+/// The op whose first measurement gives a figure of the hardware.
+struct FigureSource {
+  const char* field;
+  OpKind kind;
+  DType type;
+
+  bool isOf(const Measurement& each) const {
+    return each.op == ops::opName(kind) && each.type == ops::dtypeName(type);
+  }
+};
+
+std::vector<FigureSource> figureSources(bool isGpu) {
+  if (isGpu)
+    return {{"sustained_bf16", OpKind::Linear, DType::bf16},
+            {"sustained_fp8", OpKind::ScaledMatmul, DType::f8e4m3},
+            {"sustained_bandwidth", OpKind::Add, DType::bf16}};
+  return {{"flops_bf16", OpKind::Linear, DType::bf16},
+          {"flops_fp32", OpKind::Linear, DType::f32},
+          {"bandwidth", OpKind::Add, DType::f32}};
+}
+
+/// Keeps the first measurement of each figure.
+void keepFigures(std::vector<Planned>& planned, bool isGpu) {
+  std::vector<Planned> kept;
+  for (const FigureSource& source : figureSources(isGpu)) {
+    const auto found = std::ranges::find_if(planned, [&](const Planned& each) {
+      return source.isOf(each.measurement);
+    });
+    if (found != planned.end())
+      kept.push_back(*found);
+  }
+  planned = std::move(kept);
+}
+
 } // namespace
 
 Expected<std::vector<Measurement>>
@@ -341,6 +377,8 @@ benchDevice(device::Device& device, const DeviceBenchOptions& options) {
   Workbench bench(device, options.seconds);
   std::vector<Measurement> measurements;
   Trials trials(options);
+  if (options.isShort)
+    keepFigures(trials.planned, options.isGpu);
   for (Planned& each : trials.planned) {
     const auto trial = each.makeTrial(bench);
     if (!trial)
@@ -362,27 +400,16 @@ benchDevice(device::Device& device, const DeviceBenchOptions& options) {
 std::vector<HardwareFigure>
 hardwareFigures(const std::vector<Measurement>& measurements, bool isGpu) {
   std::vector<HardwareFigure> figures;
-  /// Adds the sustained rate of the first measurement of the op and type.
-  auto add = [&](const char* field, OpKind kind, DType type) {
+  for (const FigureSource& source : figureSources(isGpu)) {
     const auto found =
         std::ranges::find_if(measurements, [&](const Measurement& each) {
-          return each.op == ops::opName(kind) &&
-                 each.type == ops::dtypeName(type);
+          return source.isOf(each);
         });
     if (found == measurements.end())
-      return;
+      continue;
     const double work = found->flops > 0 ? found->flops : found->bytes;
-    figures.push_back({field, work / found->timing.sustained,
+    figures.push_back({source.field, work / found->timing.sustained,
                        found->op + " in " + found->type + ", " + found->sizes});
-  };
-  if (isGpu) {
-    add("sustained_bf16", OpKind::Linear, DType::bf16);
-    add("sustained_fp8", OpKind::ScaledMatmul, DType::f8e4m3);
-    add("sustained_bandwidth", OpKind::Add, DType::bf16);
-  } else {
-    add("flops_bf16", OpKind::Linear, DType::bf16);
-    add("flops_fp32", OpKind::Linear, DType::f32);
-    add("bandwidth", OpKind::Add, DType::f32);
   }
   return figures;
 }

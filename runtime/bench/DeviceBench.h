@@ -26,6 +26,8 @@ struct DeviceBenchOptions {
   int64_t tokens = 0; // of a matmul; below 1: as many as a training step has
   int64_t copied = 0; // elements of a copy; below 1: more than caches hold
   double seconds = 1; // of each measurement
+  /// Only the measurements that hardwareFigures needs.
+  bool isShort = false;
   /// Called after each measurement with the number done and of all.
   std::function<void(size_t done, size_t all)> progress = {};
 };

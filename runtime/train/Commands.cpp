@@ -5,6 +5,7 @@
 
 #include "runtime/bench/DeviceCommand.h"
 #include "runtime/bench/collectives/CollectiveCommand.h"
+#include "runtime/bench/health/HealthCommand.h"
 #include "runtime/cli/Help.h"
 #include "runtime/cli/Read.h"
 #include "runtime/exec/Devices.h"
@@ -40,13 +41,14 @@ std::string versionText() {
 
 cli::Command benchCommand() {
   std::vector<cli::Command> commands = {serve::benchServeCommand(),
-                                        bench::deviceCommand()};
+                                        bench::deviceCommand(),
+                                        bench::healthCommand()};
   for (cli::Command& each : bench::collectiveCommands())
     commands.push_back(std::move(each));
   return {.name = "bench",
-          .synopsis = "serve DIR|device|COLLECTIVE [options]",
-          .summary = "measure the speed of this machine, or of a collective "
-                     "between ranks",
+          .synopsis = "serve DIR|device|health|COLLECTIVE [options]",
+          .summary = "measure the speed or the health of this machine, or a "
+                     "collective between ranks",
           .subcommands = std::move(commands)};
 }
 
