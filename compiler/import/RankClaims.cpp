@@ -17,23 +17,46 @@ const std::regex& countedGpus() {
   return pattern;
 }
 
+/// The launcher's number of processes, and what follows it on the line.
 const std::regex& countedProcesses() {
   static const std::regex pattern(
-      R"(\b(mpirun|mpiexec|srun)\b.* (-np|-n|--ntasks)[ =](\d{1,7})\b)");
+      R"(\b(mpirun|mpiexec|srun)\b.*? (-np|-n|--ntasks)[ =](\d{1,7})\b(.*))");
   return pattern;
 }
 
-/// Whether the count is of one host: `8 GPUs per node`, `8 GPUs/node`.
-bool isOfHost(const std::string& rest) {
-  static const std::regex pattern(R"(^\s*(per|each|a|an|/|on each)(\b|\s|\w))",
+/// Whether the count is of one host: `8 GPUs per node`, `8 GPUs/node`, or
+/// behind a number of hosts: `16 nodes x 8 GPUs`.
+bool isOfHost(const std::string& before, const std::string& rest) {
+  static const std::regex perHost(R"(^\s*(per|each|a|an|/|on each)(\b|\s|\w))",
                                   std::regex::icase);
-  return std::regex_search(rest, pattern);
+  static const std::regex hosts(
+      R"(\b(nodes?|hosts?|servers?|machines?|instances?)\b)",
+      std::regex::icase);
+  return std::regex_search(rest, perHost) || std::regex_search(before, hosts);
+}
+
+/// The ranks of a process by the options of nccl-tests' program: GPUs of a
+/// thread times threads.
+int64_t ranksOfProcess(const std::string& afterLauncher) {
+  static const std::regex program(R"(_perf\b(.*))");
+  static const std::regex option(
+      R"( (-g|--ngpus|-t|--nthreads)[ =](\d{1,4})\b)");
+  std::smatch match;
+  if (!std::regex_search(afterLauncher, match, program))
+    return 1;
+  const std::string arguments = match[1];
+  int64_t ranks = 1;
+  for (std::sregex_iterator each(arguments.begin(), arguments.end(), option),
+       end;
+       each != end; ++each)
+    ranks *= std::max(std::atoll(each->str(2).c_str()), 1LL);
+  return ranks;
 }
 
 RankClaim claimAt(const std::string& line, size_t lineBegin, size_t at,
-                  size_t length, const std::string& number, SourceId source) {
+                  size_t length, int64_t ranks, SourceId source) {
   return {
-      std::atoll(number.c_str()),
+      ranks,
       line.substr(at, length),
       {source, uint32_t(lineBegin + at), uint32_t(lineBegin + at + length)}};
 }
@@ -50,16 +73,18 @@ std::vector<RankClaim> claimsOfText(std::string_view text, size_t begin,
         text.substr(at, std::min(lineEnd - at, longestLine)));
     std::smatch match;
     if (std::regex_search(line, match, countedGpus()) &&
-        !isOfHost(match.suffix()))
+        !isOfHost(match.prefix(), match.suffix()))
       claims.push_back(claimAt(
           line, at, size_t(match.position(2)),
           size_t(match.position(3) - match.position(2) + match.length(3)),
-          match[2], source));
-    if (std::regex_search(line, match, countedProcesses()))
+          std::atoll(match.str(2).c_str()), source));
+    // Of a command that goes on, the rest may multiply the ranks.
+    if (!line.ends_with('\\') &&
+        std::regex_search(line, match, countedProcesses()))
       claims.push_back(claimAt(
           line, at, size_t(match.position(2)),
           size_t(match.position(3) - match.position(2) + match.length(3)),
-          match[3], source));
+          std::atoll(match.str(3).c_str()) * ranksOfProcess(match[4]), source));
     at = lineEnd + 1;
   }
   return claims;

@@ -22,8 +22,9 @@ struct RankClaim {
   SourceRange range;
 };
 
-/// The claims of the text between two offsets: `64 GPUs`, `-np 64`. Numbers of
-/// a host, as in `8 GPUs per node`, are left out.
+/// The claims of the text between two offsets: `64 GPUs`, `-np 64`, times the
+/// GPUs of a process by `-g 8`. Numbers of a host, as in `8 GPUs per node` and
+/// `2 nodes with 8 GPUs`, are left out.
 std::vector<RankClaim> claimsOfText(std::string_view text, size_t begin,
                                     size_t end, SourceId source);
 
