@@ -5,6 +5,8 @@
 #include "compiler/launch/Shell.h"
 #include "compiler/launch/kubernetes/Gzip.h"
 
+#include <algorithm>
+
 namespace recipec::launch {
 namespace {
 
@@ -52,6 +54,15 @@ Json resourcesOf(const Job& job, bool hasRanks) {
   Json requests = {{"cpu", std::to_string(settings.cpus * job.ranksPerNode)}};
   requests.update(limits);
   return {{"requests", requests}, {"limits", limits}};
+}
+
+/// Whether the ranks register memory with network adapters, which locks it.
+bool usesRdma(const Settings& settings) {
+  return std::ranges::any_of(settings.resources, [](const auto& each) {
+    return each.first.starts_with("rdma/") ||
+           each.first.find("hostdev") != std::string::npos ||
+           each.first.find("sriov") != std::string::npos;
+  });
 }
 
 /// The volumes of a pod and their mounts, which have the same order.
@@ -157,13 +168,16 @@ Json podSpec(const Job& job, const PodOptions& options) {
     spec["nodeSelector"][name] = value;
   if (!settings.tolerations.empty())
     spec["tolerations"] = tolerationsJson(settings);
-  spec["containers"] =
-      Json::array({Json{{"name", options.container},
-                        {"image", settings.image},
-                        {"command", options.command},
-                        {"env", environmentJson(job)},
-                        {"resources", resourcesOf(job, options.hasRanks)},
-                        {"volumeMounts", mounts.mounts}}});
+  Json container = {{"name", options.container},
+                    {"image", settings.image},
+                    {"command", options.command},
+                    {"env", environmentJson(job)},
+                    {"resources", resourcesOf(job, options.hasRanks)},
+                    {"volumeMounts", mounts.mounts}};
+  if (options.hasRanks && usesRdma(settings))
+    container["securityContext"] = {
+        {"capabilities", {{"add", Json::array({"IPC_LOCK"})}}}};
+  spec["containers"] = Json::array({std::move(container)});
   spec["volumes"] = mounts.volumes;
   return spec;
 }

@@ -62,6 +62,8 @@ CONTAINER = closed(
                                "additionalProperties": QUANTITY}),
     volumeMounts=listed(closed("name mountPath", name=LABEL, mountPath=TEXT,
                                readOnly=TRUTH)),
+    securityContext=closed("", capabilities=closed("add", add=listed(
+        one_of("IPC_LOCK")))),
     startupProbe=PROBE, readinessProbe=PROBE, livenessProbe=PROBE)
 VOLUME = closed(
     "name", name=LABEL, configMap=closed("name", name=TEXT),
@@ -280,12 +282,12 @@ def plan_of(files):
         base64.b64decode(files["binaryData"]["plan.json.gz"], validate=True)))
 
 
-def main():
-    with open(sys.argv[1], encoding="utf-8") as file:
+def check(path, version):
+    """Returns the lines about the objects of a file, and the faults."""
+    with open(path, encoding="utf-8") as file:
         objects = list(yaml.safe_load_all(file))
-    version = sys.argv[2] if len(sys.argv) > 2 else "v2.3"
     files = objects[0]
-    faults = []
+    lines, faults = [], []
     for item in objects:
         name = f"{item.get('kind')} {item['metadata'].get('name')}"
         schema = schema_of(item, version)
@@ -302,13 +304,21 @@ def main():
                            for each in monitor_faults(item, objects)]
             faults += [f"{name}: {each}" for pod in pods_of(item)
                        for each in pod_faults(pod, files)]
-        print(f"{item.get('apiVersion')} {name}")
+        lines.append(f"{item.get('apiVersion')} {name}")
     plan = plan_of(files)
-    print(f"plan of `{plan['name']}`, paths start in {plan['folder']}")
+    lines.append(f"plan of `{plan['name']}`, paths start in {plan['folder']}")
     if re.search("[^\x00-\x7f]", json.dumps(files["data"], ensure_ascii=False)):
         faults.append("a script is not ASCII")
+    return lines, faults
+
+
+def main():
+    version = sys.argv[2] if len(sys.argv) > 2 else "v2.3"
+    lines, faults = check(sys.argv[1], version)
+    print("\n".join(lines))
     print("\n".join(faults) if faults else "valid")
     return 1 if faults else 0
 
 
-sys.exit(main())
+if __name__ == "__main__":
+    sys.exit(main())
