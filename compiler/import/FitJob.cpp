@@ -19,6 +19,13 @@ void fitExperts(Job& job, const ModelFacts& facts) {
   layout.etp = 1;
 }
 
+/// Sets a field of the model, also one that the configuration gives.
+void setField(Model& model, Setting field) {
+  std::erase_if(model.fields,
+                [&](const Setting& each) { return each.path == field.path; });
+  model.fields.push_back(std::move(field));
+}
+
 /// Megatron's `make_vocab_size_divisible_by`.
 constexpr int64_t vocabUnit = 128;
 
@@ -26,9 +33,9 @@ void fitVocabulary(Job& job, int64_t vocab) {
   if (vocab % job.layout.tp == 0)
     return;
   const int64_t unit = vocabUnit * job.layout.tp;
-  job.model.fields.push_back({"vocab",
-                              std::to_string((vocab + unit - 1) / unit * unit),
-                              "padded to a multiple of 128 * `tp`"});
+  setField(job.model,
+           {"vocab", std::to_string((vocab + unit - 1) / unit * unit),
+            "padded to a multiple of 128 * `tp`"});
 }
 
 /// The sequence length of configurations that do not give one.
@@ -42,7 +49,7 @@ void fitPositions(Job& job, int64_t maxPositions) {
                           std::to_string(job.sequence) + ".");
   }
   if (job.sequence > maxPositions)
-    job.model.fields.push_back({"max_positions", std::to_string(job.sequence)});
+    setField(job.model, {"max_positions", std::to_string(job.sequence)});
 }
 
 bool fillsNodes(const Layout& layout) {
