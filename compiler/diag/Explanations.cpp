@@ -3,6 +3,7 @@
 // Lines have at most 80 columns.
 
 #include "compiler/diag/AdviceExplanations.h"
+#include "compiler/diag/ClusterExplanations.h"
 #include "compiler/diag/Diagnostic.h"
 
 #include <cassert>
@@ -546,6 +547,19 @@ instead of nearly twice, and nccl-tests still counts 2 (n - 1) / n. The figure
 compares with other runs of nccl-tests. The rate of the link is lower: about
 algbw * (n + 1) / n. Without NVLS, by `NCCL_NVLS_ENABLE=0`, busbw stays below
 the link.)";
+  case Kind::ManifestSchema:
+  case Kind::ManifestVersion:
+  case Kind::ManifestRanks:
+  case Kind::ManifestReference:
+  case Kind::ManifestPod:
+  case Kind::ManifestPolicy:
+  case Kind::ManifestSecret:
+  case Kind::EnvironmentUnused:
+  case Kind::EnvironmentOutdated:
+  case Kind::EnvironmentValue:
+  case Kind::EnvironmentHarmful:
+  case Kind::EnvironmentContradiction:
+    return clusterText(kind);
   case Kind::TensorParallelOverNetwork:
   case Kind::ExpertParallelOverNetwork:
   case Kind::SplitNvlinkDomain:

@@ -20,6 +20,7 @@ cli::Command fmtCommand(Invocation& invocation);
 cli::Command explainCommand(Invocation& invocation);
 cli::Command docCommand(Invocation& invocation);
 cli::Command importNemoCommand(Invocation& invocation);
+cli::Command importManifestCommand(Invocation& invocation);
 cli::Command importBenchCommand(Invocation& invocation);
 cli::Command reportCommand(Invocation& invocation);
 cli::Command tuneCommand(Invocation& invocation);

@@ -1,16 +1,18 @@
-// `recipec doc [FILE | NAME | models]`: Markdown from `##` comments, of one
-// file or, without an argument, of the whole standard library with an index.
+// `recipec doc [FILE | NAME | models | variables]`: Markdown from `##`
+// comments, of one file or, without an argument, of the whole standard library
+// with an index.
 //
 // NAME is a name as recipes write it: a file of the library
 // (`std.schema.batch`), a declaration (`lora`, `llama3_8b`, `attention`), a
 // recipe's field (`parallel.tp`), or a function of the language (`sum`).
-// `models` prints a table of the models.
+// `models` prints a table of the models, `variables` one of the environment.
 
 #include "compiler/driver/Commands.h"
 #include "compiler/driver/Documentation.h"
 #include "compiler/driver/LibraryIndex.h"
 #include "compiler/driver/ModelList.h"
 #include "compiler/driver/Session.h"
+#include "compiler/environment/Reference.h"
 #include "compiler/sema/builtins/Builtins.h"
 
 #include <filesystem>
@@ -157,6 +159,10 @@ int runDoc(const Invocation& invocation) {
     invocation.out << modelListMarkdown();
     return exitSuccess;
   }
+  if (argument == "variables") {
+    invocation.out << environment::variablesPage();
+    return exitSuccess;
+  }
   return isPath(argument) ? documentFile(argument, invocation)
                           : documentName(argument, invocation);
 }
@@ -165,14 +171,14 @@ int runDoc(const Invocation& invocation) {
 
 cli::Command docCommand(Invocation& invocation) {
   return {.name = "doc",
-          .synopsis = "[FILE | NAME | models]",
+          .synopsis = "[FILE | NAME | models | variables]",
           .summary = "print documentation made from `##` comments",
           .details =
               "Prints Markdown: of FILE; of NAME, an op, a function, a model, "
               "a schema or a field as a recipe writes it (`attention`, `sum`, "
               "`llama3_8b`, `lora`, `parallel.tp`, `std.schema.batch`); a "
-              "table of the `models`; or without an argument the whole "
-              "standard library.",
+              "table of the `models`; a table of the environment `variables` "
+              "of NCCL; or without an argument the whole standard library.",
           .operands = {0, 1, "", &invocation.inputs},
           .run = [&invocation] { return runDoc(invocation); }};
 }

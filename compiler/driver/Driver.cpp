@@ -29,6 +29,7 @@ cli::Program programOf(Invocation& invocation) {
                    runCommand(invocation), launchCommand(invocation),
                    fmtCommand(invocation), explainCommand(invocation),
                    docCommand(invocation), importNemoCommand(invocation),
+                   importManifestCommand(invocation),
                    importBenchCommand(invocation)},
       .foreignCommands = foreignCommands(),
       .version = [] { return "recipec " + std::string(version) + "\n"; },

@@ -49,6 +49,7 @@ struct Invocation {
   RankRange ranks = {};   // of `scale`
   std::string svg = {};   // the chart of `scale`; empty: none
   size_t mostErrors = 50; // limit on the printed errors of a file
+  std::vector<std::string> silenced = {}; // warnings that are left out
 };
 
 /// Runs the command line `arguments`, which excludes the name `program`, and

@@ -1,4 +1,5 @@
 // `recipec explain KIND`: the long text of a diagnostic.
+// `recipec explain VARIABLE`: an environment variable of NCCL.
 // `recipec explain FILE[:NAME] PATH`: a value and its origin.
 
 #include "compiler/driver/Commands.h"
@@ -7,6 +8,7 @@
 #include "compiler/diag/Diagnostic.h"
 #include "compiler/driver/Provenance.h"
 #include "compiler/driver/Session.h"
+#include "compiler/environment/Reference.h"
 #include "runtime/cli/Options.h"
 
 #include <algorithm>
@@ -167,6 +169,10 @@ int runExplainKind(const Invocation& invocation) {
                    << diag::explanation(*kind) << '\n';
     return exitSuccess;
   }
+  if (auto text = environment::variableText(name)) {
+    invocation.out << *text;
+    return exitSuccess;
+  }
   invocation.err << "error: there is no kind of diagnostic `" << name << "`\n";
   constexpr size_t mostNamed = 5;
   const std::vector<std::string> near = diag::nearKinds(name);
@@ -211,7 +217,8 @@ cli::Check checkKind(const Invocation& invocation) {
   if (!invocation.listsKinds && invocation.inputs.empty())
     return cli::UsageError{
         "`recipec explain` needs a kind, or a file and a path",
-        "usage: recipec explain KIND | FILE[:NAME] PATH [options]"};
+        "usage: recipec explain KIND | VARIABLE | FILE[:NAME] PATH "
+        "[options]"};
   if (invocation.inputs.size() != 1)
     return std::nullopt;
   const std::string& name = invocation.inputs[0];
@@ -241,12 +248,13 @@ cli::Check checkKind(const Invocation& invocation) {
 cli::Command explainCommand(Invocation& invocation) {
   return {
       .name = "explain",
-      .synopsis = "KIND | FILE[:NAME] PATH [options]",
+      .synopsis = "KIND | VARIABLE | FILE[:NAME] PATH [options]",
       .summary = "explain a diagnostic, or where a value came from",
       .details =
-          "Explains the diagnostic that prints KIND in brackets; or says "
-          "of the value at PATH (`parallel.dp`) what it is, its type, how "
-          "it came about, and what was overridden.",
+          "Explains the diagnostic that prints KIND in brackets; or the "
+          "environment variable VARIABLE of NCCL; or says of the value at "
+          "PATH (`parallel.dp`) what it is, its type, how it came about, and "
+          "what was overridden.",
       .options = {cli::flag("--list", "list the kinds of diagnostics",
                             invocation.listsKinds),
                   setOption(invocation), jsonOption(invocation),

@@ -13,8 +13,8 @@
 #include "compiler/driver/ImportTrials.h"
 #include "compiler/driver/ImportYaml.h"
 #include "compiler/driver/OutputFile.h"
+#include "compiler/driver/RecipeText.h"
 #include "compiler/driver/Terminal.h"
-#include "compiler/format/Format.h"
 #include "compiler/import/MegatronArguments.h"
 #include "compiler/import/Performance.h"
 #include "compiler/import/Recipes.h"
@@ -129,16 +129,6 @@ Imported readJobs(Session& session, const std::string& input) {
     reportFormat(session, file);
   }
   return imported;
-}
-
-/// Formats a recipe file that this command has written.
-std::string inOneStyle(const std::string& text) {
-  SourceMap sources;
-  diag::Engine engine;
-  const SourceId source =
-      sources.add("imported.recipe", text, SourceKind::file);
-  const ast::File file = parse::parse(sources, source, engine);
-  return engine.hasErrors() ? text : format::format(file, sources);
 }
 
 /// The call without the options of an imported command, because these may hold

@@ -63,6 +63,26 @@ void chooseHardware(importer::Job& job, const FileLoader& library) {
 
 } // namespace
 
+std::optional<importer::Job>
+nemoJob(Session& session, const std::string& name,
+        const std::vector<importer::Entry>& entries, SourceRange place) {
+  const int errors = session.engine.errors();
+  importer::Found found =
+      importer::applyRules(entries, importer::nemoRules(), session.engine);
+  if (session.engine.errors() > errors)
+    return std::nullopt;
+  auto job = importer::jobOf(std::move(found), libraryModels(session.loader),
+                             place, session.engine);
+  if (!job)
+    return std::nullopt;
+  job->name = name;
+  if (job->isMixin)
+    return job;
+  importer::fitJob(*job, factsOf(session.loader, job->model));
+  chooseHardware(*job, session.loader);
+  return job;
+}
+
 std::optional<importer::Job> importYaml(Session& session,
                                         const std::string& path) {
   sema::Loaded::State state;
@@ -72,22 +92,11 @@ std::optional<importer::Job> importYaml(Session& session,
   const Entries entries = readEntries(session, source);
   if (session.engine.hasErrors())
     return std::nullopt;
-  importer::Found found =
-      importer::applyRules(entries, importer::nemoRules(), session.engine);
-  if (session.engine.hasErrors())
-    return std::nullopt;
-  auto job = importer::jobOf(std::move(found), libraryModels(session.loader),
-                             {source, 0, 0}, session.engine);
-  if (!job)
-    return std::nullopt;
-  const std::string stem = std::filesystem::path(path).stem().string();
-  job->name = importer::identifierOf(stem);
-  job->summary = "The configuration of " +
-                 std::filesystem::path(path).filename().string() + ".";
-  if (job->isMixin)
-    return job;
-  importer::fitJob(*job, factsOf(session.loader, job->model));
-  chooseHardware(*job, session.loader);
+  const std::filesystem::path file(path);
+  auto job = nemoJob(session, importer::identifierOf(file.stem().string()),
+                     entries, {source, 0, 0});
+  if (job)
+    job->summary = "The configuration of " + file.filename().string() + ".";
   return job;
 }
 

@@ -9,6 +9,7 @@
 #include "compiler/driver/UserPlaces.h"
 #include "compiler/emit/Emit.h"
 #include "compiler/ir/Verify.h"
+#include "compiler/launch/Environment.h"
 #include "compiler/passes/build/Adapt.h"
 #include "compiler/passes/build/Build.h"
 #include "compiler/passes/check/CheckCalls.h"
@@ -406,6 +407,7 @@ std::optional<plan::Plan> makePlan(Session& session, diag::Engine& engine,
     return std::nullopt;
   diag::Engine doubts;
   passes::findDoubts(compilation.recipe, doubts);
+  launch::doubtEnvironment(compilation.recipe, doubts);
   diag::Engine advice;
   advice::advise({compilation.recipe, compilation.stages, compilation.estimate,
                   session.sources},

@@ -22,7 +22,7 @@ struct Section {
   std::string_view name;
   std::string_view constructor; // `adamw`; empty for a section in braces
 };
-constexpr std::array<Section, 12> sections = {{{"adapter", "lora"},
+constexpr std::array<Section, 13> sections = {{{"adapter", "lora"},
                                                {"cluster", ""},
                                                {"parallel", ""},
                                                {"batch", ""},
@@ -33,7 +33,8 @@ constexpr std::array<Section, 12> sections = {{{"adapter", "lora"},
                                                {"optimizer", "adamw"},
                                                {"train", ""},
                                                {"checkpoint", ""},
-                                               {"export", ""}}};
+                                               {"export", ""},
+                                               {"launch", ""}}};
 
 /// Formats a paragraph as comment lines. Lines after the first are indented by
 /// `indent`.

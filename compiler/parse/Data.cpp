@@ -130,6 +130,7 @@ public:
   DataReader& operator=(const DataReader&) = delete;
 
   ast::File run();
+  ast::File runDocuments();
 
 private:
   using Node = std::optional<ast::ExprId>;
@@ -138,6 +139,8 @@ private:
   bool isStrictJson();
   bool next(Event& event);
   Node document();
+  bool documents();
+  void declare(ast::ExprId root);
   Node node(const Event& event, SourceRange ifEmpty);
   Node scalar(const Event& event, SourceRange ifEmpty);
   Node sequence(const Event& event);
@@ -453,16 +456,48 @@ DataReader::Node DataReader::document() {
   }
 }
 
+bool DataReader::documents() {
+  while (true) {
+    Event event;
+    if (!next(event))
+      return false;
+    switch (event.type()) {
+    case YAML_STREAM_START_EVENT:
+    case YAML_DOCUMENT_END_EVENT:
+      break;
+    case YAML_DOCUMENT_START_EVENT:
+      anchors.clear();
+      break;
+    case YAML_STREAM_END_EVENT:
+      return true;
+    default:
+      const Node root = node(event, rangeOf(event));
+      if (!root)
+        return false;
+      declare(*root);
+    }
+  }
+}
+
+void DataReader::declare(ast::ExprId root) {
+  ast::Declaration declaration;
+  declaration.range = file[root].range;
+  declaration.node = ast::Let{{"data", declaration.range}, root};
+  file.declarations.push_back(std::move(declaration));
+}
+
 ast::File DataReader::run() {
   Node root;
   if (open())
     root = document();
-  if (!root)
-    return std::move(file);
-  ast::Declaration declaration;
-  declaration.range = file[*root].range;
-  declaration.node = ast::Let{{"data", declaration.range}, *root};
-  file.declarations.push_back(std::move(declaration));
+  if (root)
+    declare(*root);
+  return std::move(file);
+}
+
+ast::File DataReader::runDocuments() {
+  if (open() && !documents())
+    file.declarations.clear();
   return std::move(file);
 }
 
@@ -476,6 +511,11 @@ bool isDataFile(std::string_view path) {
 ast::File parseData(const SourceMap& sources, SourceId source,
                     diag::Engine& engine) {
   return DataReader(sources, source, engine).run();
+}
+
+ast::File parseDocuments(const SourceMap& sources, SourceId source,
+                         diag::Engine& engine) {
+  return DataReader(sources, source, engine).runDocuments();
 }
 
 } // namespace recipec::parse

@@ -32,6 +32,11 @@ bool isDataFile(std::string_view path);
 ast::File parseData(const SourceMap& sources, SourceId source,
                     diag::Engine& engine);
 
+/// The same for a file that may have several documents, as those of Kubernetes
+/// do: a declaration `let data = ...` for each. An empty file has none.
+ast::File parseDocuments(const SourceMap& sources, SourceId source,
+                         diag::Engine& engine);
+
 } // namespace recipec::parse
 
 #endif // RECIPEC_PARSE_DATA_H
