@@ -2,6 +2,7 @@
 
 #include "runtime/device/cpu/Threads.h"
 #include "runtime/server/program/ServerProgram.h"
+#include "runtime/storage/ObjectFiles.h"
 #include "runtime/train/Commands.h"
 
 #include <cstdio>
@@ -11,6 +12,8 @@ int main(int argc, char** argv) {
   const auto sleeping = reciperun::device::letWaitingThreadsSleep(argv);
   if (!sleeping.isOk())
     std::fprintf(stderr, "note: %s\n", sleeping.message().c_str());
+  reciperun::useRemoteFiles(
+      reciperun::storage::objectFiles(reciperun::storage::objectCache()));
   if (argc > 1 && std::string_view(argv[1]) == "serve") {
     const auto started = reciperun::server::startServer(argv);
     std::fprintf(stderr, "error: %s\n", started.message().c_str());

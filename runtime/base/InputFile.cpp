@@ -58,11 +58,13 @@ InputFile::InputFile(std::filesystem::path path, int descriptor)
 
 InputFile::InputFile(InputFile&& other) noexcept
     : where(std::move(other.where)),
-      descriptor(std::exchange(other.descriptor, -1)), bytes(other.bytes) {}
+      descriptor(std::exchange(other.descriptor, -1)),
+      remote(std::move(other.remote)), bytes(other.bytes) {}
 
 InputFile& InputFile::operator=(InputFile&& other) noexcept {
   std::swap(where, other.where);
   std::swap(descriptor, other.descriptor);
+  std::swap(remote, other.remote);
   bytes = other.bytes;
   return *this;
 }
@@ -72,10 +74,40 @@ InputFile::~InputFile() {
     close(descriptor);
 }
 
+Expected<InputFile> InputFile::open(const std::filesystem::path& path) {
+  return isAddress(path) ? openRemote(path) : openLocal(path);
+}
+
+Expected<InputFile> InputFile::openNearby(const std::filesystem::path& path) {
+  if (!isAddress(path))
+    return openLocal(path);
+  Expected<RemoteFiles*> files = remoteFilesOf(path);
+  RECIPERUN_TRY(files);
+  Expected<std::filesystem::path> copy = (*files)->localCopy(path.string());
+  RECIPERUN_TRY(copy);
+  Expected<InputFile> file = openLocal(*copy);
+  if (file)
+    file->where = path; // the name that the user knows
+  return file;
+}
+
+Expected<InputFile>
+InputFile::openRemote(const std::filesystem::path& address) {
+  Expected<RemoteFiles*> files = remoteFilesOf(address);
+  RECIPERUN_TRY(files);
+  Expected<std::unique_ptr<RemoteInput>> opened =
+      (*files)->open(address.string());
+  RECIPERUN_TRY(opened);
+  InputFile file(address, -1);
+  file.remote = *std::move(opened);
+  file.bytes = file.remote->size();
+  return file;
+}
+
 /// Checks the kind before opening, since opening a device may have side
 /// effects, and again after opening, since the path may have changed in
 /// between.
-Expected<InputFile> InputFile::open(const std::filesystem::path& path) {
+Expected<InputFile> InputFile::openLocal(const std::filesystem::path& path) {
   struct stat facts = {};
   if (stat(path.c_str(), &facts) != 0)
     return failure(quoted(path), errno);
@@ -92,7 +124,26 @@ Expected<InputFile> InputFile::open(const std::filesystem::path& path) {
   return file;
 }
 
+Status InputFile::read(std::span<const FileRange> ranges) const {
+  if (!remote) {
+    for (const FileRange& range : ranges)
+      RECIPERUN_TRY(read(range.offset, range.out));
+    return {};
+  }
+  for (const FileRange& range : ranges)
+    if (range.offset + int64_t(range.out.size()) > bytes)
+      return Status::error(
+          quoted(where) + " ends at byte " + std::to_string(bytes) + ", " +
+          std::to_string(range.offset + int64_t(range.out.size()) - bytes) +
+          " bytes before it should");
+  return remote->read(ranges);
+}
+
 Status InputFile::read(int64_t offset, std::span<std::byte> out) const {
+  if (remote) {
+    const FileRange range{offset, out};
+    return read(std::span(&range, 1));
+  }
   while (!out.empty()) {
     const ssize_t count =
         pread(descriptor, out.data(), std::min(out.size(), pieceBytes), offset);

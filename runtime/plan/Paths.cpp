@@ -3,8 +3,9 @@
 
 #include "runtime/plan/Paths.h"
 
+#include "runtime/base/RemoteFiles.h"
+
 #include <algorithm>
-#include <cctype>
 #include <filesystem>
 #include <system_error>
 
@@ -34,18 +35,9 @@ std::string seenFromHere(const fs::path& folder) {
 
 } // namespace
 
-bool isRemote(const std::string& path) {
-  size_t colon = path.find("://");
-  return colon != std::string::npos && colon > 0 &&
-         std::all_of(
-             path.begin(), path.begin() + long(colon), [](unsigned char c) {
-               return std::isalnum(c) || c == '+' || c == '-' || c == '.';
-             });
-}
-
 std::string resolvePath(const std::string& folder, const std::string& path) {
-  if (path.empty() || path.front() == '/' || isRemote(path) || folder.empty() ||
-      folder == ".")
+  if (path.empty() || path.front() == '/' || isAddress(path) ||
+      folder.empty() || folder == ".")
     return path;
   return folder.back() == '/' ? folder + path : folder + "/" + path;
 }

@@ -15,12 +15,8 @@
 
 namespace reciperun::plan {
 
-/// Whether a path belongs to an object store (`s3://bucket/prefix`) or another
-/// scheme, and not to this machine's file system.
-bool isRemote(const std::string& path);
-
 /// `path` relative to the working folder, where relative paths start in
-/// `folder`. Returns absolute, remote and empty paths unchanged.
+/// `folder`. Returns absolute and empty paths and addresses unchanged.
 std::string resolvePath(const std::string& folder, const std::string& path);
 
 /// The folder of a file, with links followed. Paths in the file start there.
