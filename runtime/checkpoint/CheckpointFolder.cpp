@@ -37,6 +37,20 @@ bool isLeftover(const std::string& name) {
           name.compare(dot, 5, ".old-") == 0);
 }
 
+/// Writes a manifest. A remote one was removed when the save began, so that an
+/// existing one is of another job, or this one, if the store's answer was lost.
+Status writeManifest(const fs::path& path, const std::string& text) {
+  const Status written = writeTextFile(path, text, Earlier::refuse);
+  if (written.code() != StatusCode::alreadyExists)
+    return written;
+  Expected<std::string> found = readTextFile(path, manifestLimit);
+  RECIPERUN_TRY(found);
+  if (*found == text)
+    return Status::ok();
+  return Status::error("another job has saved `" + path.parent_path().string() +
+                       "` meanwhile; give each run its own `checkpoint.dir`");
+}
+
 } // namespace
 
 std::optional<int64_t> stepOfName(std::string_view name) {
@@ -53,9 +67,7 @@ std::optional<int64_t> stepOfName(std::string_view name) {
 bool isCheckpoint(const fs::path& path) {
   // If the status cannot be read, the reader of the checkpoint reports the
   // error.
-  std::error_code code;
-  return fs::status(path / manifestName, code).type() !=
-         fs::file_type::not_found;
+  return reciperun::typeOf(path / manifestName) != fs::file_type::not_found;
 }
 
 fs::path CheckpointFolder::checkpoint(int64_t step) const {
@@ -63,18 +75,21 @@ fs::path CheckpointFolder::checkpoint(int64_t step) const {
 }
 
 fs::path CheckpointFolder::staging(int64_t step) const {
+  if (isAddress(folder))
+    return checkpoint(step);
   return folder / (nameOf(step) + stagingSuffix);
 }
 
 Status CheckpointFolder::open() {
-  std::error_code code;
-  if (fs::status(folder, code).type() == fs::file_type::not_found)
+  const bool isRemote = isAddress(folder);
+  if (!isRemote && reciperun::typeOf(folder) == fs::file_type::not_found)
     return Status::ok();
   Expected<std::vector<fs::path>> paths = entriesOf(folder);
   RECIPERUN_TRY(paths);
   for (const fs::path& path : *paths) {
     std::optional<int64_t> step = stepOfName(path.filename().string());
-    if (!step)
+    // Without its manifest a remote checkpoint is being written or removed.
+    if (!step || (isRemote && !isCheckpoint(path)))
       continue;
     const Examined found = examine(path);
     if (found.condition == Condition::whole)
@@ -122,6 +137,8 @@ std::vector<int64_t> CheckpointFolder::steps() const {
 }
 
 Status CheckpointFolder::prepare() const {
+  if (isAddress(folder))
+    return prepareRemote();
   std::error_code code;
   fs::create_directories(folder, code);
   if (code)
@@ -136,6 +153,32 @@ Status CheckpointFolder::prepare() const {
       return systemError("remove", path, code.value());
   }
   return Status::ok();
+}
+
+Status CheckpointFolder::prepareRemote() const {
+  RECIPERUN_TRY(checkRemoteWrites(folder));
+  Expected<RemoteFiles*> files = remoteFilesOf(folder);
+  RECIPERUN_TRY(files);
+  RECIPERUN_TRY((*files)->abandonUploads(folder.string()));
+  Expected<std::vector<fs::path>> paths = entriesOf(folder);
+  RECIPERUN_TRY(paths);
+  for (const fs::path& path : *paths)
+    if (stepOfName(path.filename().string()) && isAbsent(path / manifestName))
+      RECIPERUN_TRY(removeRemoteFolder(path, manifestName));
+  return Status::ok();
+}
+
+Status CheckpointFolder::begin(int64_t step) const {
+  if (!isAddress(folder)) {
+    std::error_code code;
+    fs::create_directories(staging(step), code);
+    return code ? systemError("make", staging(step), code.value())
+                : Status::ok();
+  }
+  Expected<RemoteFiles*> files = remoteFilesOf(folder);
+  RECIPERUN_TRY(files);
+  const std::string manifest = (checkpoint(step) / manifestName).string();
+  return (*files)->remove(std::span(&manifest, 1));
 }
 
 std::optional<int64_t> CheckpointFolder::newest() const {
@@ -155,10 +198,12 @@ Status CheckpointFolder::publish(Manifest manifest, const Keep& keep) {
   fs::path aside = staging(step);
   RECIPERUN_TRY(checkFiles(manifest, aside));
   RECIPERUN_TRY(sealFiles(manifest, aside));
-  RECIPERUN_TRY(writeTextFile(aside / manifestName, toJson(manifest)));
-  if (!entries.contains(step))
-    RECIPERUN_TRY(setAside(step));
-  RECIPERUN_TRY(putInPlace(aside, checkpoint(step)));
+  RECIPERUN_TRY(writeManifest(aside / manifestName, toJson(manifest)));
+  if (!isAddress(folder)) {
+    if (!entries.contains(step))
+      RECIPERUN_TRY(setAside(step));
+    RECIPERUN_TRY(putInPlace(aside, checkpoint(step)));
+  }
   entries[step] = {manifest.serial, manifest.validLoss};
   prune(keep);
   return Status::ok();
@@ -227,6 +272,8 @@ void CheckpointFolder::prune(const Keep& keep) {
 /// never has its name. A checkpoint that another process has moved counts as
 /// removed. Returns whether the name is free.
 bool CheckpointFolder::remove(int64_t step) {
+  if (isAddress(folder))
+    return removeRemote(step);
   std::error_code code;
   fs::rename(checkpoint(step), staging(step), code);
   const bool isThere = code && code != std::errc::no_such_file_or_directory;
@@ -236,6 +283,13 @@ bool CheckpointFolder::remove(int64_t step) {
     leftovers.push_back(
         systemError("remove", checkpoint(step), code.value()).message());
   return !isThere;
+}
+
+bool CheckpointFolder::removeRemote(int64_t step) {
+  const Status removed = removeRemoteFolder(checkpoint(step), manifestName);
+  if (!removed.isOk())
+    leftovers.push_back(removed.message());
+  return removed.isOk();
 }
 
 } // namespace reciperun::checkpoint

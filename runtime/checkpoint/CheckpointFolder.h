@@ -4,6 +4,11 @@
 // `step-00000500/` is a complete checkpoint. `step-00000500.tmp/` is being
 // written or removed, or is a leftover of a process that died. A checkpoint
 // appears by one rename, after all its files and its manifest are on the disk.
+//
+// An object store cannot rename. At an address the files are written under
+// their final names, and the manifest last, which makes the checkpoint
+// complete; it is the first to be removed. `step-00000500/` without a manifest
+// is what the `.tmp` folder is on a disk.
 
 #ifndef RECIPERUN_CHECKPOINT_CHECKPOINTFOLDER_H
 #define RECIPERUN_CHECKPOINT_CHECKPOINTFOLDER_H
@@ -34,13 +39,19 @@ public:
 
   const std::filesystem::path& path() const { return folder; }
   std::filesystem::path checkpoint(int64_t step) const;
+  /// Where the files of a checkpoint are written before it is published.
   std::filesystem::path staging(int64_t step) const;
 
   /// Reads the manifests of all checkpoints. A damaged checkpoint is ignored
   /// and left in place; it is never removed.
   Status open();
-  /// Creates the folder, and removes leftovers of writers that died.
+  /// Creates the folder, and removes leftovers of writers that died. Fails when
+  /// a remote folder cannot be written to.
   Status prepare() const;
+  /// Called by each rank before it writes its file of a checkpoint: creates the
+  /// folder `staging(step)`. At an address it removes an earlier manifest of
+  /// the step, whose files are about to be replaced.
+  Status begin(int64_t step) const;
 
   /// An incomplete or unreadable checkpoint, and why.
   struct Fault {
@@ -67,7 +78,8 @@ public:
   /// manifest its serial number, compares the files with it, writes it, and
   /// renames the folder. Then removes the checkpoints that `keep` does not
   /// retain. A damaged checkpoint of the same name is renamed to
-  /// `NAME.damaged`.
+  /// `NAME.damaged`, on a disk. At an address fails when another job has saved
+  /// the step since `begin`.
   Status publish(Manifest manifest, const Keep& keep);
   /// The steps that `keep` does not retain, sorted.
   std::vector<int64_t> superfluous(const Keep& keep) const;
@@ -85,8 +97,10 @@ private:
   };
 
   void sortFaults();
+  Status prepareRemote() const;
   Status setAside(int64_t step);
   bool remove(int64_t step);
+  bool removeRemote(int64_t step);
 
   std::filesystem::path folder;
   std::map<int64_t, Entry> entries; // by step

@@ -39,7 +39,8 @@ constexpr std::string_view exportedNames[] = {
 
 bool isOf(Contents contents, const std::string& name) {
   bool isTensors = name.ends_with(".safetensors");
-  if (contents == Contents::checkpoint && name == manifestName)
+  if ((contents == Contents::checkpoint && name == manifestName) ||
+      name == writeProbe)
     return true;
   return (isTensors &&
           name.starts_with(contents == Contents::checkpoint ? "rank-"
@@ -48,9 +49,16 @@ bool isOf(Contents contents, const std::string& name) {
              std::end(exportedNames);
 }
 
+/// The file that is written last, without which a folder is not complete.
+std::string lastWritten(Contents contents) {
+  return contents == Contents::checkpoint ? manifestName : "config.json";
+}
+
 /// The absolute path with links resolved and without a trailing slash, so that
 /// a suffix can be appended.
 Expected<fs::path> placeOf(const fs::path& directory) {
+  if (isAddress(directory))
+    return directory.has_filename() ? directory : directory.parent_path();
   std::error_code code;
   const fs::path absolute = fs::absolute(directory, code);
   if (code)
@@ -110,20 +118,19 @@ void removeLeftovers(const fs::path& place) {
 /// may be replaced.
 Status checkReplaceable(const fs::path& place, Contents contents,
                         Existing existing) {
-  std::error_code code;
-  fs::file_status found = fs::status(place, code);
-  if (found.type() == fs::file_type::not_found)
-    return Status::ok();
-  if (found.type() != fs::file_type::directory)
-    return Status::error("`" + place.string() + "` is no directory");
-  fs::directory_iterator entries(place, code);
-  if (code)
-    return systemError("read", place, code.value());
+  if (!isAddress(place)) {
+    const fs::file_type type = reciperun::typeOf(place);
+    if (type == fs::file_type::not_found)
+      return Status::ok();
+    if (type != fs::file_type::directory)
+      return Status::error("`" + place.string() + "` is no directory");
+  }
+  const auto entries = entriesOf(place);
+  RECIPERUN_TRY(entries);
   bool isEmpty = true;
-  for (const fs::directory_entry& entry : entries) {
+  for (const fs::path& entry : *entries) {
     isEmpty = false;
-    if (std::string name = entry.path().filename().string();
-        !isOf(contents, name))
+    if (std::string name = entry.filename().string(); !isOf(contents, name))
       return Status::error("an export to `" + place.string() +
                            "` would delete its `" + name +
                            "`; choose another folder or move "
@@ -133,7 +140,7 @@ Status checkReplaceable(const fs::path& place, Contents contents,
     return Status::ok();
   return Status::error(
       "`" + place.string() + "` already holds a " +
-      (fs::exists(place / manifestName, code) ? "checkpoint" : "model") +
+      (isThere(place / manifestName) ? "checkpoint" : "model") +
       "; choose another folder, or replace it by `--force`");
 }
 
@@ -150,6 +157,12 @@ std::vector<fs::path> missingParents(const fs::path& place) {
 } // namespace
 
 Status checkWritable(const fs::path& directory) {
+  if (isAddress(directory)) {
+    Expected<fs::path> place = placeOf(directory);
+    RECIPERUN_TRY(place);
+    RECIPERUN_TRY(checkReplaceable(*place, Contents::model, Existing::replace));
+    return checkRemoteWrites(*place);
+  }
   // Creating the staging directory is the only check that covers every cause of
   // failure: permissions, a full or read-only file system.
   return ExportDirectory::create(directory).status();
@@ -161,6 +174,8 @@ Expected<ExportDirectory> ExportDirectory::create(const fs::path& directory,
   Expected<fs::path> found = placeOf(directory);
   RECIPERUN_TRY(found);
   const fs::path& place = *found;
+  if (isAddress(place))
+    return createRemote(place, contents, existing);
   RECIPERUN_TRY(checkReplaceable(place, contents, existing));
   removeLeftovers(place);
   ExportDirectory made;
@@ -180,6 +195,22 @@ Expected<ExportDirectory> ExportDirectory::create(const fs::path& directory,
   return made;
 }
 
+Expected<ExportDirectory> ExportDirectory::createRemote(const fs::path& place,
+                                                        Contents contents,
+                                                        Existing existing) {
+  RECIPERUN_TRY(checkReplaceable(place, contents, existing));
+  Expected<RemoteFiles*> files = remoteFilesOf(place);
+  RECIPERUN_TRY(files);
+  RECIPERUN_TRY((*files)->abandonUploads(place.string()));
+  RECIPERUN_TRY(removeRemoteFolder(place, lastWritten(contents)));
+  ExportDirectory made;
+  made.contents = contents;
+  made.existing = existing;
+  made.target = place;
+  made.staging = place;
+  return made;
+}
+
 ExportDirectory::ExportDirectory(ExportDirectory&& other) noexcept
     : contents(other.contents), existing(other.existing),
       parents(std::move(other.parents)), target(std::move(other.target)),
@@ -193,6 +224,10 @@ ExportDirectory::~ExportDirectory() {
 }
 
 void ExportDirectory::removeStaging() {
+  if (isAddress(staging)) { // best effort: the failure is reported anyway
+    (void)removeRemoteFolder(staging, lastWritten(contents)).isOk();
+    return;
+  }
   std::error_code code;
   fs::remove_all(staging, code);
   // A parent that another process has written to is not empty, and stays.
@@ -201,6 +236,10 @@ void ExportDirectory::removeStaging() {
 }
 
 Status ExportDirectory::commit() {
+  if (isAddress(target)) {
+    staging.clear();
+    return Status::ok();
+  }
   // The target may have changed since the export began.
   RECIPERUN_TRY(checkReplaceable(target, contents, existing));
   RECIPERUN_TRY(putInPlace(staging, target));

@@ -29,6 +29,10 @@ Status checkWritable(const std::filesystem::path& directory);
 /// A staging directory, `DIRECTORY.tmp-HOST-PID`. It is removed unless
 /// committed, and so are the parent folders that it needed. Leftovers of killed
 /// processes are removed by the next export to the same directory on that host.
+///
+/// An object store cannot rename. At an address the files of an earlier export
+/// are removed first, and files appear there as they are written: the writer
+/// writes the one last without which readers take the folder for no model.
 class ExportDirectory {
 public:
   static Expected<ExportDirectory>
@@ -42,12 +46,15 @@ public:
   /// The directory to write files to before the commit.
   const std::filesystem::path& path() const { return staging; }
   /// Renames the staging directory atomically; removes an earlier export
-  /// afterwards.
+  /// afterwards. At an address all is done.
   Status commit();
 
 private:
   ExportDirectory() = default;
 
+  static Expected<ExportDirectory>
+  createRemote(const std::filesystem::path& place, Contents contents,
+               Existing existing);
   void removeStaging();
 
   Contents contents = Contents::model;

@@ -5,6 +5,7 @@
 
 #include "runtime/base/InputFile.h"
 #include "runtime/base/ParseJson.h"
+#include "runtime/checkpoint/Files.h"
 
 #include <nlohmann/json.hpp>
 
@@ -21,8 +22,7 @@ namespace fs = std::filesystem;
 constexpr const char* manifestFile = "manifest.json";
 
 bool has(const fs::path& folder, const char* name) {
-  std::error_code code;
-  return fs::exists(folder / name, code);
+  return isThere(folder / name);
 }
 
 bool hasOneOf(const fs::path& folder,
@@ -47,24 +47,20 @@ int64_t serialOf(const fs::path& checkpoint) {
 /// The checkpoint in a folder that was saved last. If serial numbers are equal,
 /// it is the one of the highest step. Empty when there is none.
 fs::path newestIn(const fs::path& folder) {
-  std::vector<fs::path> paths;
-  std::error_code code;
-  for (fs::directory_iterator at(folder, code), end; !code && at != end;
-       at.increment(code)) {
-    const std::string name = at->path().filename().string();
-    const bool isStep = name.starts_with("step-") &&
-                        name.find_first_not_of("0123456789", 5) == name.npos;
-    if (isStep && has(at->path(), manifestFile))
-      paths.push_back(at->path());
-  }
-  std::ranges::sort(paths);
+  const auto entries = entriesOf(folder);
   fs::path newest;
   int64_t highest = -1;
-  for (const fs::path& path : paths)
+  for (const fs::path& path : entries ? *entries : std::vector<fs::path>()) {
+    const std::string name = path.filename().string();
+    const bool isStep = name.starts_with("step-") &&
+                        name.find_first_not_of("0123456789", 5) == name.npos;
+    if (!isStep || !has(path, manifestFile))
+      continue;
     if (int64_t serial = serialOf(path); serial >= highest) {
       newest = path;
       highest = serial;
     }
+  }
   return newest;
 }
 
@@ -82,11 +78,10 @@ std::string ownerOf(const fs::path& file) {
 } // namespace
 
 Folder lookAt(const fs::path& path) {
-  std::error_code code;
-  const fs::file_status status = fs::status(path, code);
-  if (status.type() == fs::file_type::not_found)
+  const fs::file_type type = reciperun::typeOf(path);
+  if (type == fs::file_type::not_found)
     return {FolderKind::missing, {}};
-  if (!fs::is_directory(status))
+  if (type != fs::file_type::directory)
     return {FolderKind::file, {}};
   if (has(path, manifestFile))
     return {FolderKind::checkpoint, {}};

@@ -2,6 +2,8 @@
 
 #include "runtime/checkpoint/HubName.h"
 
+#include "runtime/base/RemoteFiles.h"
+
 #include <algorithm>
 #include <cctype>
 #include <system_error>
@@ -41,6 +43,8 @@ std::string downloadCommand(const std::string& name, const std::string& folder,
 std::string describeMissingModel(const fs::path& path) {
   const std::string name = path.string();
   std::string message = "there is no `" + name + "`";
+  if (isAddress(path))
+    return message;
   std::error_code code;
   const fs::path current = fs::current_path(code);
   if (path.is_relative() && !code)

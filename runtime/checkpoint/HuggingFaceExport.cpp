@@ -164,7 +164,8 @@ Status Exporter::writeAdapter(const fs::path& below) {
   fs::path folder = output ? output->path() / below : fs::path();
   auto open = [&]() -> Status {
     std::error_code code;
-    fs::create_directory(folder, code);
+    if (!isAddress(folder))
+      fs::create_directory(folder, code);
     if (code)
       return systemError("make", folder, code.value());
     RECIPERUN_TRY(writeTextFile(folder / "adapter_config.json",
@@ -190,14 +191,15 @@ Status Exporter::writeAdapter(const fs::path& below) {
 
 Status Exporter::writeTexts() const {
   const fs::path& folder = output->path();
-  RECIPERUN_TRY(writeTextFile(folder / "config.json", plan.exchange.config));
   if (!plan.exchange.generationConfig.empty())
     RECIPERUN_TRY(writeTextFile(folder / "generation_config.json",
                                 plan.exchange.generationConfig));
   if (!plan.generation.empty())
     RECIPERUN_TRY(
         writeTextFile(folder / "generate.plan.json", plan.generation));
-  return writeTokenizerFiles(plan.data, folder);
+  RECIPERUN_TRY(writeTokenizerFiles(plan.data, folder));
+  // The last file: without it a folder at an address is no model yet.
+  return writeTextFile(folder / "config.json", plan.exchange.config);
 }
 
 Status Exporter::onRoot(Status (Exporter::*step)() const) {

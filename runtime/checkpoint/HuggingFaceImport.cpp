@@ -27,10 +27,15 @@
 namespace reciperun::checkpoint {
 namespace {
 
-constexpr int64_t windowBytes = int64_t(1) << 20;
-/// Runs of at least this size are read separately. Shorter ones share a window
-/// with the bytes between them, which costs less than a system call for each.
-constexpr int64_t directRunBytes = int64_t(64) << 10;
+/// How a file is read. Runs of at least `directRun` bytes are read separately.
+/// Shorter ones share a window with the bytes between them, which costs less
+/// than a system call or a request for each.
+struct Reading {
+  int64_t window = 0;
+  int64_t directRun = 0;
+};
+constexpr Reading fromDisk = {int64_t(1) << 20, int64_t(64) << 10};
+constexpr Reading fromStore = {int64_t(16) << 20, int64_t(4) << 20};
 /// More threads would wait for memory.
 constexpr size_t mostThreads = 16;
 
@@ -39,11 +44,11 @@ class ShardReader {
 public:
   /// Codes are written to `stored`, other values to `access`, which quantizes
   /// them.
-  ShardReader(const plan::Plan& plan, int rank, ParameterAccess& access,
-              ParameterAccess& stored)
-      : plan(plan), rank(rank), access(access), stored(stored),
-        values(valueParts(plan, rank)), source(windowBytes),
-        converted(windowBytes) {}
+  ShardReader(const plan::Plan& plan, int rank, const Reading& reading,
+              ParameterAccess& access, ParameterAccess& stored)
+      : plan(plan), rank(rank), reading(reading), access(access),
+        stored(stored), values(valueParts(plan, rank)),
+        source(size_t(reading.window)), converted(size_t(reading.window)) {}
 
   /// Reads the rank's slice of one tensor.
   Status load(int number, const TensorShard& part,
@@ -72,6 +77,7 @@ private:
   FiniteCheck finite; // of the tensor that is being read
   const plan::Plan& plan;
   int rank;
+  const Reading& reading;
   ParameterAccess& access;
   ParameterAccess& stored;
   std::vector<StateShard> values;   // by parameter
@@ -97,7 +103,7 @@ int64_t ShardReader::fillWindow(const ShardLayout& layout, int64_t local,
     windowElements = piece.global + used - windowStart;
     if (used < piece.count ||
         layout.runLength() * 4 >=
-            directRunBytes) // 4: bytes of a typical element
+            reading.directRun) // 4: bytes of a typical element
       break;
     if (local + taken == end)
       break;
@@ -140,7 +146,7 @@ Status ShardReader::load(int number, const TensorShard& part,
   ElementType from = *findElementType(place.tensor->dtype);
   // Both buffers must hold a window, whichever type is wider.
   plan::DType to = writtenType(plan, plan.parameters[size_t(number)]);
-  int64_t limit = windowBytes / std::max(byteSize(from), plan::byteSize(to));
+  int64_t limit = reading.window / std::max(byteSize(from), plan::byteSize(to));
   const StateShard& kept = values[size_t(number)];
   int64_t end =
       std::min(layout.elements(), kept.first + kept.count - part.begin);
@@ -282,7 +288,9 @@ private:
   /// still loaded, so that the first failure does not depend on timing.
   void loadInTurn() {
     QuantizingAccess quantizing(plan, rank, access, /*threads=*/1);
-    ShardReader reader(plan, rank, quantizing, access);
+    ShardReader reader(plan, rank,
+                       isAddress(model.directory()) ? fromStore : fromDisk,
+                       quantizing, access);
     while (!hasFailed) {
       const size_t number = next++;
       if (number >= plan.parameters.size())

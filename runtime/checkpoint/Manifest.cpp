@@ -6,6 +6,7 @@
 #include "runtime/checkpoint/Files.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
 
 namespace reciperun::checkpoint {
@@ -29,17 +30,6 @@ const char* prefixOf(StateKind kind) {
 std::string stepText(const std::string& digits) {
   const size_t first = digits.find_first_not_of('0');
   return first == std::string::npos ? "0" : digits.substr(first);
-}
-
-Status checkSize(const std::filesystem::path& path, int64_t expected) {
-  std::error_code code;
-  uintmax_t bytes = std::filesystem::file_size(path, code);
-  if (code)
-    return systemError("read", path, code.value());
-  if (bytes == uintmax_t(expected))
-    return Status::ok();
-  return Status::error("`" + path.string() + "` has " + std::to_string(bytes) +
-                       " bytes, the manifest says " + std::to_string(expected));
 }
 
 constexpr const char* runName = "run";
@@ -130,8 +120,18 @@ bool Manifest::hasMoments() const {
 
 Status checkFiles(const Manifest& manifest,
                   const std::filesystem::path& folder) {
-  for (const SavedFile& file : manifest.files)
-    RECIPERUN_TRY(checkSize(folder / file.name, file.bytes));
+  FileSizes sizes(folder);
+  for (const SavedFile& file : manifest.files) {
+    const std::filesystem::path path = folder / file.name;
+    const auto bytes = sizes.of(file.name);
+    RECIPERUN_TRY(bytes);
+    if (!*bytes)
+      return systemError("read", path, ENOENT);
+    if (**bytes != file.bytes)
+      return Status::error(
+          "`" + path.string() + "` has " + std::to_string(**bytes) +
+          " bytes, the manifest says " + std::to_string(file.bytes));
+  }
   return Status::ok();
 }
 

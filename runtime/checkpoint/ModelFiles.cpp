@@ -66,7 +66,6 @@ Status checkIndexed(const SafetensorsFile& file,
 }
 
 Status noSafetensors(const std::filesystem::path& directory) {
-  std::error_code code;
   const Folder folder = lookAt(directory);
   if (folder.kind == FolderKind::missing)
     return Status::error(describeMissingModel(directory));
@@ -74,8 +73,8 @@ Status noSafetensors(const std::filesystem::path& directory) {
     return Status::error(describe(directory, folder));
   std::string message = "`" + directory.string() + "` holds neither `" +
                         singleName + "` nor `" + indexName + "`";
-  if (std::filesystem::exists(directory / "pytorch_model.bin", code) ||
-      std::filesystem::exists(directory / "pytorch_model.bin.index.json", code))
+  if (isThere(directory / "pytorch_model.bin") ||
+      isThere(directory / "pytorch_model.bin.index.json"))
     message += "; its `pytorch_model.bin` becomes one by transformers' "
                "`save_pretrained`";
   else
@@ -91,15 +90,14 @@ Status noSafetensors(const std::filesystem::path& directory) {
 Expected<ModelFiles> ModelFiles::open(const std::filesystem::path& directory) {
   ModelFiles model;
   model.folder = directory;
-  std::error_code code;
-  if (std::filesystem::exists(directory / singleName, code)) {
+  if (isThere(directory / singleName)) {
     Expected<SafetensorsFile> file =
         SafetensorsFile::open(directory / singleName);
     RECIPERUN_TRY(file);
     model.files.push_back(*std::move(file));
     return model;
   }
-  if (!std::filesystem::exists(directory / indexName, code))
+  if (!isThere(directory / indexName))
     return noSafetensors(directory);
   RECIPERUN_TRY(model.openIndex(directory / indexName));
   return model;

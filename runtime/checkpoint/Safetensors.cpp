@@ -204,11 +204,15 @@ Expected<SafetensorsWriter>
 SafetensorsWriter::create(const std::filesystem::path& path,
                           std::vector<TensorSpec> specs, HeaderNotes notes) {
   RECIPERUN_TRY(checkSpecs(specs).withContext("`" + path.string() + "`"));
-  Expected<OutputFile> file = OutputFile::create(path);
-  RECIPERUN_TRY(file);
+  OutputHints hints;
+  hints.bytes = safetensorsBytes(specs, notes);
   notes.metadata = metadataOf(specs, notes, /*hasRoom=*/true);
   std::string header = headerText(specs, notes.metadata);
   uint64_t length = header.size();
+  if (notes.hasChecksums)
+    hints.rewritten = lengthBytes + int64_t(length);
+  Expected<OutputFile> file = OutputFile::create(path, hints);
+  RECIPERUN_TRY(file);
   RECIPERUN_TRY(file->append(std::as_bytes(std::span(&length, 1))));
   RECIPERUN_TRY(file->append(std::as_bytes(std::span(header))));
   return SafetensorsWriter(*std::move(file), std::move(specs),

@@ -79,6 +79,11 @@ public:
   Status readBytes(int64_t offset, std::span<std::byte> out) const {
     return file.read(offset, out);
   }
+  /// Fills ranges of the file; see InputFile.
+  Status readRanges(std::span<const FileRange> ranges) const {
+    return file.read(ranges);
+  }
+  bool isRemote() const { return file.isRemote(); }
 
 private:
   explicit SafetensorsFile(InputFile file) : file(std::move(file)) {}

@@ -79,11 +79,9 @@ void Saver::start(std::function<Status()> task) {
 Status Saver::write() const {
   if (file.isEmpty())
     return Status::ok();
-  std::filesystem::path aside = folder->staging(manifest.position.step);
-  std::error_code code;
-  std::filesystem::create_directories(aside, code);
-  if (code)
-    return systemError("make", aside, code.value());
+  const int64_t step = manifest.position.step;
+  const std::filesystem::path aside = folder->staging(step);
+  RECIPERUN_TRY(folder->begin(step));
   if (!plan.checkpoint.async)
     return file.write(aside, manifest.saveId(), buffers);
   return file.write(

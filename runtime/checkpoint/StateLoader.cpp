@@ -25,6 +25,8 @@ namespace reciperun::checkpoint {
 namespace {
 
 constexpr int64_t pieceElements = int64_t(1) << 18;
+/// Large pieces make few requests to an object store.
+constexpr int64_t remotePieceElements = int64_t(1) << 23;
 
 /// Indexes the manifest's parameters by both of their names.
 class Names {
@@ -199,9 +201,12 @@ private:
         isHalved ? plan::DType::f32 : stage.buffers[size_t(part.buffer)].dtype;
     int64_t size = plan::byteSize(type);
     int64_t end = std::min(part.first + part.count, before + block.elements());
-    piece.resize(size_t(pieceElements * 8));
+    const int64_t most =
+        isAddress(reader.path()) ? remotePieceElements : pieceElements;
+    piece.resize(
+        std::max(piece.size(), size_t(std::min(most, part.count) * size)));
     for (int64_t at = std::max(part.first, before); at < end;) {
-      int64_t count = std::min(pieceElements, end - at);
+      int64_t count = std::min(most, end - at);
       auto out = std::span(piece).first(size_t(count * size));
       RECIPERUN_TRY(
           reader.read(saved, part.kind, block, at - before, count, type, out));

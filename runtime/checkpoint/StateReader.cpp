@@ -2,8 +2,10 @@
 //    the ends of the saved pieces into extents, contiguous in a file and in
 //    memory.
 // 2. Extents are collected up to a window's bytes and sorted by offset.
-// 3. Extents with at most a page between them are read at once (data sieving,
-//    Thakur et al. 1999); then each is converted to its destination.
+// 3. Extents with at most a page between them are a run, which is read at once
+//    (data sieving, Thakur et al. 1999); then each is converted to its
+//    destination. From an object store, windows and gaps are larger, and the
+//    runs of a window are read at the same time.
 
 #include "runtime/checkpoint/StateReader.h"
 
@@ -15,9 +17,15 @@
 namespace reciperun::checkpoint {
 namespace {
 
-constexpr int64_t windowBytes = int64_t(1) << 20;
-/// Reading a gap of this size costs less than another system call.
-constexpr int64_t gapBytes = 4096;
+/// How a file is read: up to `window` bytes of requested elements at once, and
+/// gaps of up to `gap` bytes between them, which cost less than another call.
+struct Sieving {
+  int64_t window = 0;
+  int64_t gap = 0;
+};
+constexpr Sieving sieveDisk = {int64_t(1) << 20, 4096};
+/// A request to an object store takes as long as this many bytes.
+constexpr Sieving sieveStore = {int64_t(64) << 20, int64_t(256) << 10};
 /// A checkpoint of many ranks has more files than a process may have open.
 constexpr size_t openFiles = 64;
 
@@ -46,6 +54,8 @@ Status StateReader::read(int number, StateKind wanted, const ShardLayout& block,
                          int64_t first, int64_t count, plan::DType type,
                          std::span<std::byte> out) {
   select(number, wanted);
+  const int64_t windowBytes =
+      (isAddress(folder) ? sieveStore : sieveDisk).window;
   std::vector<Extent> extents;
   int64_t bytes = 0;
   for (int64_t local = first; local < first + count;) {
@@ -194,17 +204,22 @@ Status StateReader::readExtents(std::vector<Extent>& extents, plan::DType type,
         return a.piece->file != b.piece->file ? a.piece->file < b.piece->file
                                               : a.offset < b.offset;
       });
+  const Sieving sieving = isAddress(folder) ? sieveStore : sieveDisk;
+  std::vector<Run> runs;
   for (size_t begin = 0; begin < extents.size();) {
     size_t end = begin + 1;
     while (end < extents.size() &&
            extents[end].piece->file == extents[begin].piece->file &&
-           extents[end].begin() - extents[end - 1].end() <= gapBytes &&
-           extents[end].end() - extents[begin].begin() <= 2 * windowBytes)
+           extents[end].begin() - extents[end - 1].end() <= sieving.gap &&
+           extents[end].end() - extents[begin].begin() <= 2 * sieving.window)
       ++end;
-    RECIPERUN_TRY(
-        readRun(std::span(extents).subspan(begin, end - begin), type, out));
+    runs.push_back(std::span(extents).subspan(begin, end - begin));
     begin = end;
   }
+  if (isAddress(folder))
+    return readAtOnce(runs, type, out);
+  for (const Run& run : runs)
+    RECIPERUN_TRY(readAtOnce(std::span(&run, 1), type, out));
   return Status::ok();
 }
 
@@ -214,19 +229,44 @@ Status StateReader::checkRun(const SafetensorsFile& file, int64_t offset,
   return file.check(*file.find(stateTensor(kind, name)), offset, chunks);
 }
 
-/// Reads extents of one file, and so of one tensor, that are close together.
-Status StateReader::readRun(std::span<const Extent> extents, plan::DType type,
-                            std::span<std::byte> out) {
-  const Extent& front = extents.front();
-  const int64_t begin = front.begin(), end = extents.back().end();
-  window.resize(std::max(window.size(), size_t(end - begin)));
-  const auto bytes = std::span(window).first(size_t(end - begin));
-  Expected<const SafetensorsFile*> file = fileOf(front.piece->file);
-  RECIPERUN_TRY(file);
-  RECIPERUN_TRY((*file)->readBytes(begin, bytes));
+/// Reads runs, all those of one file by one call, and converts their elements.
+Status StateReader::readAtOnce(std::span<const Run> runs, plan::DType type,
+                               std::span<std::byte> out) {
+  size_t bytes = 0;
+  for (const Run& run : runs)
+    bytes += size_t(run.back().end() - run.front().begin());
+  window.resize(std::max(window.size(), bytes));
+  std::vector<FileRange> ranges;
+  auto free = std::span(window);
+  for (const Run& run : runs) {
+    const int64_t begin = run.front().begin(), end = run.back().end();
+    ranges.push_back({begin, free.first(size_t(end - begin))});
+    free = free.subspan(size_t(end - begin));
+  }
+  for (size_t first = 0; first < runs.size();) {
+    const int number = runs[first].front().piece->file;
+    size_t last = first;
+    while (last < runs.size() && runs[last].front().piece->file == number)
+      ++last;
+    Expected<const SafetensorsFile*> file = fileOf(number);
+    RECIPERUN_TRY(file);
+    RECIPERUN_TRY(
+        (*file)->readRanges(std::span(ranges).subspan(first, last - first)));
+    for (; first < last; ++first)
+      RECIPERUN_TRY(takeRun(**file, runs[first], ranges[first].out, type, out));
+  }
+  return Status::ok();
+}
+
+/// Checks and converts the bytes of a run.
+Status StateReader::takeRun(const SafetensorsFile& file, const Run& run,
+                            std::span<const std::byte> bytes, plan::DType type,
+                            std::span<std::byte> out) const {
+  const Extent& front = run.front();
+  const int64_t begin = front.begin();
   if (front.isChecked)
-    RECIPERUN_TRY(checkRun(**file, begin - front.tensor, bytes));
-  for (const Extent& extent : extents) {
+    RECIPERUN_TRY(checkRun(file, begin - front.tensor, bytes));
+  for (const Extent& extent : run) {
     const std::byte* in = bytes.data() + (extent.offset - begin);
     std::byte* to = out.data() + extent.target * plan::byteSize(type);
     if (kind == StateKind::weight && type == plan::DType::bf16)

@@ -69,8 +69,13 @@ private:
   Expected<Extent> find(int64_t global);
   Status readExtents(std::vector<Extent>& extents, plan::DType type,
                      std::span<std::byte> out);
-  Status readRun(std::span<const Extent> extents, plan::DType type,
-                 std::span<std::byte> out);
+  /// Extents of one tensor in one file that are close together, by offset.
+  using Run = std::span<const Extent>;
+  Status readAtOnce(std::span<const Run> runs, plan::DType type,
+                    std::span<std::byte> out);
+  Status takeRun(const SafetensorsFile& file, const Run& run,
+                 std::span<const std::byte> bytes, plan::DType type,
+                 std::span<std::byte> out) const;
   Status checkRun(const SafetensorsFile& file, int64_t offset,
                   std::span<const std::byte> chunks) const;
   Expected<const SafetensorsFile*> fileOf(int number);

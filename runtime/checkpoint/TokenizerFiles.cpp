@@ -103,8 +103,7 @@ Status writeChatTemplate(const plan::Data& data, const Json& tokenizer,
       jinjaTemplate(data.chat, tokenText(tokenizer, data.bosToken).value_or(""),
                     tokenText(tokenizer, data.eosToken).value_or(""));
   const fs::path file = directory / "chat_template.jinja";
-  std::error_code code;
-  if (fs::exists(file, code))
+  if (isThere(file))
     RECIPERUN_TRY(writeTextFile(file, text));
   const fs::path config = directory / "tokenizer_config.json";
   Expected<std::string> written = readTextFile(config);
@@ -121,20 +120,19 @@ Status writeTokenizerFiles(const plan::Data& data, const fs::path& directory) {
   if (data.tokenizer.empty())
     return Status::ok();
   fs::path source = data.tokenizer;
-  std::error_code code;
   // A model that is trained on token ids may have no tokenizer.
-  if (!plan::readsText(data) && !fs::exists(source, code))
+  if (!plan::readsText(data) && !isThere(source))
     return Status::ok();
   Expected<Json> tokenizer =
       copyChecked(source, directory / "tokenizer.json", Claim::tokenizer);
   RECIPERUN_TRY(tokenizer);
   for (const Beside& each : besides) {
     fs::path beside = source.parent_path() / each.name;
-    if (fs::exists(beside, code))
+    if (isThere(beside))
       RECIPERUN_TRY(copyChecked(beside, directory / each.name, each.claim));
   }
   fs::path config = directory / "tokenizer_config.json";
-  if (!fs::exists(config, code))
+  if (!isThere(config))
     RECIPERUN_TRY(writeTextFile(config, minimalConfig(data, *tokenizer)));
   return plan::readsMessages(data)
              ? writeChatTemplate(data, *tokenizer, directory)

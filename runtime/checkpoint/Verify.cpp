@@ -17,12 +17,8 @@ namespace fs = std::filesystem;
 
 /// The bytes read at a time: whole chunks.
 constexpr int64_t windowBytes = 8 * chunkBytes;
-
-/// Whether a path is proven not to exist.
-bool isAbsent(const fs::path& path) {
-  std::error_code code;
-  return fs::symlink_status(path, code).type() == fs::file_type::not_found;
-}
+/// From an object store: many requests at once.
+constexpr int64_t remoteWindowBytes = 512 * chunkBytes;
 
 Examined faulty(Condition condition, const Status& why) {
   return {condition, why.message(), std::nullopt};
@@ -30,20 +26,18 @@ Examined faulty(Condition condition, const Status& why) {
 
 /// Checks the sizes of the files.
 Examined examineFiles(Manifest manifest, const fs::path& checkpoint) {
+  FileSizes sizes(checkpoint);
   for (const SavedFile& file : manifest.files) {
     const fs::path path = checkpoint / file.name;
-    if (isAbsent(path))
+    const auto bytes = sizes.of(file.name);
+    if (!bytes)
+      return {Condition::unreadable, bytes.message(), std::move(manifest)};
+    if (!*bytes)
       return {Condition::damaged, "its file `" + path.string() + "` is missing",
               std::move(manifest)};
-    std::error_code code;
-    const uintmax_t bytes = fs::file_size(path, code);
-    if (code)
-      return {Condition::unreadable,
-              systemError("read", path, code.value()).message(),
-              std::move(manifest)};
-    if (bytes != uintmax_t(file.bytes))
+    if (**bytes != file.bytes)
       return {Condition::damaged,
-              "`" + path.string() + "` has " + std::to_string(bytes) +
+              "`" + path.string() + "` has " + std::to_string(**bytes) +
                   " bytes, the manifest says " + std::to_string(file.bytes),
               std::move(manifest)};
   }
@@ -120,8 +114,9 @@ private:
   /// reported, but stops at a read error, which many tensors would repeat.
   void checkData(const SafetensorsFile& file, const StoredTensor& tensor) {
     const int64_t bytes = tensor.end - tensor.begin;
-    for (int64_t at = 0; at < bytes; at += windowBytes) {
-      window.resize(size_t(std::min(windowBytes, bytes - at)));
+    const int64_t most = file.isRemote() ? remoteWindowBytes : windowBytes;
+    for (int64_t at = 0; at < bytes; at += most) {
+      window.resize(size_t(std::min(most, bytes - at)));
       if (Status read = file.read(tensor, at, window); !read.isOk()) {
         if (unread++ == 0)
           whyUnread = read.message();

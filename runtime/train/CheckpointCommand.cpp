@@ -64,10 +64,9 @@ Expected<fs::path> folderOf(const fs::path& path) {
   const checkpoint::Folder looked = checkpoint::lookAt(path);
   if (looked.kind == FolderKind::missing || looked.kind == FolderKind::file)
     return Status::error(checkpoint::describe(path, looked));
-  std::error_code code;
   const fs::path below = path / "checkpoints";
   for (const fs::path& folder : {path, below}) {
-    if (folder == below && !fs::is_directory(below, code))
+    if (folder == below && !isFolder(below))
       continue;
     auto steps = stepsIn(folder);
     RECIPERUN_TRY(steps);
@@ -105,28 +104,50 @@ std::string layoutText(const std::vector<plan::Axis>& mesh) {
   return mesh.empty() ? "converted" : text.empty() ? "1 rank" : text;
 }
 
-/// The time at which the manifest, the last file of a checkpoint, was written.
-std::string timeText(const fs::path& checkpoint) {
-  struct stat facts = {};
-  if (stat((checkpoint / checkpoint::manifestName).c_str(), &facts) != 0)
-    return "-";
+std::string textOfTime(std::time_t time) {
   std::tm parts = {};
-  localtime_r(&facts.st_mtime, &parts);
+  localtime_r(&time, &parts);
   char text[32];
   std::strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S", &parts);
   return text;
 }
 
-/// The total size of the regular files in a folder, as far as they are
-/// accessible.
-int64_t bytesOf(const fs::path& folder) {
-  int64_t bytes = 0;
+/// What the files of a checkpoint tell.
+struct CheckpointFiles {
+  int64_t bytes = 0;       // of all files, as far as they are accessible
+  std::string saved = "-"; // when the manifest, the last file, was written
+};
+
+CheckpointFiles filesInStore(const fs::path& checkpoint) {
+  CheckpointFiles found;
+  Expected<RemoteFiles*> files = remoteFilesOf(checkpoint);
+  if (!files)
+    return found;
+  const auto entries =
+      (*files)->list(checkpoint.string(), RemoteFiles::Depth::entries);
+  if (!entries)
+    return found;
+  for (const RemoteEntry& entry : *entries) {
+    found.bytes += entry.bytes;
+    if (entry.name == checkpoint::manifestName)
+      found.saved = textOfTime(std::time_t(entry.modified));
+  }
+  return found;
+}
+
+CheckpointFiles filesOf(const fs::path& checkpoint) {
+  if (isAddress(checkpoint))
+    return filesInStore(checkpoint);
+  CheckpointFiles found;
   std::error_code code;
-  const auto entries = checkpoint::entriesOf(folder);
+  const auto entries = checkpoint::entriesOf(checkpoint);
   for (const fs::path& path : entries ? *entries : std::vector<fs::path>())
     if (fs::is_regular_file(path, code))
-      bytes += int64_t(fs::file_size(path, code));
-  return bytes;
+      found.bytes += int64_t(fs::file_size(path, code));
+  struct stat facts = {};
+  if (stat((checkpoint / checkpoint::manifestName).c_str(), &facts) == 0)
+    found.saved = textOfTime(facts.st_mtime);
+  return found;
 }
 
 const char* nameOf(Condition condition) {
@@ -189,8 +210,9 @@ int list(const CheckpointArguments& line, const std::vector<fs::path>& paths) {
     std::printf("%-16s %-20s %10s %10s  %-20s %s\n", "checkpoint", "saved",
                 "size", "valid_loss", "layout", "state");
   for (const fs::path& path : paths) {
-    const ListedCheckpoint row{path, checkpoint::examine(path), timeText(path),
-                               bytesOf(path)};
+    const CheckpointFiles files = filesOf(path);
+    const ListedCheckpoint row{path, checkpoint::examine(path), files.saved,
+                               files.bytes};
     if (line.json)
       all.push_back(jsonOf(row));
     else
@@ -295,7 +317,7 @@ Status prune(const CheckpointArguments& line) {
   Expected<fs::path> path = folderOf(line.paths[0]);
   RECIPERUN_TRY(path);
   std::vector<checkpoint::FolderLock> locks;
-  if (!line.dryRun) {
+  if (!line.dryRun && !isAddress(*path)) {
     auto taken = lockAll(*path);
     RECIPERUN_TRY(taken);
     locks = *std::move(taken);
@@ -311,7 +333,8 @@ Status prune(const CheckpointArguments& line) {
     lines.push_back((!goes         ? "keeps `"
                      : line.dryRun ? "would remove `"
                                    : "removed `") +
-                    each.string() + "` (" + bytesText(bytesOf(each)) + ")");
+                    each.string() + "` (" + bytesText(filesOf(each).bytes) +
+                    ")");
   }
   for (const CheckpointFolder::Fault& fault : folder.faults())
     lines.push_back("keeps `" + folder.checkpoint(fault.step).string() +
@@ -459,7 +482,7 @@ cli::Command checkpointCommand() {
                      "a run",
           .details = "Works on the checkpoints of a run while no job has them. "
                      "DIR is a run's folder, its folder of checkpoints, or one "
-                     "checkpoint.",
+                     "checkpoint, on a disk or at `s3://BUCKET/PREFIX`.",
           .subcommands = {listCommand(line), verifyCommand(line),
                           pruneCommand(line), diffCommand(line),
                           checkpointCopyCommand()}};

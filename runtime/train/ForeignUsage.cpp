@@ -419,6 +419,13 @@ std::string knownRemedy(std::string_view command, std::string_view option) {
   return {};
 }
 
+/// Whether the folders of a command may be addresses of an object store.
+bool readsStores(const cli::Command& command) {
+  constexpr std::string_view names[] = {"list", "verify", "prune",
+                                        "diff", "copy",   "check"};
+  return std::ranges::find(names, command.name) != std::end(names);
+}
+
 } // namespace
 
 std::vector<cli::ForeignCommand> foreignCommands() {
@@ -568,7 +575,8 @@ cli::Check refuseOperand(const cli::Command& command,
     return cli::UsageError{"an argument of `reciperun " + command.name +
                                "` is empty",
                            "give a path; a variable of the shell may be unset"};
-  if (plan::isRemote(operand))
+  if (isAddress(operand) &&
+      !(operand.starts_with("s3://") && readsStores(command)))
     return cli::UsageError{"`" + operand + "` is an address, and not a path",
                            operand.starts_with("hf:") ||
                                    operand.find("huggingface.co/") !=

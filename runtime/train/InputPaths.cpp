@@ -13,15 +13,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Returns why the path cannot be read; empty when it can or is remote. Also
-/// empty when `isMany` and the path is a pattern or a folder, which the data
-/// sources resolve.
+/// Returns why the path cannot be read; empty when it can. Also empty when
+/// `isMany` and the path is a pattern or a folder, which the data sources
+/// resolve.
 std::string whyUnreadable(const std::string& path, bool isMany) {
-  std::error_code code;
-  if (plan::isRemote(path))
-    return {};
-  if (isMany && (path.find_first_of("*?[") != std::string::npos ||
-                 fs::is_directory(path, code)))
+  if (isMany &&
+      (path.find_first_of("*?[") != std::string::npos || isFolder(path)))
     return {};
   return data::whyNoFile(path);
 }
@@ -37,7 +34,7 @@ std::string startOfRelative(const plan::Plan& plan,
     if (each != setting || index >= plan.writtenPaths.size())
       return;
     const std::string& written = plan.writtenPaths[index];
-    if (written.starts_with("/") || plan::isRemote(written))
+    if (written.starts_with("/") || isAddress(written))
       return;
     std::error_code code;
     fs::path start = fs::weakly_canonical(plan.folder, code);

@@ -233,7 +233,9 @@ Status Training::openCheckpoints() {
   checkpoints.emplace(plan.checkpoint.directory);
   if (!isRoot())
     return Status::ok();
-  if (plan.checkpoint.saves()) {
+  if (plan.checkpoint.saves() && isAddress(checkpoints->path()))
+    RECIPERUN_TRY(checkpoints->prepare().withContext("`checkpoint.dir`"));
+  else if (plan.checkpoint.saves()) {
     const fs::path& folder = checkpoints->path();
     std::error_code failure;
     fs::create_directories(folder, failure);

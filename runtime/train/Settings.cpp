@@ -154,10 +154,8 @@ Status addContents(const std::string& name, const plan::DataSource& source,
 /// Adds the hash of the tokenizer. It may be missing when the data consists of
 /// token ids.
 Status addTokenizer(const plan::Data& data, std::vector<Setting>& settings) {
-  std::error_code code;
   if (data.tokenizer.empty() ||
-      (!plan::readsText(data) &&
-       !std::filesystem::exists(data.tokenizer, code)))
+      (!plan::readsText(data) && !isThere(data.tokenizer)))
     return Status::ok();
   Expected<std::string> text = readTextFile(data.tokenizer);
   RECIPERUN_TRY(text);
@@ -184,7 +182,7 @@ Expected<std::string> contentsOf(const std::vector<std::string>& files) {
   std::vector<int64_t> sizes;
   int64_t total = 0;
   for (const std::string& path : files) {
-    Expected<InputFile> file = InputFile::open(path);
+    Expected<InputFile> file = InputFile::openNearby(path);
     RECIPERUN_TRY(file);
     sizes.push_back(file->size());
     total += file->size();
@@ -195,7 +193,7 @@ Expected<std::string> contentsOf(const std::vector<std::string>& files) {
       std::max(sampleBytes,
                total / (hashedBytes / sampleBytes) / sampleBytes * sampleBytes);
   for (const std::string& path : files) {
-    Expected<InputFile> file = InputFile::open(path);
+    Expected<InputFile> file = InputFile::openNearby(path);
     RECIPERUN_TRY(file);
     RECIPERUN_TRY(addSamples(*file, stride, hasher));
   }

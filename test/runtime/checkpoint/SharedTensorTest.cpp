@@ -90,7 +90,7 @@ enum { t, z, normWeight, b };
 
 /// `mix.weight` [12, 4] consists of three parameters, which the plan lists in
 /// another order than their rows. A parameter between them is a whole tensor.
-plan::Plan planOf(const Ranks& ranks) {
+plan::Plan planOfRanks(const Ranks& ranks) {
   plan::Plan plan;
   plan.stages.resize(1);
   plan.compute = plan::DType::bf16;
@@ -188,7 +188,7 @@ void passThrough(const plan::Plan& plan, const TestFolder& folder,
 TEST(SharedTensor, GivesEachParameterItsRows) {
   TestFolder folder;
   writeModel(folder);
-  plan::Plan plan = planOf({});
+  plan::Plan plan = planOfRanks({});
   withModel(
       plan, folder,
       [&](comm::Communicator&, ArenaParameters& access, const memory::Arena&) {
@@ -211,7 +211,7 @@ TEST(SharedTensor, RoundTripIsBitExactOnEveryLayout) {
   for (const Ranks& ranks : rankLayouts) {
     TestFolder folder;
     writeModel(folder);
-    passThrough(planOf(ranks), folder);
+    passThrough(planOfRanks(ranks), folder);
     EXPECT_EQ(dataOf(folder / "out"), patterns()) << ranks.text();
     std::string bytes = readBytes(folder / "out/model.safetensors");
     if (first.empty())
@@ -223,7 +223,7 @@ TEST(SharedTensor, RoundTripIsBitExactOnEveryLayout) {
 TEST(SharedTensor, LiesInOneFile) {
   TestFolder folder;
   writeModel(folder);
-  passThrough(planOf({1, 2}), folder, {.maxFileBytes = 20});
+  passThrough(planOfRanks({1, 2}), folder, {.maxFileBytes = 20});
   EXPECT_TRUE(
       std::filesystem::exists(folder / "out/model-00002-of-00002.safetensors"));
   EXPECT_EQ(dataOf(folder / "out"), patterns());
@@ -232,7 +232,7 @@ TEST(SharedTensor, LiesInOneFile) {
 TEST(SharedTensor, OfGradientsIsDumpedWhole) {
   TestFolder folder;
   writeModel(folder);
-  plan::Plan plan = planOf({1, 2});
+  plan::Plan plan = planOfRanks({1, 2});
   withModel(
       plan, folder,
       [&](comm::Communicator& communicator, ArenaParameters& access,
@@ -254,7 +254,7 @@ TEST(SharedTensor, OfGradientsIsDumpedWhole) {
 
 TEST(SharedTensor, OfAnotherSizeIsRefusedOnce) {
   TestFolder folder;
-  plan::Plan plan = planOf({});
+  plan::Plan plan = planOfRanks({});
   std::vector<std::byte> arena(size_t(plan.stages[0].memory.arena));
   device::CpuDevice device(1);
   ArenaParameters access(plan, 0, arena.data(), device);
@@ -282,7 +282,7 @@ constexpr const char* name = "step-00000001";
 
 /// Saves `in` as step 1 of `folder`.
 void save(const TestFolder& folder, const Ranks& ranks) {
-  plan::Plan plan = planOf(ranks);
+  plan::Plan plan = planOfRanks(ranks);
   CheckpointFolder checkpoints(folder.path());
   ASSERT_TRUE(checkpoints.prepare().isOk());
   std::filesystem::create_directories(checkpoints.staging(1));
@@ -307,7 +307,7 @@ void save(const TestFolder& folder, const Ranks& ranks) {
 /// Starts from a checkpoint on the ranks of a layout and exports to `out`.
 void startFrom(const TestFolder& folder, const std::string& checkpoint,
                const Ranks& ranks) {
-  plan::Plan plan = planOf(ranks);
+  plan::Plan plan = planOfRanks(ranks);
   runRanks(plan.mesh.ranks, [&](comm::Communicator& communicator) {
     int rank = communicator.rank();
     auto arena = memory::Arena::allocate(plan.stages[0].memory.arena);
@@ -377,7 +377,7 @@ protected:
   std::string refusal() const {
     auto reader = StateReader::open(folder / name);
     EXPECT_TRUE(reader) << reader.message();
-    return checkModel(planOf({}), *reader, Take::weights).message();
+    return checkModel(planOfRanks({}), *reader, Take::weights).message();
   }
 
   TestFolder folder;
