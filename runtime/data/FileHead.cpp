@@ -44,19 +44,35 @@ constexpr Format formats[] = {
     {"\x93NUMPY", "NumPy"},
 };
 
+/// The part of a message about `path` that is the cause: the callers' messages
+/// name the path themselves.
+std::string causeIn(const std::string& message, const std::string& path) {
+  const std::string before = "cannot read `" + path + "`: ";
+  return message.starts_with(before) ? message.substr(before.size()) : message;
+}
+
+std::string whyNoRemoteFolder(const std::string& address) {
+  Expected<RemoteFiles*> files = remoteFilesOf(address);
+  if (!files)
+    return files.message();
+  const auto entries = (*files)->list(address, RemoteFiles::Depth::entries);
+  if (!entries)
+    return causeIn(entries.message(), address);
+  return entries->empty() ? "no object's key begins with it" : "";
+}
+
 } // namespace
 
 std::string whyNoFile(const std::string& path) {
   const Expected<InputFile> file = InputFile::open(path);
   if (file)
     return file->size() == 0 ? "it is empty" : "";
-  // The caller's message names the path itself.
-  const std::string before = "cannot read `" + path + "`: ";
-  const std::string message = file.message();
-  return message.starts_with(before) ? message.substr(before.size()) : message;
+  return causeIn(file.message(), path);
 }
 
 std::string whyNoFolder(const std::string& path) {
+  if (isAddress(path))
+    return whyNoRemoteFolder(path);
   const int descriptor =
       ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_DIRECTORY);
   if (descriptor < 0 && errno == ENOTDIR && InputFile::open(path))

@@ -217,7 +217,7 @@ JsonlReader::JsonlReader(plan::DataSource source, plan::ChatTemplate chat,
 
 Expected<JsonlReader> JsonlReader::open(const plan::DataSource& source,
                                         const plan::ChatTemplate& chat) {
-  Expected<InputFile> file = InputFile::open(source.path);
+  Expected<InputFile> file = InputFile::openNearby(source.path);
   RECIPERUN_TRY(file);
   return JsonlReader(source, chat, std::move(*file));
 }

@@ -2,8 +2,10 @@
 
 #include "runtime/data/SourceFiles.h"
 
+#include "runtime/base/RemoteFiles.h"
 #include "runtime/base/StopSignal.h"
 
+#include <fnmatch.h>
 #include <glob.h>
 #include <sys/stat.h>
 
@@ -94,9 +96,44 @@ Expected<std::vector<std::string>> matching(const std::string& pattern,
   return files;
 }
 
+/// The files of an address: of a folder and all below it, or those that match a
+/// pattern.
+Expected<std::vector<std::string>>
+remoteFiles(const std::string& address, const std::string& ignoredSuffix) {
+  const size_t wild = address.find_first_of("*?[");
+  const std::string folder = wild == address.npos
+                                 ? address
+                                 : address.substr(0, address.rfind('/', wild));
+  Expected<RemoteFiles*> access = remoteFilesOf(address);
+  RECIPERUN_TRY(access);
+  const auto entries = (*access)->list(folder, RemoteFiles::Depth::allFiles);
+  RECIPERUN_TRY(entries);
+  std::vector<std::string> files;
+  for (const RemoteEntry& entry : *entries) {
+    const std::string file = folder + "/" + entry.name;
+    const bool isMatch =
+        wild == address.npos ||
+        fnmatch(address.c_str(), file.c_str(), FNM_PATHNAME | FNM_PERIOD) == 0;
+    if (isMatch && isWanted(file, ignoredSuffix))
+      files.push_back(file);
+  }
+  return files;
+}
+
+/// All files of a folder or a pattern.
+Expected<std::vector<std::string>> filesIn(const std::string& path,
+                                           const std::string& ignoredSuffix) {
+  if (isAddress(path))
+    return remoteFiles(path, ignoredSuffix);
+  return isFolder(path) ? filesBelow(path, ignoredSuffix)
+                        : matching(path, ignoredSuffix);
+}
+
 Status noFile(const std::string& path) {
   if (path.find_first_of("*?[") != std::string::npos)
     return Status::error("no file matches `" + path + "`");
+  if (isAddress(path))
+    return unreadable(path, "there is no object of this name or below it");
   struct stat facts = {};
   if (stat(path.c_str(), &facts) != 0)
     return unreadable(path, std::strerror(errno));
@@ -112,15 +149,11 @@ filesOf(const std::vector<std::string>& paths,
         const std::string& ignoredSuffix) {
   std::vector<std::string> all;
   for (const std::string& path : paths) {
-    std::error_code failure;
-    const bool isFolder = fs::is_directory(path, failure);
-    if (!isFolder && fs::exists(path, failure)) {
+    if (isThere(path) && !isFolder(path)) {
       all.push_back(path);
       continue;
     }
-    Expected<std::vector<std::string>> files =
-        isFolder ? filesBelow(path, ignoredSuffix)
-                 : matching(path, ignoredSuffix);
+    Expected<std::vector<std::string>> files = filesIn(path, ignoredSuffix);
     RECIPERUN_TRY(files);
     if (files->empty())
       return noFile(path);

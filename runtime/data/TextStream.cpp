@@ -57,7 +57,7 @@ private:
 /// Reads the file in pieces, so that the run can be stopped in between.
 Expected<std::string> readText(const std::string& path) {
   constexpr size_t pieceBytes = 16 << 20;
-  const Expected<InputFile> file = InputFile::open(path);
+  const Expected<InputFile> file = InputFile::openNearby(path);
   RECIPERUN_TRY(file);
   std::string text(size_t(file->size()), '\0');
   const auto bytes = std::as_writable_bytes(std::span(text));

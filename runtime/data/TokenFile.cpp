@@ -92,7 +92,7 @@ std::string_view fieldOf(std::string_view header, std::string_view key) {
 
 Expected<TokenFile> TokenFile::open(const std::string& path,
                                     const std::string& type, int64_t vocab) {
-  Expected<InputFile> opened = InputFile::open(path);
+  Expected<InputFile> opened = InputFile::openNearby(path);
   RECIPERUN_TRY(opened);
   TokenFile file(std::move(*opened), vocab);
   if (file.file.size() == 0)
@@ -107,12 +107,8 @@ Expected<TokenFile> TokenFile::open(const std::string& path,
 Status TokenFile::readLayout(const std::string& type) {
   std::filesystem::path index = path();
   index.replace_extension(".idx");
-  std::error_code failure;
-  if (std::filesystem::exists(index, failure))
+  if (typeOf(index) != std::filesystem::file_type::not_found)
     return readIndex(index.string());
-  if (failure)
-    return Status::error("cannot read `" + index.string() +
-                         "`: " + failure.message());
   if (path().ends_with(".npy"))
     return readNumpy();
   RECIPERUN_TRY(readHeader());
@@ -127,7 +123,7 @@ Status TokenFile::readLayout(const std::string& type) {
 /// Reads Megatron's index: the sum of the lengths is the number of ids.
 Status TokenFile::readIndex(const std::string& path) {
   format = "Megatron's index `" + path + "`";
-  const Expected<InputFile> index = InputFile::open(path);
+  const Expected<InputFile> index = InputFile::openNearby(path);
   RECIPERUN_TRY(index);
   std::array<std::byte, 34> head;
   RECIPERUN_TRY(index->read(0, head));
