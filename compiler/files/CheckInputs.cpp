@@ -12,6 +12,7 @@
 #include "compiler/files/Heads.h"
 #include "compiler/files/Place.h"
 #include "compiler/files/Weights.h"
+#include "runtime/base/RemoteFiles.h"
 #include "runtime/data/FileHead.h"
 #include "runtime/data/SourceFiles.h"
 #include "runtime/data/Tokenizer.h"
@@ -47,13 +48,18 @@ bool isEmptyFile(const std::string& path) {
          std::filesystem::file_size(path, code) == 0 && !code;
 }
 
-/// Whether a path is an address on the Internet. Object stores are not: the
-/// machines of a job may have them.
-bool isAddress(const std::string& path) {
+/// Whether a path is an address that a run cannot read. Those of object stores
+/// are not looked at: only the machines of a job may have access.
+bool isForeignAddress(const std::string& path) {
+  return reciperun::isAddress(path) && !path.starts_with("s3://");
+}
+
+bool isInternet(const std::string& address) {
   constexpr std::string_view schemes[] = {"http://", "https://", "hf://",
                                           "ftp://"};
-  return std::ranges::any_of(
-      schemes, [&](std::string_view each) { return path.starts_with(each); });
+  return std::ranges::any_of(schemes, [&](std::string_view each) {
+    return address.starts_with(each);
+  });
 }
 
 class Inputs {
@@ -114,11 +120,16 @@ void Inputs::missing(const Place& where, const std::string& cause) {
 }
 
 void Inputs::reportAddress(const Place& where) {
+  const bool isOfInternet = isInternet(where.written);
   found.faults
       .report(diag::Kind::FileNotReadable, where.range,
-              "`" + where.setting + "` names `" + where.written +
-                  "`, and nothing is downloaded")
-      .help(helpWithAddress(where));
+              "`" + where.setting + "` names `" + where.written + "`, and " +
+                  (isOfInternet ? "nothing is downloaded"
+                                : "`s3://` alone is read of object stores"))
+      .help(isOfInternet
+                ? helpWithAddress(where)
+                : "write the folder that it is mounted at, or copy it to "
+                  "`s3://BUCKET/KEY`");
 }
 
 void Inputs::reportBeside() {
@@ -150,9 +161,9 @@ std::string Inputs::tokenizerSetting() const {
 
 void Inputs::tokenizer() {
   const std::string& path = plan.data.tokenizer;
-  if (isAddress(path) && tokenizerSetting() == "tokenizer")
+  if (isForeignAddress(path) && tokenizerSetting() == "tokenizer")
     return reportAddress(place("tokenizer", path));
-  if (path.empty() || plan::isRemote(path) ||
+  if (path.empty() || reciperun::isAddress(path) ||
       (!plan::readsText(plan.data) && plan.train.prompts.empty()))
     return;
   std::string setting = tokenizerSetting();
@@ -344,9 +355,9 @@ bool Inputs::filesOf(const std::string& setting, const plan::DataSource& source,
   bool areThere = true;
   for (const std::string& path : paths) {
     Place where = place(setting, path);
-    if (isAddress(path))
+    if (isForeignAddress(path))
       reportAddress(where);
-    if (plan::isRemote(path))
+    if (reciperun::isAddress(path))
       continue;
     std::error_code code;
     bool isMany = !source.paths.empty() &&
@@ -481,12 +492,15 @@ void Inputs::check() {
   doubtToken("bos_token", plan.data.bosToken);
   doubtToken("eos_token", plan.data.eosToken);
   const std::string& weights = plan.exchange.weights;
-  if (isAddress(weights))
+  if (isForeignAddress(weights))
     reportAddress(place("weights", weights));
-  else if (!weights.empty() && !plan::isRemote(weights))
+  else if (!weights.empty() && !reciperun::isAddress(weights))
     checkWeights(place("weights", weights), recipe, plan, sources, found);
   const plan::Checkpoint& checkpoint = plan.checkpoint;
-  if (checkpoint.resumesFromPath() && !plan::isRemote(checkpoint.resume))
+  if (isForeignAddress(checkpoint.resume))
+    reportAddress(place("checkpoint.resume", checkpoint.resume));
+  else if (checkpoint.resumesFromPath() &&
+           !reciperun::isAddress(checkpoint.resume))
     checkCheckpoint(place("checkpoint.resume", checkpoint.resume), recipe, plan,
                     sources, found);
   reportBeside();

@@ -31,11 +31,11 @@ constexpr std::array<std::string_view, 12> plainPaths = {
 constexpr std::array<std::string_view, 3> stepPaths = {
     "train.validate_every", "train.log_every", "checkpoint.every"};
 
-/// A local path for a path or URL. Adds a remark that a URL has to be mounted
-/// there.
-std::string localPath(Job& job, const std::string& path) {
+/// A path that a run can open. For an address other than `s3://` it is local,
+/// with a remark that the address has to be mounted there.
+std::string openablePath(Job& job, const std::string& path) {
   const size_t scheme = path.find("://");
-  if (scheme == path.npos)
+  if (scheme == path.npos || path.starts_with("s3://"))
     return path;
   const std::string local = path.substr(scheme + 3);
   job.remarks.push_back("`" + path + "` is an address: copy or mount it at `" +
@@ -44,7 +44,7 @@ std::string localPath(Job& job, const std::string& path) {
 }
 
 std::string samples(Job& job, const std::string& path) {
-  return "jsonl(" + literal(localPath(job, path)) +
+  return "jsonl(" + literal(openablePath(job, path)) +
          ", prompt = \"input\", completion = \"output\")";
 }
 
@@ -156,7 +156,7 @@ void takeCheckpoints(Job& job, Found& found) {
   const auto folder = found.take("save_dir");
   const bool isPath = folder && folder->find("$") == folder->npos;
   if (isPath)
-    job.set("checkpoint.dir", literal(localPath(job, *folder)));
+    job.set("checkpoint.dir", literal(openablePath(job, *folder)));
   else if (folder)
     job.omit("save_dir = " + *folder, "a recipe has no variables; its own "
                                       "folder has the recipe's name");

@@ -3,6 +3,7 @@
 #include "compiler/launch/Job.h"
 
 #include "compiler/launch/Labels.h"
+#include "runtime/base/RemoteFiles.h"
 #include "runtime/plan/Paths.h"
 
 #include <algorithm>
@@ -65,7 +66,8 @@ Job jobOf(const recipe::Recipe& recipe, const reciperun::plan::Plan& plan) {
   job.exports = !plan.exchange.hf.empty();
   reciperun::plan::eachPath(plan,
                             [&](const std::string& path, const char* setting) {
-                              job.paths.emplace_back(setting, path);
+                              if (!reciperun::isAddress(path))
+                                job.paths.emplace_back(setting, path);
                             });
   return job;
 }
