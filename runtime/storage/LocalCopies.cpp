@@ -2,12 +2,14 @@
 //    size, so that an object of other contents has another copy.
 // 2. Lock `NAME.partial`. Another process that held the lock may have renamed
 //    it: then begin anew.
-// 3. Copy the object piece by piece, flush the file, rename it to `NAME`.
+// 3. Copy the object piece by piece, compare its checksum if the store has one,
+//    flush the file, rename it to `NAME`.
 
 #include "runtime/storage/LocalCopies.h"
 
 #include "runtime/base/Hash.h"
 #include "runtime/base/StopSignal.h"
+#include "runtime/storage/Crc32c.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -96,12 +98,18 @@ private:
 
 Status copyTo(LockedFile& file, ObjectStore& store, const Object& object) {
   std::vector<std::byte> piece(size_t(std::min(pieceBytes, object.bytes)));
+  uint32_t checksum = 0;
   for (int64_t at = 0; at < object.bytes; at += int64_t(piece.size())) {
     RECIPERUN_TRY(checkStopSignal());
     piece.resize(size_t(std::min(pieceBytes, object.bytes - at)));
     RECIPERUN_TRY(store.read(object, at, piece));
     RECIPERUN_TRY(file.write(at, piece));
+    checksum = crc32c(piece, checksum);
   }
+  if (object.crc32c.value_or(checksum) != checksum)
+    return Status::error("its bytes do not have the CRC32C `" +
+                         crc32cText(*object.crc32c) +
+                         "` of the store; run it again");
   return Status::ok();
 }
 

@@ -29,6 +29,7 @@ the header is taken as it is, once their SHA-256 has been compared.
 """
 
 import argparse
+import contextlib
 import hashlib
 import json
 import os
@@ -95,6 +96,23 @@ class QuietServer(ThreadingHTTPServer):
     request_queue_size = 128
     daemon_threads = True
 
+    def __init__(self, *args):
+        super().__init__(*args)
+        self.connections = set()
+
+    def process_request(self, request, client_address):
+        self.connections.add(request)
+        super().process_request(request, client_address)
+
+    def close_request(self, request):
+        self.connections.discard(request)
+        super().close_request(request)
+
+    def close_connections(self):
+        for each in list(self.connections):
+            with contextlib.suppress(OSError):
+                each.shutdown(socket.SHUT_RDWR)
+
     def handle_error(self, request, client_address):
         """Says nothing of clients that are killed or give up."""
         if not isinstance(sys.exc_info()[1], ConnectionError):
@@ -136,6 +154,7 @@ class Server:
     def stop(self):
         self.http.shutdown()
         self.http.server_close()
+        self.http.close_connections()
 
     def environment(self, **more):
         """The environment of a client, without settings of this user."""
