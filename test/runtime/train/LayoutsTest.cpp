@@ -54,10 +54,11 @@ TEST_F(LayoutsTest, areOfOneRun) {
             "`8.json` and `2.json` are no two layouts of one run: "
             "`batch.global` is `16` and `8`; compile them from one recipe that "
             "sets `train.dir`, with other `cluster.ranks`");
-  layouts[0].plan.train.globalBatch = 16;
-  layouts[0].plan.mesh.ranks = 4;
+  ASSERT_EQ(layouts.back().path, "2.json"); // in order now
+  layouts.back().plan.train.globalBatch = 16;
+  layouts.back().plan.mesh.ranks = 4;
   EXPECT_EQ(orderLayouts(layouts).message(),
-            "`2.json` and `4.json` are no two layouts of one run: "
+            "`4.json` and `2.json` are no two layouts of one run: "
             "`cluster.ranks` is 4 in both; leave one out");
 }
 
