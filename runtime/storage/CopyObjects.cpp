@@ -5,8 +5,8 @@
 
 #include "runtime/storage/CopyObjects.h"
 
+#include "runtime/base/Crc32c.h"
 #include "runtime/storage/Address.h"
-#include "runtime/storage/Crc32c.h"
 #include "runtime/storage/TaskPool.h"
 
 #include <algorithm>

@@ -7,9 +7,9 @@
 
 #include "runtime/storage/LocalCopies.h"
 
+#include "runtime/base/Crc32c.h"
 #include "runtime/base/Hash.h"
 #include "runtime/base/StopSignal.h"
-#include "runtime/storage/Crc32c.h"
 
 #include <algorithm>
 #include <cerrno>

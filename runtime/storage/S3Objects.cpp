@@ -2,7 +2,7 @@
 
 #include "runtime/storage/S3Objects.h"
 
-#include "runtime/storage/Crc32c.h"
+#include "runtime/base/Crc32c.h"
 #include "runtime/storage/Digests.h"
 #include "runtime/storage/Times.h"
 

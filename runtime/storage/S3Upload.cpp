@@ -4,7 +4,7 @@
 
 #include "runtime/storage/S3Upload.h"
 
-#include "runtime/storage/Crc32c.h"
+#include "runtime/base/Crc32c.h"
 #include "runtime/storage/S3Objects.h"
 #include "runtime/storage/Xml.h"
 

@@ -2,11 +2,14 @@
 
 #include "runtime/train/metrics/TensorBoardFile.h"
 
+#include "runtime/base/Crc32c.h"
+
 #include <unistd.h>
 
 #include <array>
 #include <bit>
 #include <concepts>
+#include <span>
 #include <system_error>
 #include <utility>
 
@@ -14,19 +17,6 @@ namespace reciperun::train {
 namespace {
 
 // ---- records
-
-constexpr uint32_t reversedPolynomial = 0x82f63b78; // of CRC-32C
-
-constexpr std::array<uint32_t, 256> crcTable = [] {
-  std::array<uint32_t, 256> table = {};
-  for (uint32_t byte = 0; byte < table.size(); ++byte) {
-    uint32_t value = byte;
-    for (int bit = 0; bit < 8; ++bit)
-      value = value >> 1 ^ (value & 1 ? reversedPolynomial : 0);
-    table[byte] = value;
-  }
-  return table;
-}();
 
 template <std::unsigned_integral Number>
 std::string littleEndian(Number value) {
@@ -39,7 +29,8 @@ std::string littleEndian(Number value) {
 /// The mask keeps checksums of bytes that contain checksums apart.
 std::string maskedCrc(std::string_view bytes) {
   constexpr uint32_t delta = 0xa282ead8;
-  return littleEndian(std::rotr(crc32c(bytes), 15) + delta);
+  return littleEndian(std::rotr(crc32c(std::as_bytes(std::span(bytes))), 15) +
+                      delta);
 }
 
 std::string recordOf(std::string_view event) {
@@ -104,13 +95,6 @@ std::filesystem::path nameOfFile(double time) {
 }
 
 } // namespace
-
-uint32_t crc32c(std::string_view bytes) {
-  uint32_t value = ~uint32_t(0);
-  for (const char byte : bytes)
-    value = value >> 8 ^ crcTable[(value ^ uint8_t(byte)) & 0xff];
-  return ~value;
-}
 
 std::vector<Scalar> scalarsOf(const StepRecord& record) {
   std::vector<Scalar> scalars = {{"epoch", record.epoch},

@@ -31,9 +31,6 @@ struct Scalar {
 /// The values of a step, by the names of metrics.jsonl.
 std::vector<Scalar> scalarsOf(const StepRecord& record);
 
-/// CRC-32C (RFC 3720, appendix B.4) of the bytes.
-uint32_t crc32c(std::string_view bytes);
-
 class TensorBoardFile {
 public:
   /// Creates a file in the folder, which TensorBoard shows as one run with the

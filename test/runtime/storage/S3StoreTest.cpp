@@ -2,7 +2,7 @@
 
 #include "test/runtime/storage/S3Server.h"
 
-#include "runtime/storage/Crc32c.h"
+#include "runtime/base/Crc32c.h"
 
 #include <algorithm>
 

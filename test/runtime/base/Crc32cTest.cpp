@@ -1,11 +1,11 @@
 // Known answers: RFC 3720, appendix B.4.
 
-#include "runtime/storage/Crc32c.h"
+#include "runtime/base/Crc32c.h"
 
 #include <gtest/gtest.h>
 #include <vector>
 
-namespace reciperun::storage {
+namespace reciperun {
 namespace {
 
 std::vector<std::byte> bytesFrom(int count, int first, int step) {
@@ -20,6 +20,7 @@ TEST(Crc32c, HasKnownAnswers) {
   EXPECT_EQ(crc32c(bytesFrom(32, 0xff, 0)), 0x62a8ab43u);
   EXPECT_EQ(crc32c(bytesFrom(32, 0, 1)), 0x46dd794eu);
   EXPECT_EQ(crc32c(bytesFrom(32, 31, -1)), 0x113fdb5cu);
+  EXPECT_EQ(crc32c(bytesFrom(9, '1', 1)), 0xe3069283u); // 123456789
   EXPECT_EQ(crc32c({}), 0u);
 }
 
@@ -44,4 +45,4 @@ TEST(Crc32c, IsBase64InHeaders) {
 }
 
 } // namespace
-} // namespace reciperun::storage
+} // namespace reciperun

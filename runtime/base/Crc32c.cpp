@@ -4,7 +4,7 @@
 // Joining appends zeros to the first text: a linear map of the 32 bits, whose
 // matrix is squared for each bit of the length (as crc32_combine of zlib does).
 
-#include "runtime/storage/Crc32c.h"
+#include "runtime/base/Crc32c.h"
 
 #include <array>
 #include <cstring>
@@ -13,7 +13,7 @@
 #include <nmmintrin.h>
 #endif
 
-namespace reciperun::storage {
+namespace reciperun {
 namespace {
 
 constexpr uint32_t polynomial = 0x82f63b78; // bits reversed
@@ -140,4 +140,4 @@ std::optional<uint32_t> parseCrc32c(std::string_view text) {
   return uint32_t(bits >> 4);
 }
 
-} // namespace reciperun::storage
+} // namespace reciperun

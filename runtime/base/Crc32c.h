@@ -1,8 +1,8 @@
-// CRC32C, the checksum that is sent with objects and that stores keep
-// (polynomial of Castagnoli; RFC 3720, appendix B.4).
+// CRC32C (polynomial of Castagnoli; RFC 3720, appendix B.4), the checksum of
+// objects in stores and of records of TensorBoard.
 
-#ifndef RECIPERUN_STORAGE_CRC32C_H
-#define RECIPERUN_STORAGE_CRC32C_H
+#ifndef RECIPERUN_BASE_CRC32C_H
+#define RECIPERUN_BASE_CRC32C_H
 
 #include <cstddef>
 #include <cstdint>
@@ -11,7 +11,7 @@
 #include <string>
 #include <string_view>
 
-namespace reciperun::storage {
+namespace reciperun {
 
 /// The CRC32C of bytes; that of earlier bytes and these when `before` is the
 /// CRC32C of the earlier ones.
@@ -26,6 +26,6 @@ std::string crc32cText(uint32_t crc);
 /// nullopt for any other text, such as that of a checksum of checksums.
 std::optional<uint32_t> parseCrc32c(std::string_view text);
 
-} // namespace reciperun::storage
+} // namespace reciperun
 
-#endif // RECIPERUN_STORAGE_CRC32C_H
+#endif // RECIPERUN_BASE_CRC32C_H
