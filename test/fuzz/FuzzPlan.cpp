@@ -17,7 +17,7 @@ using recipec::fuzz::require;
 
 namespace {
 
-using Wide = __int128;
+__extension__ typedef __int128 Wide;
 
 /// The end offset of the last byte that any rank reaches through the buffer.
 Wide reach(const plan::Plan& plan, const plan::Buffer& buffer) {
