@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #include <gtest/gtest.h>
 
@@ -371,6 +372,15 @@ struct MatmulCase {
   bool accumulate = false;
 };
 
+/// Rows of `of`, one behind the other.
+std::vector<double> valuesOf(const NarrowOutputs& of) {
+  std::vector<double> values;
+  for (int64_t i = 0; i < of.rows; ++i)
+    for (int64_t j = 0; j < of.columns; ++j)
+      values.push_back(of.get(i, j));
+  return values;
+}
+
 void checkMatmul(const MatmulCase& of, DType output) {
   SCOPED_TRACE(of.a + " by " + of.b + " " + std::to_string(of.m) + " x " +
                std::to_string(of.n) + " x " + std::to_string(of.k));
@@ -382,12 +392,13 @@ void checkMatmul(const MatmulCase& of, DType output) {
        a.attributes());
   call(OpKind::Quantize, {&w, nullptr}, b.pointers(true, false),
        b.attributes());
+  const std::vector<double> left = valuesOf(a), right = valuesOf(b);
   Array y = Array::random(output, {of.m, of.n}, 3), wanted = y.cast(DType::f64);
   for (int64_t i = 0; i < of.m; ++i)
     for (int64_t j = 0; j < of.n; ++j) {
-      double sum = 0;
-      for (int64_t p = 0; p < of.k; ++p)
-        sum += a.get(i, p) * b.get(j, p);
+      const double* row = &left[size_t(i * of.k)];
+      const double sum =
+          std::inner_product(row, row + of.k, &right[size_t(j * of.k)], 0.0);
       const int64_t at = i * of.n + j;
       wanted.set(at, 0.5 * sum + (of.accumulate ? wanted.get(at) : 0));
     }

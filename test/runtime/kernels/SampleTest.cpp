@@ -28,23 +28,31 @@ double tokenOf(Array row, const RowDraw& draw = {}) {
   return ids.get(0);
 }
 
-/// The token by the definition of `sample`; nullopt when the random number, or
-/// the sum that top-p compares, is too near to a limit to tell.
-std::optional<int64_t> defined(const Array& row, const RowDraw& draw) {
-  constexpr double near = 1e-5; // errors of weights in fp32 are below
+/// The tokens of a row, the likeliest first.
+std::vector<int64_t> byLogit(const Array& row) {
   std::vector<int64_t> ids(size_t(row.size()));
   std::iota(ids.begin(), ids.end(), 0);
   std::ranges::stable_sort(
       ids, [&](int64_t a, int64_t b) { return row.get(a) > row.get(b); });
-  const double largest = row.get(ids[0]);
-  const auto weight = [&](int64_t id) {
-    return std::exp((row.get(id) - largest) / draw.temperature);
-  };
+  return ids;
+}
+
+/// The token by the definition of `sample`, of tokens as byLogit gives them;
+/// nullopt when the random number, or the sum that top-p compares, is too near
+/// to a limit to tell.
+std::optional<int64_t> defined(const Array& row, std::vector<int64_t> ids,
+                               const RowDraw& draw) {
+  constexpr double near = 1e-5; // errors of weights in fp32 are below
+  std::vector<double> weights(ids.size());
+  for (int64_t id : ids)
+    weights[size_t(id)] =
+        std::exp((row.get(id) - row.get(ids[0])) / draw.temperature);
+  const auto weight = [&](int64_t id) { return weights[size_t(id)]; };
   const auto sum = [&] {
-    double all = 0;
+    double total = 0;
     for (int64_t id : ids)
-      all += weight(id);
-    return all;
+      total += weight(id);
+    return total;
   };
   std::erase_if(ids, [&](int64_t id) { return weight(id) < draw.minP; });
   if (draw.topK > 0 && size_t(draw.topK) < ids.size())
@@ -61,11 +69,11 @@ std::optional<int64_t> defined(const Array& row, const RowDraw& draw) {
     ids.resize(count);
   }
   std::ranges::sort(ids);
-  const double target = draw.uniform * sum();
+  const double all = sum(), target = draw.uniform * all;
   double running = 0;
   for (int64_t id : ids) {
     running += weight(id);
-    if (std::fabs(running - target) < near * sum())
+    if (std::fabs(running - target) < near * all)
       return std::nullopt;
     if (running > target)
       return id;
@@ -118,9 +126,10 @@ TEST(Sample, DrawsAsDefined) {
     for (int64_t width : {1, 50, 3000}) {
       const Array row = Array::random(type, {1, width}, 1, /*scale=*/3);
       int compared = 0, apart = 0; // from the likeliest
+      const std::vector<int64_t> ids = byLogit(row);
       const double likeliest = tokenOf(row);
       for (const RowDraw& draw : randomDraws(/*count=*/400, /*seed=*/2)) {
-        const std::optional<int64_t> id = defined(row, draw);
+        const std::optional<int64_t> id = defined(row, ids, draw);
         if (!id)
           continue;
         EXPECT_EQ(tokenOf(row, draw), double(*id)) << describe(draw);
