@@ -1,19 +1,18 @@
 #!/usr/bin/env python3
 """Runs `recipec tune`, and `recipec estimate` of each layout that it prints.
 
-check_tune RECIPEC SECONDS TOP FILE[:NAME] [--set PATH=VALUE]...
+check_tune RECIPEC ESTIMATES TOP FILE[:NAME] [--set PATH=VALUE]...
 
 Each layout fits, is faster than the written one where that fits, and has the
-printed time and memory. The fastest is first. SECONDS limits the CPU time of
-the search, over all cores, on a host that adds 14 million numbers a second in
-Python; a slower one may take longer in proportion.
+printed time and memory. The fastest is first. The search takes at most the CPU
+time, over all cores, of ESTIMATES estimates: a measure that does not depend on the
+host.
 """
 
 import json
 import resource
 import subprocess
 import sys
-import time
 
 recipec, limit, top, *arguments = sys.argv[1:]
 
@@ -24,15 +23,6 @@ def output(command, options):
         capture_output=True, text=True).stdout)
 
 
-def slowness():
-    """How many times longer than the reference host this one takes, at least 1."""
-    count, begin = 2_000_000, time.process_time()
-    total = 0
-    for i in range(count):
-        total += i
-    return max(1, (time.process_time() - begin) * 14e6 / count)
-
-
 def used():
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
     return usage.ru_utime + usage.ru_stime
@@ -40,8 +30,10 @@ def used():
 
 def main():
     found = output("tune", ["--top", top])
-    spent, most = used(), float(limit) * slowness()
-    assert spent <= most, f"{spent:.1f} s of CPU time, at most {most:.1f} s"
+    search = used()
+    output("estimate", [])
+    estimates = search / (used() - search)
+    assert estimates <= float(limit), f"the time of {estimates:.0f} estimates"
     times = [each["step_seconds"] for each in found["best"]]
     assert times and times == sorted(times), times
     for each in found["best"]:
@@ -56,7 +48,7 @@ def main():
         assert each["layout"] == degrees, (each, degrees)
         written = found["written"]
         assert not written["fits"] or times[0] < written["step_seconds"], each
-    print(f"{len(times)} layouts, {spent:.1f} s")
+    print(f"{len(times)} layouts, {estimates:.0f} estimates")
 
 
 main()
