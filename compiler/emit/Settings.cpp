@@ -179,6 +179,7 @@ plan::Train trainSection(const recipe::Recipe& recipe) {
     train.logNorms = std::move(groups);
   train.spotNotices = stringOr(recipe, "train.spot_notices");
   train.tensorboard = stringOr(recipe, "train.tensorboard");
+  train.mlflow = stringOr(recipe, "train.mlflow");
   train.metricsPort = int64_t(realOr(recipe, "train.metrics_port", 0));
   return train;
 }

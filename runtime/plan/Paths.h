@@ -58,6 +58,7 @@ void eachPath(SomePlan& plan, Visit&& visit) {
   one(plan.data.tokenizer, "tokenizer");
   one(plan.train.directory, "train.dir");
   one(plan.train.tensorboard, "train.tensorboard");
+  one(plan.train.mlflow, "train.mlflow");
   one(plan.checkpoint.directory, "checkpoint.dir");
   if (plan.checkpoint.resumesFromPath())
     one(plan.checkpoint.resume, "checkpoint.resume");

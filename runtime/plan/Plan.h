@@ -410,6 +410,7 @@ struct Train {
   std::string logNorms; // gradient norms by `layers` or `parameters`; or empty
   std::string spotNotices; // the cloud to ask: `aws`, `gcp`, `azure`; or empty
   std::string tensorboard; // folder of TensorBoard's event files; or empty
+  std::string mlflow;      // folder of MLflow's file store; or empty
   int64_t metricsPort = 0; // of rank 0, for Prometheus; 0: none
 };
 

@@ -327,6 +327,7 @@ template <class V> void fields(V& v, typename V::template Ref<Train> train) {
   v.optional("log_norms", train.logNorms, std::string());
   v.optional("spot_notices", train.spotNotices, std::string());
   v.optional("tensorboard", train.tensorboard, std::string());
+  v.optional("mlflow", train.mlflow, std::string());
   v.optional("metrics_port", train.metricsPort, int64_t(0));
 }
 

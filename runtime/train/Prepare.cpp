@@ -44,6 +44,20 @@ fs::path tensorBoardFolder(const plan::Train& train) {
                    (fs::path(train.directory) / "").parent_path().filename();
 }
 
+/// What distinguishes runs in a table of them: the settings and the layout.
+std::vector<std::pair<std::string, std::string>>
+parametersOf(const plan::Plan& plan,
+             const std::vector<checkpoint::Setting>& settings) {
+  std::vector<std::pair<std::string, std::string>> parameters = {
+      {"recipe", plan.name},
+      {"cluster.ranks", std::to_string(plan.mesh.ranks)}};
+  for (const plan::Axis& axis : plan.mesh.axes)
+    parameters.emplace_back("parallel." + axis.name, std::to_string(axis.size));
+  for (const checkpoint::Setting& each : settings)
+    parameters.emplace_back(each.name, each.value);
+  return parameters;
+}
+
 } // namespace
 
 Training::Training(const plan::Plan& plan, Rank& rank, Options options)
@@ -267,8 +281,12 @@ Status Training::openFiles() {
                  .time = startTime};
   if (start.resumes())
     begin.samples = start.source->manifest().position.samples;
-  Expected<RunRecorder> opened = RunRecorder::open(
-      directory, tensorBoardFolder(plan.train), begin, served.get());
+  Expected<RunRecorder> opened =
+      RunRecorder::open({.run = directory,
+                         .tensorboard = tensorBoardFolder(plan.train),
+                         .mlflow = plan.train.mlflow,
+                         .parameters = parametersOf(plan, settings)},
+                        begin, served.get());
   RECIPERUN_TRY(opened);
   recorder = *std::move(opened);
   for (double loss : recorder->earlierLosses())

@@ -47,7 +47,7 @@ constexpr std::string_view ignored[] = {
     "train.accumulation",   "train.prompts",     "train.spike",
     "train.spike_window",   "train.spike_stops", "train.log_norms",
     "train.metrics_port",   "train.straggler",   "train.straggler_window",
-    "train.spot_notices",   "train.tensorboard"};
+    "train.spot_notices",   "train.tensorboard", "train.mlflow"};
 
 std::string recipeName(const std::string& name) {
   for (const Renamed& each : renamed)

@@ -7,27 +7,43 @@
 
 namespace reciperun::train {
 
-Expected<RunRecorder>
-RunRecorder::open(const std::filesystem::path& folder,
-                  const std::filesystem::path& tensorboard,
-                  const RunBegin& begin, TrainMetrics* served) {
+Expected<RunRecorder> RunRecorder::open(const RunFolders& folders,
+                                        const RunBegin& begin,
+                                        TrainMetrics* served) {
   Expected<MetricsFile> metrics = MetricsFile::open(
-      folder / "metrics.jsonl", begin.resumes() ? begin.samples : 0);
+      folders.run / "metrics.jsonl", begin.resumes() ? begin.samples : 0);
   RECIPERUN_TRY(metrics);
   Expected<RunEventsFile> events = RunEventsFile::open(
-      folder / "events.jsonl",
+      folders.run / "events.jsonl",
       begin.resumes() ? LineWriter::Mode::append : LineWriter::Mode::truncate);
   RECIPERUN_TRY(events);
   RunRecorder made(*std::move(metrics), *std::move(events), served);
   RECIPERUN_TRY(made.begin(begin));
-  if (tensorboard.empty())
-    return made;
-  Expected<TensorBoardFile> file =
-      TensorBoardFile::create(tensorboard, begin.time, begin.step);
-  if (!file)
-    return file.status().withContext("`train.tensorboard`");
-  made.tensorboard = *std::move(file);
+  RECIPERUN_TRY(made.openForOthers(folders, begin));
   return made;
+}
+
+Status RunRecorder::openForOthers(const RunFolders& folders,
+                                  const RunBegin& begin) {
+  if (!folders.tensorboard.empty()) {
+    Expected<TensorBoardFile> file =
+        TensorBoardFile::create(folders.tensorboard, begin.time, begin.step);
+    if (!file)
+      return file.status().withContext("`train.tensorboard`");
+    tensorboard = *std::move(file);
+  }
+  if (!folders.mlflow.empty()) {
+    Expected<MlflowRun> run =
+        MlflowRun::begin({.root = folders.mlflow,
+                          .directory = folders.run,
+                          .parameters = folders.parameters,
+                          .time = firstStart,
+                          .steps = begin.step});
+    if (!run)
+      return run.status().withContext("`train.mlflow`");
+    mlflow = *std::move(run);
+  }
+  return Status::ok();
 }
 
 Status RunRecorder::begin(const RunBegin& begin) {
@@ -51,6 +67,8 @@ Status RunRecorder::take(const StepRecord& record) {
     served->take(record, passed > 0 ? std::min(productive / passed, 1.0) : 1);
   if (tensorboard)
     RECIPERUN_TRY(tensorboard->write(record));
+  if (mlflow)
+    RECIPERUN_TRY(mlflow->write(record));
   return metrics.write(record);
 }
 
@@ -104,8 +122,11 @@ void RunRecorder::take(const RankTimes& times) {
 
 Status RunRecorder::takeEnd(int64_t step, const std::string& reason,
                             const std::string& message) {
+  const double now = epochSeconds();
+  if (mlflow)
+    RECIPERUN_TRY(mlflow->end(now, reason));
   return events.write({.kind = "end",
-                       .time = epochSeconds(),
+                       .time = now,
                        .step = step,
                        .reason = reason,
                        .message = message});
@@ -120,6 +141,8 @@ Status RunRecorder::wait() {
   RECIPERUN_TRY(metrics.wait());
   if (tensorboard)
     RECIPERUN_TRY(tensorboard->wait());
+  if (mlflow)
+    RECIPERUN_TRY(mlflow->wait());
   return events.wait();
 }
 

@@ -1,12 +1,14 @@
 // Records a run on rank 0: its steps in metrics.jsonl, what else happened in
 // events.jsonl, and, where the recipe wants them, steps in event files of
-// TensorBoard and both in the metrics for Prometheus.
+// TensorBoard and in a folder of MLflow, and both in the metrics for
+// Prometheus.
 
 #ifndef RECIPERUN_TRAIN_METRICS_RUNRECORDER_H
 #define RECIPERUN_TRAIN_METRICS_RUNRECORDER_H
 
 #include "runtime/base/Status.h"
 #include "runtime/train/metrics/MetricsFile.h"
+#include "runtime/train/metrics/MlflowRun.h"
 #include "runtime/train/metrics/RankTimes.h"
 #include "runtime/train/metrics/RunEvents.h"
 #include "runtime/train/metrics/StepRecord.h"
@@ -17,6 +19,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace reciperun::train {
@@ -31,14 +34,20 @@ struct RunBegin {
   bool resumes() const { return !checkpoint.empty(); }
 };
 
+/// Where a run is recorded.
+struct RunFolders {
+  std::filesystem::path run;
+  std::filesystem::path tensorboard; // of the run's event files; empty: none
+  std::filesystem::path mlflow;      // of all runs; empty: none
+  /// What MLflow shows of the run beside its steps.
+  std::vector<std::pair<std::string, std::string>> parameters;
+};
+
 class RunRecorder {
 public:
-  /// Opens the files in the folder of the run, and one in that of TensorBoard
-  /// unless it is empty. `served` may be null, and must outlive the object.
-  static Expected<RunRecorder> open(const std::filesystem::path& folder,
-                                    const std::filesystem::path& tensorboard,
-                                    const RunBegin& begin,
-                                    TrainMetrics* served);
+  /// Opens the files. `served` may be null, and must outlive the object.
+  static Expected<RunRecorder>
+  open(const RunFolders& folders, const RunBegin& begin, TrainMetrics* served);
 
   /// Of the steps before that this process goes on from.
   const std::vector<double>& earlierLosses() const {
@@ -71,10 +80,12 @@ private:
       : metrics(std::move(metrics)), events(std::move(events)), served(served) {
   }
   Status begin(const RunBegin& begin);
+  Status openForOthers(const RunFolders& folders, const RunBegin& begin);
 
   MetricsFile metrics;
   RunEventsFile events;
   std::optional<TensorBoardFile> tensorboard;
+  std::optional<MlflowRun> mlflow;
   TrainMetrics* served;  // or null
   double firstStart = 0; // of the run
   double productive = 0; // seconds of the steps in metrics.jsonl

@@ -16,20 +16,8 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <vector>
 
 namespace reciperun::train {
-
-/// A value of a step under a name, `loss` or `seconds/forward`.
-struct Scalar {
-  std::string name;
-  double value = 0;
-};
-/// The values of a step, by the names of metrics.jsonl.
-std::vector<Scalar> scalarsOf(const StepRecord& record);
 
 class TensorBoardFile {
 public:

@@ -2,10 +2,11 @@
 metrics.jsonl: `read_events.py FOLDER METRICS`. Written from the description of
 the format: records with CRC-32C, and the wire format of protobuf."""
 
-import json
 import os
 import struct
 import sys
+
+from scalars import expect, scalars
 
 
 def crc32c(data):
@@ -20,11 +21,6 @@ def crc32c(data):
 def masked(data):
     value = crc32c(data)
     return (((value >> 15) | (value << 17)) + 0xa282ead8) & 0xffffffff
-
-
-def expect(found, wanted, what):
-    if found != wanted:
-        raise SystemExit(f"{what}: {found!r}, expected {wanted!r}")
 
 
 def records(data):
@@ -95,15 +91,7 @@ for number, name in enumerate(files):
             expect(key in found, False, f"{key} twice")
             found[key] = (event[1], value[2])
 
-wanted = {}
-for line in open(metrics):
-    row = json.loads(line)
-    time, step = row.pop("time"), row.pop("step")
-    for part in ("seconds", "grad_norms"):
-        for key, value in row.pop(part, {}).items():
-            row[f"{part}/{key}"] = value
-    for key, value in row.items():
-        wanted[key, step] = (time, value)
+wanted = scalars(metrics)
 expect(set(found), set(wanted), "tags and steps")
 for key, (time, value) in wanted.items():
     expect(found[key], (time, struct.unpack("<f", struct.pack("<f", value))[0]),
