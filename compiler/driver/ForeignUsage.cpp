@@ -4,7 +4,7 @@
 #include "compiler/driver/ForeignUsage.h"
 
 #include "compiler/driver/LibraryIndex.h"
-#include "compiler/driver/SettingRepair.h"
+#include "runtime/base/Shell.h"
 
 #include <algorithm>
 #include <cctype>
@@ -236,7 +236,7 @@ std::string adviseOption(const cli::Command& command,
   if (!setting->derivation.empty())
     return derived(*setting);
   return "a setting is given as `--set " +
-         quotedForShell(setting->path + "=" + setting->value) + "`";
+         reciperun::shellWord(setting->path + "=" + setting->value) + "`";
 }
 
 std::string adviseOtherOption(const cli::Command& command,
@@ -287,7 +287,7 @@ cli::Check refuseSetting(const cli::Command& command,
   if (known)
     setting = known->path + "=" + known->value;
   return cli::UsageError{message,
-                         "write `--set " + quotedForShell(setting) + "`"};
+                         "write `--set " + reciperun::shellWord(setting) + "`"};
 }
 
 } // namespace recipec::driver

@@ -14,12 +14,12 @@
 #include "compiler/driver/OutputFile.h"
 #include "compiler/driver/Pipeline.h"
 #include "compiler/driver/RunFolders.h"
-#include "compiler/driver/SettingRepair.h"
 #include "compiler/launch/Check.h"
 #include "compiler/launch/Labels.h"
 #include "compiler/launch/SlurmCluster.h"
 #include "compiler/launch/kubernetes/Cluster.h"
 #include "compiler/recipe/Task.h"
+#include "runtime/base/Shell.h"
 #include "runtime/cli/Options.h"
 #include "runtime/launch/Launch.h"
 #include "runtime/plan/Paths.h"
@@ -193,12 +193,13 @@ private:
   }
 
   std::string startText() const {
-    const std::string file = quotedForShell(shown(written.front()));
+    const std::string file = reciperun::shellWord(shown(written.front()));
     if (target.system == launch::System::slurm)
       return "sbatch " + file;
     if (target.system == launch::System::kubernetes)
       return "kubectl apply --server-side -f " +
-             (written.size() > 1 ? quotedForShell(shown(place.folder)) : file);
+             (written.size() > 1 ? reciperun::shellWord(shown(place.folder))
+                                 : file);
     return "bash " + file;
   }
 

@@ -15,9 +15,9 @@
 #include "compiler/driver/OutputFile.h"
 #include "compiler/driver/Pipeline.h"
 #include "compiler/driver/ScheduleReport.h"
-#include "compiler/driver/SettingRepair.h"
 #include "compiler/ir/Print.h"
 #include "compiler/recipe/Print.h"
+#include "runtime/base/Shell.h"
 #include "runtime/cli/Options.h"
 #include "runtime/plan/Paths.h"
 #include "runtime/plan/PlanJson.h"
@@ -293,8 +293,8 @@ int refuseOneFile(const Session& session,
                  << output.substr(0, output.rfind('.')) << "/`";
   if (selection.front().point)
     invocation.err << ", or plan one point, `"
-                   << quotedForShell(session.target.file + ":" +
-                                     selection.front().name)
+                   << reciperun::shellWord(session.target.file + ":" +
+                                           selection.front().name)
                    << "`";
   invocation.err << '\n';
   return exitDiagnostics;

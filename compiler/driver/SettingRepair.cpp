@@ -11,6 +11,7 @@
 
 #include "compiler/driver/LibraryIndex.h"
 #include "compiler/parse/Parse.h"
+#include "runtime/base/Shell.h"
 
 #include <nlohmann/json.hpp>
 
@@ -206,7 +207,7 @@ std::vector<std::string> repairedSettings(const std::string& argument,
 std::string listed(const std::vector<std::string>& settings) {
   std::string text;
   for (const std::string& each : settings)
-    text += (text.empty() ? "" : " ") + ("--set " + quotedForShell(each));
+    text += (text.empty() ? "" : " ") + ("--set " + reciperun::shellWord(each));
   return text;
 }
 
@@ -229,15 +230,6 @@ std::string helpWithoutValue(const PathAndValue& parts) {
 }
 
 } // namespace
-
-std::string quotedForShell(const std::string& argument) {
-  constexpr std::string_view plain = "_.=-+:/,@%";
-  const bool isPlain =
-      std::all_of(argument.begin(), argument.end(), [&](unsigned char c) {
-        return std::isalnum(c) || plain.find(char(c)) != plain.npos;
-      });
-  return isPlain ? argument : "'" + argument + "'";
-}
 
 void reportWrongSetting(SourceMap& sources, SourceId source,
                         const diag::Engine& found, FileLoader& loader,

@@ -6,12 +6,7 @@
 
 #include "compiler/driver/Loader.h"
 
-#include <string>
-
 namespace recipec::driver {
-
-/// The argument quoted for a shell: in single quotes if it needs them.
-std::string quotedForShell(const std::string& argument);
 
 /// Reports the errors `found` in a wrong argument, the source `source`, with a
 /// help that shows the corrected argument.

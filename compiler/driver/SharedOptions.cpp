@@ -3,7 +3,7 @@
 #include "compiler/driver/Commands.h"
 
 #include "compiler/diag/Render.h"
-#include "compiler/driver/SettingRepair.h"
+#include "runtime/base/Shell.h"
 #include "runtime/cli/Options.h"
 
 #include <algorithm>
@@ -33,7 +33,7 @@ cli::Check checkSet(const cli::Given& given) {
         given.next == "=" && isApart ? "=" + given.further : given.next;
     return cli::UsageError{
         "`--set` takes PATH=VALUE as one argument, without spaces",
-        "write `--set " + quotedForShell(given.value + rest) + "`"};
+        "write `--set " + reciperun::shellWord(given.value + rest) + "`"};
   }
   const bool isSplit = isPath(given.value) && !given.next.empty() &&
                        given.next.find(".recipe") == std::string::npos;

@@ -5,8 +5,8 @@
 #include "compiler/driver/EstimateReport.h"
 #include "compiler/driver/MemoryReport.h"
 #include "compiler/driver/ReportLines.h"
-#include "compiler/driver/SettingRepair.h"
 #include "compiler/recipe/Format.h"
+#include "runtime/base/Shell.h"
 
 #include <nlohmann/json.hpp>
 
@@ -251,7 +251,7 @@ std::vector<Trial> TuneReport::listed() const {
 std::string setArguments(const search::Settings& settings) {
   std::string text;
   for (const std::string& each : settings)
-    text += (text.empty() ? "--set " : " --set ") + quotedForShell(each);
+    text += (text.empty() ? "--set " : " --set ") + reciperun::shellWord(each);
   return text;
 }
 

@@ -4,6 +4,7 @@
 
 #include "compiler/recipe/Format.h"
 #include "runtime/base/ParseJson.h"
+#include "runtime/base/Shell.h"
 #include "runtime/data/Conversion.h"
 #include "runtime/data/FileHead.h"
 #include "runtime/data/Jsonl.h"
@@ -42,7 +43,8 @@ Doubt linesDoubt(const std::string& path) {
               "names and quotation marks",
           isText ? "write the texts alone by `jq -j '.text + "
                    "\"<|endoftext|>\"' " +
-                       data::shellWord(path) + " > " + data::shellWord(made) +
+                       reciperun::shellWord(path) + " > " +
+                       reciperun::shellWord(made) +
                        "`, and name the new file with `separator = "
                        "\"<|endoftext|>\"`"
                  : "samples with an answer are `jsonl(\"" + path +

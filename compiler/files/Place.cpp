@@ -1,10 +1,10 @@
 // See Place.h.
 
 #include "compiler/files/Place.h"
+#include "runtime/base/Shell.h"
 
 #include "runtime/checkpoint/FolderKind.h"
 #include "runtime/checkpoint/HubName.h"
-#include "runtime/data/Conversion.h"
 #include "runtime/plan/Paths.h"
 
 #include <algorithm>
@@ -289,8 +289,8 @@ bool tellFolderOfData(diag::Builder& builder, const Place& place) {
     builder.help("write its rows as lines of JSON by `python3 -c 'import "
                  "datasets, sys; "
                  "datasets.load_from_disk(sys.argv[1]).to_json(sys.argv[2])' " +
-                 reciperun::data::shellWord(place.resolved) + " " +
-                 reciperun::data::shellWord(made) + "`, and name that file");
+                 reciperun::shellWord(place.resolved) + " " +
+                 reciperun::shellWord(made) + "`, and name that file");
     return true;
   }
   if (files.empty())
@@ -358,11 +358,10 @@ std::string helpWithAddress(const Place& place) {
   }
   std::string file = address.substr(0, address.find_first_of("?#"));
   file.erase(0, file.rfind('/') + 1);
-  return "download it" + (file.empty()
-                              ? ", and write the path here"
-                              : ", `curl -L -o " + file + " " +
-                                    reciperun::data::shellWord(address) +
-                                    "`, and write `" + file + "`");
+  return "download it" + (file.empty() ? ", and write the path here"
+                                       : ", `curl -L -o " + file + " " +
+                                             reciperun::shellWord(address) +
+                                             "`, and write `" + file + "`");
 }
 
 bool isPattern(const std::string& path) {

@@ -7,23 +7,7 @@ namespace {
 
 constexpr size_t columns = 80;
 
-std::string replaced(std::string_view text, char from, std::string_view to) {
-  std::string result;
-  for (const char c : text)
-    result += c == from ? std::string(to) : std::string(1, c);
-  return result;
-}
-
 } // namespace
-
-std::string shellWord(std::string_view text) {
-  constexpr std::string_view plain = "abcdefghijklmnopqrstuvwxyz"
-                                     "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                                     "0123456789%+-./:=@_";
-  if (!text.empty() && text.find_first_not_of(plain) == text.npos)
-    return std::string(text);
-  return "'" + replaced(text, '\'', "'\\''") + "'";
-}
 
 std::string commandOf(const std::vector<std::string>& words,
                       std::string_view indent) {

@@ -4,6 +4,7 @@
 #define RECIPEC_LAUNCH_SHELL_H
 
 #include "compiler/launch/Job.h"
+#include "runtime/base/Shell.h"
 
 #include <string>
 #include <string_view>
@@ -11,8 +12,7 @@
 
 namespace recipec::launch {
 
-/// The text as one word of a shell: in single quotes if it needs them.
-std::string shellWord(std::string_view text);
+using reciperun::shellWord;
 
 /// The words as a command, continued over lines of at most 80 columns where it
 /// is longer. Words must be quoted already. `indent` begins the further lines.

@@ -2,6 +2,8 @@
 
 #include "runtime/data/Conversion.h"
 
+#include "runtime/base/Shell.h"
+
 #include <filesystem>
 #include <utility>
 
@@ -68,17 +70,6 @@ constexpr Reader readers[] = {
 };
 
 } // namespace
-
-std::string shellWord(const std::string& path) {
-  static constexpr std::string_view plain =
-      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./+=:,@";
-  if (path.find_first_not_of(plain) == std::string::npos)
-    return path;
-  std::string word = "'";
-  for (const char c : path)
-    word += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return word + "'";
-}
 
 std::string linesBy(const std::string& command, const std::string& path) {
   return "`" + command + " " + shellWord(path) + " > " +

@@ -8,9 +8,6 @@
 
 namespace reciperun::data {
 
-/// Quotes a path for a shell command.
-std::string shellWord(const std::string& path);
-
 /// Help with a command that converts the file at `path` to JSON lines:
 /// "`COMMAND FILE > NEW`, and name the new file". NEW is an unused name next to
 /// that file.
