@@ -89,12 +89,9 @@ private:
 };
 
 Status CopyWork::discardLeftovers(const std::vector<Object>& objects) {
-  const auto uploads = to.openUploads("");
-  RECIPERUN_TRY(uploads);
-  for (const OpenUpload& upload : *uploads)
-    if (std::ranges::find(objects, upload.name, &Object::name) != objects.end())
-      RECIPERUN_TRY(to.discard(upload));
-  return Status::ok();
+  return to.discardUploads("", [&](const std::string& name) {
+    return std::ranges::find(objects, name, &Object::name) != objects.end();
+  });
 }
 
 void CopyWork::add(int64_t bytes, bool isCopied) {

@@ -192,11 +192,8 @@ Status ObjectFiles::remove(std::span<const std::string> addresses) {
 Status ObjectFiles::abandonUploads(const std::string& folder) {
   Expected<Located> place = locate(folder);
   RECIPERUN_TRY(place);
-  auto uploads = place->store->openUploads(place->key);
-  RECIPERUN_TRY(uploads);
-  for (const OpenUpload& upload : *uploads)
-    RECIPERUN_TRY(place->store->discard(upload));
-  return Status::ok();
+  return place->store->discardUploads(place->key,
+                                      [](const std::string&) { return true; });
 }
 
 } // namespace

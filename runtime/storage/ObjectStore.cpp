@@ -23,6 +23,19 @@ Expected<Object> ObjectStore::put(std::string_view name, std::string_view text,
   return put(name, std::as_bytes(std::span(text)), precondition);
 }
 
+Status ObjectStore::discardUploads(
+    std::string_view folder,
+    const std::function<bool(const std::string&)>& isWanted) {
+  const auto uploads = openUploads(folder);
+  if (!uploads && uploads.status().code() == StatusCode::unsupported)
+    return Status::ok();
+  RECIPERUN_TRY(uploads);
+  for (const OpenUpload& upload : *uploads)
+    if (isWanted(upload.name))
+      RECIPERUN_TRY(discard(upload));
+  return Status::ok();
+}
+
 Expected<std::unique_ptr<ObjectStore>> openStore(std::string_view root) {
   if (!isAddress(root) && root.find("://") == root.npos)
     return std::unique_ptr<ObjectStore>(std::make_unique<FileStore>(root));

@@ -9,6 +9,7 @@
 //   notFound        there is no such object (or bucket)
 //   alreadyExists   a precondition does not hold
 //   unavailable     the store did not answer, or not in time, after all retries
+//   unsupported     the store does not have the operation
 //   internal        everything else: no credentials, no permission, damage
 
 #ifndef RECIPERUN_STORAGE_OBJECTSTORE_H
@@ -18,6 +19,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -157,6 +159,11 @@ public:
   virtual Expected<std::vector<OpenUpload>>
   openUploads(std::string_view folder) = 0;
   virtual Status discard(const OpenUpload& upload) = 0;
+  /// Discards those below `folder` whose names are wanted. A store that cannot
+  /// list them keeps them, which `reciperun storage check` tells.
+  Status
+  discardUploads(std::string_view folder,
+                 const std::function<bool(const std::string&)>& isWanted);
 };
 
 /// Opens the store of a root, a local folder or an address `s3://...`. Sends no

@@ -52,8 +52,8 @@ std::string refusal(const S3Request& request, const S3Answer& answer,
            " does not belong to its access key, or the region is not the "
            "store's; check both";
   if (answer.code == "RequestTimeTooSkewed")
-    return "the clock of this host is wrong, and the store's answer has no "
-           "time; set the clock";
+    return "the store refuses the time of the request; set the clock of this "
+           "host";
   return "the store denies access; the keys of " + source +
          " need the permission " + permissionOf(request);
 }
@@ -102,8 +102,9 @@ Status S3Client::failure(const S3Request& request,
     return Status::error(cannot(request) +
                          "the bucket is in another region; set AWS_REGION" +
                          found);
-  return Status::error(cannot(request) + "the store answers " +
-                       answerText(answer));
+  return Status::error(
+      cannot(request) + "the store answers " + answerText(answer),
+      status == 501 ? StatusCode::unsupported : StatusCode::internal);
 }
 
 Status S3Client::exhausted(const S3Request& request, const S3Answer& answer,

@@ -21,6 +21,7 @@ set with `curl --data '[{"kind": "error", "status": 503}]' $S3_CONTROL/faults`;
            late       answer 200 with an error (CompleteMultipartUpload)
            slow       wait `seconds` before the answer
            stall      send half of the body, then wait `seconds`
+           clock      set the server's clock `seconds` ahead, from this request on
   method, match       only requests of this method, of a target that has this text
   count, skip         how often (1), and how many requests pass before (0)
 
@@ -223,6 +224,8 @@ class Handler(BaseHTTPRequestHandler):
         self.more = fault.more if fault else {}
         if self.fault == "reset":
             return self.cut_connection()
+        if self.fault == "clock":
+            server.clock = self.more["seconds"]
         if self.fault == "slow":
             time.sleep(self.more.get("seconds", 5))
         try:
