@@ -33,6 +33,13 @@ std::string seenFromHere(const fs::path& folder) {
   return way.empty() || *way.begin() == ".." ? folder.string() : way.string();
 }
 
+/// An address without `.` and `..`, which are no folders of a store.
+std::string normalAddress(const std::string& address) {
+  const size_t start = address.find("://") + 3;
+  return address.substr(0, start) +
+         fs::path(address.substr(start)).lexically_normal().string();
+}
+
 } // namespace
 
 std::string resolvePath(const std::string& folder, const std::string& path) {
@@ -46,6 +53,8 @@ std::string folderOfFile(const std::string& file) {
   std::error_code code;
   if (file.empty())
     return ".";
+  if (isAddress(file))
+    return fs::path(file).parent_path().string();
   fs::file_status found = fs::status(file, code);
   if (fs::exists(found) && !fs::is_regular_file(found))
     return ".";
@@ -54,12 +63,16 @@ std::string folderOfFile(const std::string& file) {
 
 std::string wayTo(const std::string& to, const std::string& from) {
   fs::path target = canonical(to);
+  if (isAddress(from)) // no relative path leads to a disk
+    return target.string();
   fs::path way = target.lexically_relative(canonical(from));
   return way.empty() ? target.string() : way.string();
 }
 
 std::string startOfPaths(const std::string& file, const std::string& folder) {
-  return seenFromHere(canonical(resolvePath(folderOfFile(file), folder)));
+  const std::string start = resolvePath(folderOfFile(file), folder);
+  return isAddress(start) ? normalAddress(start)
+                          : seenFromHere(canonical(start));
 }
 
 void resolvePaths(Plan& plan, const std::string& folder) {

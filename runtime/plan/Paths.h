@@ -19,13 +19,15 @@ namespace reciperun::plan {
 /// `folder`. Returns absolute and empty paths and addresses unchanged.
 std::string resolvePath(const std::string& folder, const std::string& path);
 
-/// The folder of a file, with links followed. Paths in the file start there.
+/// The folder of a file, with links followed, or the address of its folder.
+/// Paths in the file start there.
 /// For something that is not a file (a pipe) or an empty path, the working
 /// folder.
 std::string folderOfFile(const std::string& file);
 
 /// The path from the folder `from` to the folder `to`, both relative to the
-/// working folder. The result is relative if there is a relative path.
+/// working folder. The result is relative if there is a relative path; from an
+/// address to a folder there is none.
 std::string wayTo(const std::string& to, const std::string& from);
 
 /// The folder in which the relative paths of the plan in `file` start, relative

@@ -56,6 +56,9 @@ TEST_F(Paths, startsAtThePlansOwnFolder) {
   EXPECT_EQ(startOfPaths("plans/p.json", "../.."),
             place.parent_path().string());
   EXPECT_EQ(startOfPaths("/dev/null", "recipes"), "recipes");
+  EXPECT_EQ(startOfPaths("s3://bucket/a/p.json", "."), "s3://bucket/a/");
+  EXPECT_EQ(startOfPaths("s3://bucket/a/p.json", "../b"), "s3://bucket/b");
+  EXPECT_EQ(startOfPaths("s3://bucket/a/p.json", "/etc"), "/etc");
 }
 
 TEST_F(Paths, followsLinks) {
