@@ -64,8 +64,7 @@ plan::Plan planOf(const StateReader& reader) {
   plan.data.bosToken = manifest.model.bosToken;
   plan.data.eosToken = manifest.model.eosToken;
   fs::path tokenizer = reader.path() / "tokenizer.json";
-  std::error_code code;
-  if (fs::exists(tokenizer, code))
+  if (!isAbsent(tokenizer))
     plan.data.tokenizer = tokenizer.string();
   return plan;
 }

@@ -4,6 +4,7 @@
 
 #include "runtime/checkpoint/Convert.h"
 
+#include "runtime/base/SamePlace.h"
 #include "runtime/checkpoint/ExportDirectory.h"
 #include "runtime/checkpoint/Files.h"
 #include "runtime/checkpoint/FiniteCheck.h"
@@ -27,14 +28,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int64_t pieceBytes = int64_t(1) << 20;
+constexpr int64_t localPiece = int64_t(1) << 20;   // bytes
+constexpr int64_t remotePiece = int64_t(16) << 20; // each is a request
 constexpr const char* fileName = "rank-00000.safetensors";
 
 /// The contents of an optional file, empty when it is absent. A dangling link
 /// is an unreadable file.
 Expected<std::string> textIfThere(const fs::path& path) {
-  std::error_code code;
-  if (!fs::exists(fs::symlink_status(path, code)))
+  if (isAbsent(path))
     return std::string();
   Expected<std::string> text = readTextFile(path);
   if (text && text->empty())
@@ -177,7 +178,8 @@ Status Conversion::describe() {
 
 Status Conversion::stream(SafetensorsWriter& writer,
                           const ModelFiles::Place& place) {
-  std::vector<std::byte> piece(pieceBytes);
+  const int64_t pieceBytes = place.file->isRemote() ? remotePiece : localPiece;
+  std::vector<std::byte> piece(static_cast<size_t>(pieceBytes));
   const ElementType type = *findElementType(place.tensor->dtype);
   FiniteCheck finite;
   int64_t bytes = place.tensor->end - place.tensor->begin;
@@ -201,9 +203,8 @@ Status Conversion::write(const fs::path& folder) {
   RECIPERUN_TRY(writer->finish());
   RECIPERUN_TRY(sealFiles(manifest, folder));
   plan::Data data;
-  std::error_code code;
   if (fs::path tokenizer = model.directory() / "tokenizer.json";
-      fs::exists(tokenizer, code))
+      !isAbsent(tokenizer))
     data.tokenizer = tokenizer.string();
   RECIPERUN_TRY(writeTokenizerFiles(data, folder));
   return writeTextFile(folder / manifestName, toJson(manifest));
@@ -212,6 +213,10 @@ Status Conversion::write(const fs::path& folder) {
 /// Whether a path, with links resolved, lies in a folder. The path need not
 /// exist.
 bool isBelow(const fs::path& path, const fs::path& folder) {
+  if (isAddress(path) != isAddress(folder))
+    return false;
+  if (isAddress(path))
+    return path.string().starts_with((folder / "").string());
   std::error_code code;
   fs::path above = fs::weakly_canonical(fs::absolute(path, code), code);
   while (above.has_relative_path()) {
@@ -225,11 +230,11 @@ bool isBelow(const fs::path& path, const fs::path& folder) {
 } // namespace
 
 Expected<Form> formOf(const fs::path& path) {
-  std::error_code code;
-  if (fs::exists(path / manifestName, code))
+  RECIPERUN_TRY(checkListable(path));
+  if (isThere(path / manifestName))
     return Form::checkpoint;
   for (const char* name : {"model.safetensors", "model.safetensors.index.json"})
-    if (fs::exists(path / name, code))
+    if (isThere(path / name))
       return Form::huggingFace;
   const Folder folder = lookAt(path);
   if (folder.kind == FolderKind::missing)
@@ -253,8 +258,7 @@ Status checkApart(const fs::path& source, const fs::path& target) {
   const std::string to = "`" + target.string() + "`",
                     from = "`" + source.string() + "`";
   const std::string remedy = "; name another folder to write to";
-  std::error_code code;
-  if (fs::equivalent(source, target, code))
+  if (isSamePlace(source, target))
     return Status::error("the target " + to + " is the source itself" + remedy);
   if (isBelow(target, source))
     return Status::error("the target " + to + " lies in the source " + from +

@@ -179,6 +179,10 @@ entriesOf(const std::filesystem::path& directory) {
   return entries;
 }
 
+Status checkListable(const std::filesystem::path& folder) {
+  return isAddress(folder) ? entriesOf(folder).status() : Status::ok();
+}
+
 Expected<std::optional<int64_t>> FileSizes::of(const std::string& name) {
   if (isAddress(folder))
     return ofRemote(name);

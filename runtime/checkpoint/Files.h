@@ -87,6 +87,10 @@ Status writeTextFile(const std::filesystem::path& path, std::string_view text,
 Expected<std::vector<std::filesystem::path>>
 entriesOf(const std::filesystem::path& directory);
 
+/// Fails when a folder at an address cannot be listed: without access, without
+/// such a bucket. Others are left to their readers.
+Status checkListable(const std::filesystem::path& folder);
+
 /// The bytes of the files in a folder. A remote folder is listed once, when the
 /// first file is asked for.
 class FileSizes {

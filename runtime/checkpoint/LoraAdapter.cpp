@@ -246,7 +246,7 @@ private:
 Status noAdapter(const fs::path& directory) {
   const Folder folder = lookAt(directory);
   if (folder.kind == FolderKind::model &&
-      fs::exists(directory / "adapter" / "adapter_config.json"))
+      isThere(directory / "adapter" / "adapter_config.json"))
     return Status::error(inTicks(directory.string()) +
                          " is a model; give its adapter, " +
                          inTicks((directory / "adapter").string()));
@@ -260,8 +260,8 @@ Expected<LoraAdapter> readLoraAdapter(const plan::Plan& plan, int rank,
                                       const fs::path& directory) {
   const fs::path config = directory / "adapter_config.json";
   const fs::path weights = directory / "adapter_model.safetensors";
-  std::error_code code;
-  if (!fs::exists(config, code))
+  RECIPERUN_TRY(checkListable(directory));
+  if (!isThere(config))
     return noAdapter(directory);
   Expected<AdapterSettings> settings =
       readAdapterSettings(config, rankOf(plan));

@@ -52,6 +52,7 @@ struct Option {
   std::string group = {};           // its heading in `--help`; empty: `options`
   bool repeats = false;             // may be given several times
   bool takesEmpty = false;          // accepts an empty value
+  bool takesAddress = false;        // as a path: `s3://BUCKET/KEY`
   /// Stores the value, or returns why it is invalid.
   std::function<Check(const Given&)> store = {};
 };
@@ -64,6 +65,7 @@ struct Operands {
   size_t most = 0;
   std::string needs = {};                     // missing operand: `a file`
   std::vector<std::string>* values = nullptr; // destination
+  bool takeAddresses = false;                 // as paths: `s3://BUCKET/KEY`
 };
 
 /// A command that a user calls by name: `recipec plan`.

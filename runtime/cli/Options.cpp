@@ -28,6 +28,14 @@ Option text(std::string name, std::string valueName, std::string help,
           }};
 }
 
+Option pathOrAddress(std::string name, std::string valueName, std::string help,
+                     std::string& target) {
+  Option option =
+      text(std::move(name), std::move(valueName), std::move(help), target);
+  option.takesAddress = true;
+  return option;
+}
+
 Check checkChoice(const std::string& name, const std::vector<Choice>& choices,
                   const std::string& value) {
   std::vector<std::string> words;

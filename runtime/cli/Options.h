@@ -20,6 +20,10 @@ Option flag(std::string name, std::string help, bool& target);
 Option text(std::string name, std::string valueName, std::string help,
             std::string& target);
 
+/// Such an option whose value is a path, or an address in an object store.
+Option pathOrAddress(std::string name, std::string valueName, std::string help,
+                     std::string& target);
+
 /// Checks that `value` is one of the choices; `name` is the option's name for
 /// the message.
 Check checkChoice(const std::string& name, const std::vector<Choice>& choices,

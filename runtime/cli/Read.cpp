@@ -7,6 +7,7 @@
 
 #include "runtime/cli/Read.h"
 
+#include "runtime/base/RemoteFiles.h"
 #include "runtime/cli/Help.h"
 #include "runtime/cli/NearestOption.h"
 #include "runtime/cli/Spelling.h"
@@ -14,6 +15,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <string_view>
 #include <system_error>
 
 namespace reciperun::cli {
@@ -176,6 +178,20 @@ std::vector<std::string> operandsOf(const std::vector<Item>& items) {
   return operands;
 }
 
+/// Whether the value is a path. The help calls it so.
+bool takesPath(const Option& option) {
+  constexpr std::string_view names[] = {"FILE", "DIR",  "PATH",
+                                        "OUT",  "HTML", "JSON"};
+  return std::ranges::find(names, option.valueName) != std::end(names);
+}
+
+/// The error for an address in an object store in place of a local path.
+UsageError noPath(const std::string& given, const std::string& taker) {
+  return {"`" + given + "` is an address, and " + taker +
+              " takes paths of this machine alone",
+          "name a path, and copy between it and the store, say by `aws s3 cp`"};
+}
+
 Check storeOption(const Program& program, const Command& command,
                   const std::vector<Item>& items, size_t at) {
   const auto& [option, value] = items[at];
@@ -190,6 +206,8 @@ Check storeOption(const Program& program, const Command& command,
                       "write `" + option->name + "` alone"};
   if (takesValue(*option) && value.empty() && !option->takesEmpty)
     return needsValue(*option);
+  if (takesPath(*option) && !option->takesAddress && isAddress(value))
+    return noPath(value, "`" + option->name + "`");
   const bool hasNext = at + 1 < items.size() && !items[at + 1].option;
   const bool hasFurther =
       hasNext && at + 2 < items.size() && !items[at + 2].option;
@@ -213,6 +231,9 @@ Check storeOperands(const Program& program, const Split& split) {
         return error;
   std::vector<std::string> values = operandsOf(split.items);
   const Operands& operands = split.command->operands;
+  for (const std::string& value : values)
+    if (!operands.takeAddresses && isAddress(value))
+      return noPath(value, "`" + split.path + "`");
   if (values.size() < operands.fewest)
     return UsageError{"`" + split.path + "` needs " + operands.needs,
                       "usage: " + usageOf(*split.command, split.path).front()};

@@ -394,7 +394,7 @@ int runOnAll(const CheckpointArguments& line,
 using Line = std::shared_ptr<CheckpointArguments>;
 
 cli::Operands oneFolder(const Line& line) {
-  return {1, 1, "a folder", &line->paths};
+  return {1, 1, "a folder", &line->paths, /*takeAddresses=*/true};
 }
 
 cli::Option jsonOption(const Line& line) {
@@ -468,7 +468,8 @@ cli::Command diffCommand(const Line& line) {
           .options = {cli::flag("--all", "print all parameters that differ",
                                 line->all),
                       jsonOption(line)},
-          .operands = {2, 2, "two checkpoints", &line->paths},
+          .operands = {2, 2, "two checkpoints", &line->paths,
+                       /*takeAddresses=*/true},
           .run = [line] { return exitCode(diff(*line)); }};
 }
 

@@ -251,7 +251,8 @@ cli::Command checkpointCopyCommand() {
       .options = {cli::number("--parallel", "N",
                               "parts that are copied at once, by default 8", 1,
                               line->parallel)},
-      .operands = {2, 2, "a source and a target", &line->paths},
+      .operands = {2, 2, "a source and a target", &line->paths,
+                   /*takeAddresses=*/true},
       .run = [line] { return runCopy(*line); }};
 }
 

@@ -2,6 +2,7 @@
 
 #include "runtime/train/Commands.h"
 
+#include "runtime/base/RemoteFiles.h"
 #include "runtime/base/StopSignal.h"
 #include "runtime/checkpoint/Convert.h"
 #include "runtime/checkpoint/quantized/QuantizeDirectory.h"
@@ -123,11 +124,10 @@ Status quantize(const ConvertArguments& line, Form from) {
 /// The error for an adapter of a Hugging Face directory.
 Status noAdapter(const std::filesystem::path& source) {
   const std::filesystem::path adapter = source / "adapter";
-  std::error_code code;
   const std::string message =
       "`--to=adapter`: `" + source.string() +
       "` is a Hugging Face directory, which holds whole weights; ";
-  if (std::filesystem::exists(adapter / "adapter_config.json", code))
+  if (isThere(adapter / "adapter_config.json"))
     return Status::error(message + "the adapter merged into them is in `" +
                          adapter.string() + "`");
   return Status::error(message +
@@ -181,9 +181,8 @@ Status convert(const ConvertArguments& line) {
 /// Prints a note when a Hugging Face directory lacks the plan that `reciperun
 /// generate` reads first.
 void noteMissingPlan(const std::filesystem::path& target) {
-  namespace fs = std::filesystem;
-  if (!fs::exists(target / "config.json") ||
-      fs::exists(target / "generate.plan.json"))
+  if (!isThere(target / "config.json") ||
+      isThere(target / "generate.plan.json"))
     return;
   const std::string folder = target.string();
   std::printf(
@@ -218,8 +217,9 @@ cli::Command convertCommand() {
       .details =
           "Writes the model in SOURCE, a checkpoint or a Hugging Face "
           "directory, to the folder TARGET in another form, or with quantized "
-          "weights. TARGET is a new or an empty folder. Nothing is changed "
-          "where it fails.",
+          "weights. TARGET is a new or an empty folder. Both may be at "
+          "`s3://BUCKET/PREFIX`. Nothing is changed where it fails; at an "
+          "address, what `--force` replaces is removed first.",
       .options =
           {cli::choice("--to", "FORM", "the form of TARGET:",
                        {{"hf", Form::huggingFace,
@@ -250,18 +250,20 @@ cli::Command convertCommand() {
                         {"modelopt", checkpoint::QuantizedLayout::modelOpt,
                          "that of ModelOpt, for fp8 and int4"}},
                        line->layout),
-           cli::text("--calibrate", "FILE",
-                     "for int4, run the model on texts, a prompt a line as "
-                     "`generate --prompt-file` takes it, and scale inputs so "
-                     "that large ones lose less (AWQ); in ModelOpt's layout",
-                     line->calibration),
+           cli::pathOrAddress(
+               "--calibrate", "FILE",
+               "for int4, run the model on texts, a prompt a line as "
+               "`generate --prompt-file` takes it, and scale inputs so "
+               "that large ones lose less (AWQ); in ModelOpt's layout",
+               line->calibration),
            cli::number("--calibrate-samples", "N",
                        "how many of the texts, of at most 512 tokens; 128 by "
                        "default",
                        1, line->samples),
            cli::flag("--force", "replace the model or the checkpoint in TARGET",
                      line->force)},
-      .operands = {2, 2, "the paths of a source and a target", &line->paths},
+      .operands = {2, 2, "the paths of a source and a target", &line->paths,
+                   /*takeAddresses=*/true},
       .run = [line] { return runConvert(*line); }};
 }
 

@@ -99,11 +99,12 @@ cli::Command evalCommand() {
           "those of the run's last checkpoint, or of the recipe's `weights` "
           "where it has none.",
       .moreUsage = {"mpirun -np N reciperun eval PLAN [options]"},
-      .options = {cli::text("--checkpoint", "PATH",
-                            "a checkpoint of any layout, a Hugging Face "
-                            "directory, quantized or not, or `latest` for the "
-                            "run's last checkpoint",
-                            line->checkpoint),
+      .options = {cli::pathOrAddress(
+                      "--checkpoint", "PATH",
+                      "a checkpoint of any layout, a Hugging Face "
+                      "directory, quantized or not, or `latest` for the "
+                      "run's last checkpoint",
+                      line->checkpoint),
                   cli::text("--folder", "DIR",
                             "relative paths of the plan start in DIR instead "
                             "of the recipe's folder",

@@ -419,13 +419,6 @@ std::string knownRemedy(std::string_view command, std::string_view option) {
   return {};
 }
 
-/// Whether the folders of a command may be addresses of an object store.
-bool readsStores(const cli::Command& command) {
-  constexpr std::string_view names[] = {"list", "verify", "prune",
-                                        "diff", "copy",   "check"};
-  return std::ranges::find(names, command.name) != std::end(names);
-}
-
 } // namespace
 
 std::vector<cli::ForeignCommand> foreignCommands() {
@@ -575,14 +568,14 @@ cli::Check refuseOperand(const cli::Command& command,
     return cli::UsageError{"an argument of `reciperun " + command.name +
                                "` is empty",
                            "give a path; a variable of the shell may be unset"};
-  if (isAddress(operand) &&
-      !(operand.starts_with("s3://") && readsStores(command)))
-    return cli::UsageError{"`" + operand + "` is an address, and not a path",
-                           operand.starts_with("hf:") ||
-                                   operand.find("huggingface.co/") !=
-                                       operand.npos
-                               ? std::string(downloads)
-                               : "write the folder that it is mounted at"};
+  if (isAddress(operand) && !operand.starts_with("s3://"))
+    return cli::UsageError{
+        "`" + operand + "` is an address, and not a path",
+        operand.starts_with("hf:") ||
+                operand.find("huggingface.co/") != operand.npos
+            ? std::string(downloads)
+            : "write the folder that it is mounted at, or copy "
+              "it to `s3://BUCKET/PREFIX`"};
   const size_t colon = operand.find(".recipe:");
   if (colon != operand.npos && command.name == "train")
     return cli::UsageError{"`" + operand + "` is a recipe, and not a plan",

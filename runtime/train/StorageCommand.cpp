@@ -101,7 +101,8 @@ cli::Command checkCommand() {
                                   "default 64",
                                   1, line->mebibytes),
                       cli::flag("--json", "print JSON", line->json)},
-          .operands = {1, 1, "an address", &line->paths},
+          .operands = {1, 1, "an address", &line->paths,
+                       /*takeAddresses=*/true},
           .run = [line] { return runCheck(*line); }};
 }
 

@@ -177,9 +177,8 @@ parseQuantization(const Json& json, std::string where) {
 
 Expected<std::optional<QuantizationConfig>>
 readQuantizationConfig(const fs::path& directory) {
-  std::error_code ignored;
   const fs::path config = directory / "config.json";
-  if (fs::exists(config, ignored)) {
+  if (!isAbsent(config)) {
     Expected<Json> json = readConfigJson(config);
     RECIPERUN_TRY(json);
     if (json->is_object() && json->contains("quantization_config") &&
@@ -189,7 +188,7 @@ readQuantizationConfig(const fs::path& directory) {
                                    "`: quantization_config");
   }
   const fs::path apart = directory / "hf_quant_config.json";
-  if (!fs::exists(apart, ignored))
+  if (isAbsent(apart))
     return std::optional<QuantizationConfig>();
   Expected<Json> json = readConfigJson(apart);
   RECIPERUN_TRY(json);

@@ -4,7 +4,7 @@
 // 3. Describe the output tensors: a matrix is followed by its scales.
 // 4. Stream the matrices in runs of rows: read or dequantize, multiply by the
 //    factors, quantize, pack. The scales of a matrix are written after it.
-// 5. Write the configuration and copy the small files (QuantizedFiles.h). The
+// 5. Copy the small files and write the configuration (QuantizedFiles.h). The
 //    directory appears when everything is written (ExportDirectory.h).
 
 #include "runtime/checkpoint/quantized/QuantizeDirectory.h"
@@ -46,8 +46,9 @@ public:
     if (options.calibrate)
       RECIPERUN_TRY(calibrate());
     RECIPERUN_TRY(writeTensors());
-    RECIPERUN_TRY(writeQuantizedConfig(model, target, jobs, options));
-    return copySmallFiles(model, target);
+    RECIPERUN_TRY(copySmallFiles(model, target));
+    // Last: without config.json a folder at an address is no model yet.
+    return writeQuantizedConfig(model, target, jobs, options);
   }
 
 private:

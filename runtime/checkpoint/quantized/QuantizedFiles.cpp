@@ -116,23 +116,20 @@ Status writeQuantizedConfig(const ModelFiles& model, const fs::path& target,
 Status copySmallFiles(const ModelFiles& model, const fs::path& target) {
   const std::set<std::string> kinds = {".json", ".jinja", ".txt", ".model",
                                        ".md"};
-  std::error_code code;
-  for (const fs::directory_entry& entry :
-       fs::directory_iterator(model.directory(), code)) {
-    const std::string name = entry.path().filename().string();
-    if (!kinds.contains(entry.path().extension().string()) ||
-        !entry.is_regular_file() || name == "config.json" ||
-        name == "hf_quant_config.json" || name.ends_with(".index.json") ||
-        name.ends_with(".plan.json"))
+  const auto entries = entriesOf(model.directory());
+  RECIPERUN_TRY(entries);
+  for (const fs::path& entry : *entries) {
+    const std::string name = entry.filename().string();
+    if (!kinds.contains(entry.extension().string()) ||
+        reciperun::typeOf(entry) != fs::file_type::regular ||
+        name == "config.json" || name == "hf_quant_config.json" ||
+        name.ends_with(".index.json") || name.ends_with(".plan.json"))
       continue;
-    fs::copy_file(entry.path(), target / name, code);
-    if (code)
-      return Status::error("`" + entry.path().string() +
-                           "` cannot be copied: " + code.message());
+    const Expected<std::string> text = readTextFile(entry);
+    RECIPERUN_TRY(text);
+    RECIPERUN_TRY(writeTextFile(target / name, *text));
   }
-  return code ? Status::error("`" + model.directory().string() +
-                              "` cannot be listed: " + code.message())
-              : Status::ok();
+  return Status::ok();
 }
 
 } // namespace reciperun::checkpoint

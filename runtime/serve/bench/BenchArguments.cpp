@@ -9,10 +9,11 @@ namespace {
 
 std::vector<cli::Option> requestOptions(BenchArguments& arguments) {
   return {
-      cli::text("--dataset", "FILE",
-                "requests, an object a line: `prompt` or `input_ids`, and "
-                "`output_tokens`",
-                arguments.dataset),
+      cli::pathOrAddress(
+          "--dataset", "FILE",
+          "requests, an object a line: `prompt` or `input_ids`, and "
+          "`output_tokens`",
+          arguments.dataset),
       cli::number("--requests", "N",
                   "number of requests (100), or the most to read of --dataset "
                   "(all)",
@@ -73,7 +74,8 @@ cli::Command describeBenchServe(BenchArguments& arguments) {
               "and the dataset format of trtllm-bench. Each answer has exactly "
               "the tokens asked for: end tokens are ignored.",
           .options = std::move(options),
-          .operands = {1, 1, "the model's directory", &arguments.directories},
+          .operands = {1, 1, "the model's directory", &arguments.directories,
+                       /*takeAddresses=*/true},
           .check = [&arguments] { return checkBench(arguments); }};
 }
 

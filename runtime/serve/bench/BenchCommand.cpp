@@ -3,6 +3,7 @@
 
 #include "runtime/serve/bench/BenchCommand.h"
 
+#include "runtime/base/SamePlace.h"
 #include "runtime/base/StopSignal.h"
 #include "runtime/serve/bench/BenchArguments.h"
 #include "runtime/serve/bench/BenchReport.h"
@@ -13,7 +14,6 @@
 #include "runtime/serve/engine/ServingRanks.h"
 
 #include <cstdio>
-#include <filesystem>
 #include <memory>
 
 namespace reciperun::serve {
@@ -59,9 +59,7 @@ Status warmUp(BenchTarget& target, const std::vector<BenchRequest>& requests) {
 
 /// Checks that the report does not replace the requests.
 Status checkReportPath(const BenchArguments& arguments) {
-  std::error_code code;
-  if (!std::filesystem::equivalent(arguments.dataset, arguments.reportPath,
-                                   code))
+  if (!isSamePlace(arguments.dataset, arguments.reportPath))
     return Status::ok();
   return Status::error("`" + arguments.reportPath +
                        "` is the file of the requests; name another file by "

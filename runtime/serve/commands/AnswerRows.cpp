@@ -64,6 +64,17 @@ Expected<size_t> answeredPrompt(const Json& row,
   return size_t(index);
 }
 
+/// The index of the prompt that a line answers; nullopt for a row with an
+/// error, whose prompt is answered again.
+Expected<std::optional<size_t>> keptPrompt(std::string_view line,
+                                           std::span<const Prompt> prompts) {
+  const Expected<Json> row = parseOrderedJson(line, {.noun = "line"});
+  RECIPERUN_TRY(row);
+  const Expected<size_t> prompt = answeredPrompt(*row, prompts);
+  RECIPERUN_TRY(prompt);
+  return row->contains("error") ? std::nullopt : std::optional(*prompt);
+}
+
 Status writeFailure(const std::string& path) {
   return Status::error("cannot write `" + path + "`: " + std::strerror(errno));
 }
@@ -101,26 +112,46 @@ Expected<AnswerFile> AnswerFile::open(const std::string& path,
                                       std::span<const Prompt> prompts) {
   AnswerFile file(path);
   file.answered.resize(prompts.size());
-  std::error_code code;
-  const bool exists = fs::exists(fs::symlink_status(path, code));
-  if (fs::is_directory(path, code))
+  RECIPERUN_TRY(checkpoint::checkListable(fs::path(path).parent_path()));
+  if (isFolder(path))
     return Status::error("`" + path + "` is a folder; name a file in it");
+  const bool exists = !isAbsent(path);
   if (exists && existing == Existing::refuse)
     return Status::error("`" + path +
                          "` is there; go on with its answers by `--resume`, "
                          "replace it by `--force`, or choose another file");
-  if (exists && existing == Existing::resume) {
-    RECIPERUN_TRY(
-        file.keepAnswers(prompts)
-            .withContext("`" + path + "`")
-            .withRemedy("`--resume` goes on with the answers to these "
-                        "prompts: name their file, or replace this "
-                        "one by `--force`"));
-    RECIPERUN_TRY(file.openStream("ae"));
-    return file;
-  }
-  RECIPERUN_TRY(file.openStream("we"));
+  if (!exists)
+    existing = Existing::replace;
+  RECIPERUN_TRY(isAddress(path) ? file.openRemote(existing, prompts)
+                                : file.openLocal(existing, prompts));
   return file;
+}
+
+Status AnswerFile::openLocal(Existing existing,
+                             std::span<const Prompt> prompts) {
+  if (existing != Existing::resume)
+    return openStream("we");
+  const Expected<std::string> kept = keepAnswers(prompts);
+  RECIPERUN_TRY(kept);
+  std::error_code code;
+  if (fs::file_size(path, code) != kept->size())
+    RECIPERUN_TRY(checkpoint::writeTextFile(path, *kept));
+  return openStream("ae");
+}
+
+/// An object is never appended to: it is written anew with the rows that are
+/// kept.
+Status AnswerFile::openRemote(Existing existing,
+                              std::span<const Prompt> prompts) {
+  const Expected<std::string> kept = existing == Existing::resume
+                                         ? keepAnswers(prompts)
+                                         : Expected<std::string>("");
+  RECIPERUN_TRY(kept);
+  RECIPERUN_TRY(checkpoint::checkRemoteWrites(fs::path(path).parent_path()));
+  auto output = checkpoint::OutputFile::create(path);
+  RECIPERUN_TRY(output);
+  remote.emplace(*std::move(output));
+  return remote->append(std::as_bytes(std::span(*kept)));
 }
 
 size_t AnswerFile::answers() const {
@@ -132,8 +163,8 @@ Status AnswerFile::openStream(const char* mode) {
   return stream ? Status::ok() : writeFailure(path);
 }
 
-Status AnswerFile::keepAnswers(std::span<const Prompt> prompts) {
-  Expected<std::string> text = readTextFile(path, mostFileBytes);
+Expected<std::string> AnswerFile::keepAnswers(std::span<const Prompt> prompts) {
+  const Expected<std::string> text = readTextFile(path, mostFileBytes);
   RECIPERUN_TRY(text);
   std::string kept;
   std::string_view rest = *text;
@@ -143,40 +174,38 @@ Status AnswerFile::keepAnswers(std::span<const Prompt> prompts) {
       break; // the row was being written when the program ended
     const std::string_view line = rest.substr(0, end);
     rest.remove_prefix(end + 1);
-    const std::string place = "line " + std::to_string(number);
-    Expected<Json> row = parseOrderedJson(line, {.noun = "line"});
-    RECIPERUN_TRY(row.status().withContext(place));
-    Expected<size_t> prompt = answeredPrompt(*row, prompts);
-    RECIPERUN_TRY(prompt.status().withContext(place));
-    if (row->contains("error") || answered[*prompt])
+    const Expected<std::optional<size_t>> prompt = keptPrompt(line, prompts);
+    RECIPERUN_TRY(
+        prompt.status()
+            .withContext("line " + std::to_string(number))
+            .withContext("`" + path + "`")
+            .withRemedy("`--resume` goes on with the answers to these "
+                        "prompts: name their file, or replace this "
+                        "one by `--force`"));
+    if (!*prompt || answered[**prompt])
       continue;
-    answered[*prompt] = true;
+    answered[**prompt] = true;
     kept += line;
     kept += '\n';
   }
-  if (kept.size() == text->size())
-    return Status::ok();
-  const std::string temporary = path + ".tmp";
-  std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(
-      std::fopen(temporary.c_str(), "we"), std::fclose);
-  if (!file ||
-      std::fwrite(kept.data(), 1, kept.size(), file.get()) != kept.size() ||
-      std::fclose(file.release()) != 0)
-    return writeFailure(temporary);
-  std::error_code code;
-  fs::rename(temporary, path, code);
-  return code ? Status::error("cannot rename `" + temporary +
-                              "`: " + code.message())
-              : Status::ok();
+  return kept;
 }
 
 Status AnswerFile::write(const Prompt& prompt, size_t index,
                          const Answer& answer) {
   const std::string line = answerRow(prompt, &index, answer);
+  if (remote)
+    return remote->append(std::as_bytes(std::span(line)));
   if (std::fwrite(line.data(), 1, line.size(), stream.get()) != line.size() ||
       std::fflush(stream.get()) != 0)
     return writeFailure(path);
   return Status::ok();
+}
+
+Status AnswerFile::close() {
+  if (remote)
+    return remote->commit();
+  return std::fclose(stream.release()) == 0 ? Status::ok() : writeFailure(path);
 }
 
 } // namespace reciperun::serve

@@ -12,12 +12,14 @@
 #define RECIPERUN_SERVE_COMMANDS_ANSWERROWS_H
 
 #include "runtime/base/Status.h"
+#include "runtime/checkpoint/Files.h"
 #include "runtime/serve/commands/BatchAnswers.h"
 #include "runtime/serve/prompts/PromptFile.h"
 
 #include <cstddef>
 #include <cstdio>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -30,7 +32,7 @@ std::string answerRow(const Prompt& prompt, const size_t* index,
                       const Answer& answer);
 
 /// A JSONL file of answers, to which each row is written as soon as it is
-/// known, in any order.
+/// known, in any order. A file at an address appears when it is closed.
 class AnswerFile {
 public:
   /// What to do with a file that exists.
@@ -49,15 +51,21 @@ public:
 
   /// Writes a row and passes it to the operating system.
   Status write(const Prompt& prompt, size_t index, const Answer& answer);
+  /// Ends the file. The rows so far are kept, also those of a run that failed.
+  Status close();
 
 private:
   explicit AnswerFile(std::string path) : path(std::move(path)) {}
-  Status keepAnswers(std::span<const Prompt> prompts);
+  Status openRemote(Existing existing, std::span<const Prompt> prompts);
+  Status openLocal(Existing existing, std::span<const Prompt> prompts);
+  /// The text of the rows in the file that are kept.
+  Expected<std::string> keepAnswers(std::span<const Prompt> prompts);
   Status openStream(const char* mode);
 
   std::string path;
   std::vector<bool> answered; // by prompt
   std::unique_ptr<std::FILE, int (*)(std::FILE*)> stream{nullptr, std::fclose};
+  std::optional<checkpoint::OutputFile> remote; // in place of the stream
 };
 
 } // namespace reciperun::serve

@@ -278,7 +278,8 @@ cli::Command describeChat(ChatArguments& arguments) {
               "message, /adapter NAME chooses an adapter, /exit ends. Ctrl-C "
               "stops an answer.",
           .options = std::move(options),
-          .operands = {1, 1, "the model's directory", &arguments.directories},
+          .operands = {1, 1, "the model's directory", &arguments.directories,
+                       /*takeAddresses=*/true},
           .check = [&arguments] { return checkSystem(arguments); }};
 }
 

@@ -20,6 +20,7 @@ cli::Option promptOption(bool isFile, GenerateArguments& arguments) {
                          : "what to answer; may be given several times",
           .repeats = true,
           .takesEmpty = !isFile,
+          .takesAddress = isFile,
           .store = [isFile, &arguments](const cli::Given& given) -> cli::Check {
             arguments.prompts.push_back({isFile, given.value});
             return std::nullopt;
@@ -41,30 +42,31 @@ cli::Check storeIds(const std::string& text, std::vector<int32_t>& ids) {
 }
 
 std::vector<cli::Option> optionsOf(GenerateArguments& arguments) {
-  return {promptOption(/*isFile=*/false, arguments),
-          promptOption(/*isFile=*/true, arguments),
-          cli::flag("--json",
-                    "print an object a line: prompt, answer, tokens, stop",
-                    arguments.json),
-          cli::text("--output", "FILE",
-                    "write the objects to a file, each when its answer is "
-                    "complete, with `index` for the number of the prompt",
-                    arguments.output),
-          cli::flag("--resume",
-                    "answer only the prompts whose answers `--output` lacks",
-                    arguments.resume),
-          cli::flag("--force", "replace the file of `--output` or `--logits`",
-                    arguments.force),
-          adapterOption("prompts of JSON lines name theirs as `adapter`, and "
-                        "use a single one where they name none",
-                        arguments.adapters),
-          cli::number("--n", "N",
-                      "answers to each prompt, drawn with seeds that follow "
-                      "one another (1)",
-                      1, arguments.sampling.n),
-          cli::number("--threads", "N",
-                      "of the CPU (`OMP_NUM_THREADS`, or all cores)", 1,
-                      arguments.threads)};
+  return {
+      promptOption(/*isFile=*/false, arguments),
+      promptOption(/*isFile=*/true, arguments),
+      cli::flag("--json",
+                "print an object a line: prompt, answer, tokens, stop",
+                arguments.json),
+      cli::pathOrAddress("--output", "FILE",
+                         "write the objects to a file, each when its answer is "
+                         "complete, with `index` for the number of the prompt",
+                         arguments.output),
+      cli::flag("--resume",
+                "answer only the prompts whose answers `--output` lacks",
+                arguments.resume),
+      cli::flag("--force", "replace the file of `--output` or `--logits`",
+                arguments.force),
+      adapterOption("prompts of JSON lines name theirs as `adapter`, and "
+                    "use a single one where they name none",
+                    arguments.adapters),
+      cli::number("--n", "N",
+                  "answers to each prompt, drawn with seeds that follow "
+                  "one another (1)",
+                  1, arguments.sampling.n),
+      cli::number("--threads", "N",
+                  "of the CPU (`OMP_NUM_THREADS`, or all cores)", 1,
+                  arguments.threads)};
 }
 
 /// The options that write the logits of given ids.
@@ -77,11 +79,12 @@ std::vector<cli::Option> comparisonOptions(GenerateArguments& arguments) {
            [&arguments](const cli::Given& given) {
              return storeIds(given.value, arguments.tokenIds);
            }},
-      cli::text("--logits", "FILE",
-                "write the logits behind each id, f32 [ids, vocab], to a "
-                "safetensors file instead of answering; replaces a file of "
-                "logits",
-                arguments.logitsPath)};
+      cli::pathOrAddress(
+          "--logits", "FILE",
+          "write the logits behind each id, f32 [ids, vocab], to a "
+          "safetensors file instead of answering; replaces a file of "
+          "logits",
+          arguments.logitsPath)};
   for (cli::Option& each : options)
     each.group = "for comparison with other programs";
   return options;
@@ -132,12 +135,14 @@ cli::Command describeGenerate(GenerateArguments& arguments) {
           .details =
               "Answers prompts with the model in DIR, a folder that a training "
               "exported (`export.hf`), or a Hugging Face directory of a "
-              "library model. Many prompts are answered at once. The answers "
+              "library model; it may be at `s3://BUCKET/PREFIX`. Many prompts "
+              "are answered at once. The answers "
               "go to stdout as they come, in the order of the prompts, an "
               "empty line between two; or to a file of JSON objects "
               "(`--output`), which a later call continues (`--resume`).",
           .options = std::move(options),
-          .operands = {1, 1, "the model's directory", &arguments.directories},
+          .operands = {1, 1, "the model's directory", &arguments.directories,
+                       /*takeAddresses=*/true},
           .check = [&arguments] { return checkTogether(arguments); }};
 }
 

@@ -3,6 +3,7 @@
 
 #include "runtime/serve/commands/GenerateCommand.h"
 
+#include "runtime/base/SamePlace.h"
 #include "runtime/base/StopSignal.h"
 #include "runtime/checkpoint/Safetensors.h"
 #include "runtime/serve/commands/AnswerSinks.h"
@@ -12,7 +13,6 @@
 #include "runtime/serve/structured/GrammarConstraint.h"
 
 #include <cstdio>
-#include <filesystem>
 #include <memory>
 
 namespace reciperun::serve {
@@ -20,8 +20,7 @@ namespace {
 
 /// Checks that the path is free, or has the logits of an earlier call.
 Status checkLogitsPath(const std::string& path) {
-  std::error_code code;
-  if (!std::filesystem::exists(std::filesystem::symlink_status(path, code)))
+  if (isAbsent(path))
     return Status::ok();
   auto file = checkpoint::SafetensorsFile::open(path);
   if (file && file->tensors().size() == 1 && file->find("logits"))
@@ -33,10 +32,8 @@ Status checkLogitsPath(const std::string& path) {
 
 /// Checks that the answers do not replace the prompts.
 Status checkOutput(const GenerateArguments& arguments) {
-  std::error_code code;
   for (const PromptSource& source : arguments.prompts)
-    if (source.isFile &&
-        std::filesystem::equivalent(source.value, arguments.output, code))
+    if (source.isFile && isSamePlace(source.value, arguments.output))
       return Status::error("`" + arguments.output +
                            "` is the file of the prompts; name another file "
                            "by `--output`");
@@ -142,7 +139,10 @@ Expected<Outcome> answerToFile(const ModelFolder& folder,
   const Status done = batch.run(
       prompts, [&](size_t i) { return !file->has(i); }, sink);
   sink.endLine();
+  // Also after a failure: the answers so far are kept for `--resume`.
+  const Status closed = file->close();
   RECIPERUN_TRY(done);
+  RECIPERUN_TRY(closed);
   reportGuesses(*opened->engine);
   return Outcome{sink.failures(), sink.answers()};
 }

@@ -4,7 +4,9 @@
 
 #include "runtime/serve/engine/CompilePlan.h"
 
+#include "runtime/base/RemoteFiles.h"
 #include "runtime/plan/PlanJson.h"
+#include "runtime/serve/engine/ModelHeaders.h"
 
 #include <fcntl.h>
 #include <spawn.h>
@@ -116,14 +118,36 @@ std::string compiler() {
                                                     : "recipec";
 }
 
-} // namespace
+/// A text with all occurrences of `from` replaced.
+std::string replaced(std::string text, const std::string& from,
+                     const std::string& to) {
+  for (size_t at = text.find(from); at != text.npos;
+       at = text.find(from, at + to.size()))
+    text.replace(at, from.size(), to);
+  return text;
+}
 
-Expected<plan::Plan> compilePlan(const fs::path& directory,
-                                 const std::vector<std::string>& settings) {
+/// Why no plan was compiled, and what to do.
+Status noCompiler(const fs::path& directory, const std::string& options,
+                  const std::string& why) {
   const std::string folder = directory.string();
-  const std::string target = (directory / "generate.plan.json").string();
-  const std::string place = "`" + folder + "` holds no `generate.plan.json`";
-  std::vector<std::string> words = {compiler(), "plan", folder};
+  const std::string message =
+      "`" + folder +
+      "` holds no `generate.plan.json`, and `recipec` is neither beside this "
+      "program nor in PATH (" +
+      why + "); ";
+  if (isAddress(directory))
+    return Status::error(message + "put the plan there that `recipec plan DIR" +
+                         options + "` compiles of a copy");
+  return Status::error(
+      message + "where it is, compile one with `recipec plan " + folder +
+      options + " -o " + (directory / "generate.plan.json").string() + "`");
+}
+
+/// Compiles the plan of a folder that is called `name` in messages.
+Expected<plan::Plan> compileFolder(const fs::path& folder, const fs::path& name,
+                                   const std::vector<std::string>& settings) {
+  std::vector<std::string> words = {compiler(), "plan", folder.string()};
   std::string options; // as a user writes them
   for (const std::string& setting : settings) {
     words.insert(words.end(), {"--set", setting});
@@ -131,20 +155,28 @@ Expected<plan::Plan> compilePlan(const fs::path& directory,
   }
   Expected<Outcome> outcome = run(std::move(words));
   if (!outcome)
-    return Status::error(place +
-                         ", and `recipec` is neither beside this "
-                         "program nor in PATH (" +
-                         outcome.message() +
-                         "); where it is, compile one with `recipec plan " +
-                         folder + options + " -o " + target + "`");
+    return noCompiler(name, options, outcome.message());
   if (outcome->code != 0)
-    return Status::error(place + ", and `recipec plan " + folder + options +
-                         "` ends with code " + std::to_string(outcome->code) +
-                         ":\n" + outcome->errors);
+    return Status::error(
+        "`" + name.string() +
+        "` holds no `generate.plan.json`, and `recipec plan " + name.string() +
+        options + "` ends with code " + std::to_string(outcome->code) + ":\n" +
+        replaced(outcome->errors, folder.string(), name.string()));
   Expected<plan::Plan> plan = plan::fromJson(outcome->output);
   RECIPERUN_TRY(plan.status().withContext("what `recipec` prints"));
   RECIPERUN_TRY(plan::validate(*plan).withContext("what `recipec` prints"));
   return plan;
+}
+
+} // namespace
+
+Expected<plan::Plan> compilePlan(const fs::path& directory,
+                                 const std::vector<std::string>& settings) {
+  if (!isAddress(directory))
+    return compileFolder(directory, directory, settings);
+  const Expected<ModelHeaders> headers = ModelHeaders::copyFrom(directory);
+  RECIPERUN_TRY(headers);
+  return compileFolder(headers->path(), directory, settings);
 }
 
 } // namespace reciperun::serve

@@ -15,8 +15,9 @@ namespace reciperun::serve {
 
 /// Returns the plan that `recipec plan DIRECTORY` prints, with `--set` for each
 /// of `settings`; see its help. Uses the `recipec` next to this program, or the
-/// one in PATH. Writes no files. Fails when there is no `recipec`, and with
-/// recipec's message when it refuses the folder.
+/// one in PATH. Of a model at an address it gets ModelHeaders. Writes no files
+/// into the directory. Fails when there is no `recipec`, and with recipec's
+/// message when it refuses the folder.
 Expected<plan::Plan> compilePlan(const std::filesystem::path& directory,
                                  const std::vector<std::string>& settings);
 

@@ -30,8 +30,7 @@ Expected<std::set<int32_t>> idsOf(const Json& eos) {
 } // namespace
 
 Expected<std::set<int32_t>> readEndTokens(const std::filesystem::path& path) {
-  std::error_code code;
-  if (!std::filesystem::exists(std::filesystem::symlink_status(path, code)))
+  if (isAbsent(path))
     return std::set<int32_t>();
   Expected<std::string> text = readTextFile(path);
   RECIPERUN_TRY(text);

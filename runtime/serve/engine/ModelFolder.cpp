@@ -3,6 +3,7 @@
 
 #include "runtime/serve/engine/ModelFolder.h"
 
+#include "runtime/checkpoint/Files.h"
 #include "runtime/checkpoint/FolderKind.h"
 #include "runtime/checkpoint/HubName.h"
 #include "runtime/data/Documents.h"
@@ -57,13 +58,20 @@ Status noModel(const fs::path& path) {
 /// The given plan, the folder's own, or one that is compiled for it.
 Expected<plan::Plan> folderPlan(const fs::path& directory, size_t adapters,
                                 const fs::path& given) {
+  RECIPERUN_TRY(checkpoint::checkListable(directory));
   const fs::path path = directory / "generate.plan.json";
-  std::error_code code;
-  if (!given.empty() && fs::exists(directory / "config.json", code))
+  const bool hasConfig = isThere(directory / "config.json"),
+             hasPlan = !isAbsent(path);
+  if (!given.empty() && hasConfig)
     return plan::readPlan(given.string());
-  if (fs::exists(fs::symlink_status(path, code)))
+  if (hasPlan && !hasConfig && isAddress(directory))
+    return Status::error(
+        "`" + directory.string() +
+        "` holds no `config.json`, the file that an export to an object store "
+        "writes last; wait for its end, or export the model again");
+  if (hasPlan)
     return plan::readPlan(path.string());
-  if (!fs::exists(directory / "config.json", code))
+  if (!hasConfig)
     return noModel(directory);
   std::vector<std::string> settings;
   if (adapters > 0)
@@ -75,8 +83,7 @@ Expected<plan::Plan> folderPlan(const fs::path& directory, size_t adapters,
 Expected<std::optional<data::Tokenizer>>
 folderTokenizer(const fs::path& directory) {
   const fs::path path = directory / "tokenizer.json";
-  std::error_code code;
-  if (!fs::exists(path, code))
+  if (isAddress(path) ? isAbsent(path) : !isThere(path))
     return std::optional<data::Tokenizer>();
   Expected<data::Tokenizer> read = data::Tokenizer::read(path.string());
   RECIPERUN_TRY(read);

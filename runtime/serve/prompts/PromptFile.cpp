@@ -2,6 +2,7 @@
 
 #include "runtime/serve/prompts/PromptFile.h"
 
+#include "runtime/base/InputFile.h"
 #include "runtime/base/ParseJson.h"
 #include "runtime/cli/Spelling.h"
 #include "runtime/data/Conversion.h"
@@ -28,6 +29,8 @@ constexpr size_t maxBytes = size_t(256) << 20;
 
 /// Reads instead of mapping, since the file may be a pipe.
 Expected<std::string> readAll(const std::string& path) {
+  if (isAddress(path))
+    return readTextFile(path, int64_t(maxBytes));
   const bool isInput = path == "-";
   const std::string place = isInput ? "standard input" : "`" + path + "`";
   std::unique_ptr<FILE, int (*)(FILE*)> file(

@@ -4,6 +4,7 @@
 
 #include "runtime/base/InputFile.h"
 #include "runtime/base/ParseJson.h"
+#include "runtime/checkpoint/Files.h"
 #include "runtime/data/Utf8.h"
 
 #include <nlohmann/json.hpp>
@@ -18,11 +19,6 @@ using Json = nlohmann::json;
 
 constexpr int64_t largestTemplate = int64_t(1) << 20; // bytes
 constexpr const char* mainTemplate = "default";
-
-bool isThere(const fs::path& path) {
-  std::error_code code;
-  return fs::exists(fs::symlink_status(path, code));
-}
 
 std::string quoted(const fs::path& path) {
   return "`" + path.string() + "`";
@@ -49,15 +45,13 @@ Status addFile(const fs::path& path, const std::string& name,
 
 /// The files of a folder, in the order of their names.
 Status addFolder(const fs::path& folder, TemplateFiles& files) {
-  std::error_code code;
-  std::vector<fs::path> paths;
-  fs::directory_iterator entry(folder, code);
-  for (; !code && entry != fs::directory_iterator(); entry.increment(code))
-    if (entry->path().extension() == ".jinja")
-      paths.push_back(entry->path());
-  std::sort(paths.begin(), paths.end());
-  for (const fs::path& path : paths)
-    RECIPERUN_TRY(addFile(path, path.stem().string(), files));
+  if (isAbsent(folder))
+    return {};
+  const auto entries = checkpoint::entriesOf(folder);
+  RECIPERUN_TRY(entries);
+  for (const fs::path& path : *entries)
+    if (path.extension() == ".jinja")
+      RECIPERUN_TRY(addFile(path, path.stem().string(), files));
   return {};
 }
 
@@ -107,7 +101,7 @@ void addTokens(const Json& object, TemplateFiles& files) {
 
 /// The object of a JSON file; empty when the file is absent.
 Expected<Json> readObject(const fs::path& path) {
-  if (!isThere(path))
+  if (isAbsent(path))
     return Json::object();
   Expected<std::string> text = readTextFile(path);
   RECIPERUN_TRY(text);
@@ -130,7 +124,7 @@ const NamedTemplate* TemplateFiles::find(const std::string& name) const {
 Expected<TemplateFiles> readTemplateFiles(const fs::path& directory) {
   TemplateFiles files;
   const fs::path main = directory / "chat_template.jinja";
-  if (isThere(main))
+  if (!isAbsent(main))
     RECIPERUN_TRY(addFile(main, mainTemplate, files));
   RECIPERUN_TRY(addFolder(directory / "additional_chat_templates", files));
   const fs::path config = directory / "tokenizer_config.json";

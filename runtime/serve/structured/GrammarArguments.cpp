@@ -82,9 +82,10 @@ std::vector<cli::Option> describeGrammar(GrammarArguments& arguments) {
          arguments.choices.push_back(given.value);
          return std::nullopt;
        }},
-      cli::text("--grammar", "FILE",
-                "answer with a text of a GBNF grammar, as llama.cpp has them",
-                arguments.grammarPath)};
+      cli::pathOrAddress(
+          "--grammar", "FILE",
+          "answer with a text of a GBNF grammar, as llama.cpp has them",
+          arguments.grammarPath)};
   for (cli::Option& each : options)
     each.group = "structured output";
   return options;

@@ -95,10 +95,11 @@ cli::Check addResource(ServeArguments& arguments, const std::string& text) {
 std::vector<cli::Option> repositoryOptions(ServeArguments& arguments) {
   Repository::Settings& repository = arguments.repository;
   return {
-      cli::text("--engine", "DIR",
-                "the model that language models of a repository run (that of "
-                "their `gpt_model_path`)",
-                arguments.engine),
+      cli::pathOrAddress(
+          "--engine", "DIR",
+          "the model that language models of a repository run (that of "
+          "their `gpt_model_path`)",
+          arguments.engine),
       cli::choice<ModelControl>(
           "--model-control-mode", "MODE",
           "who decides which models of a repository are served (none)",
@@ -200,10 +201,11 @@ cli::Command describeServe(ServeArguments& arguments) {
            }},
       cli::text("--served-model-name", "NAME",
                 "the model's name in requests (the folder's)", arguments.name),
-      cli::text("--plan", "FILE",
-                "serve by this plan (DIR/generate.plan.json, or one that is "
-                "compiled for DIR)",
-                arguments.plan),
+      cli::pathOrAddress(
+          "--plan", "FILE",
+          "serve by this plan (DIR/generate.plan.json, or one that is "
+          "compiled for DIR)",
+          arguments.plan),
       serve::adapterOption("requests choose one by its name as `model`",
                            arguments.adapters),
       cli::number("--max-queue", "N",
@@ -243,7 +245,8 @@ cli::Command describeServe(ServeArguments& arguments) {
   cli::Command command = nameServe();
   command.details =
       "Serves the model in DIR, a folder that a training exported or a "
-      "Hugging Face directory of a library model, or the models of "
+      "Hugging Face directory of a library model, which may be at "
+      "`s3://BUCKET/PREFIX`, or the models of "
       "repositories in Triton's layout, until SIGTERM or SIGINT "
       "arrives. Clients of OpenAI's API work unchanged: "
       "/v1/chat/completions, /v1/completions and /v1/models, with "
@@ -254,7 +257,7 @@ cli::Command describeServe(ServeArguments& arguments) {
       "/.";
   command.options = std::move(options);
   command.operands = {1, 64, "the model's directory, or repositories",
-                      &arguments.directories};
+                      &arguments.directories, /*takeAddresses=*/true};
   command.check = [&arguments] { return completeServe(arguments); };
   return command;
 }

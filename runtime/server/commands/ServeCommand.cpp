@@ -7,6 +7,8 @@
 #include "runtime/server/commands/ServeCommand.h"
 
 #include "runtime/base/Log.h"
+#include "runtime/base/RemoteFiles.h"
+#include "runtime/base/SamePlace.h"
 #include "runtime/base/StopSignal.h"
 #include "runtime/comm/MpiSession.h"
 #include "runtime/serve/engine/ServingRanks.h"
@@ -37,12 +39,7 @@ using serve::ServingRanks;
 /// The name of the engine's model in requests.
 std::string nameOf(const ServeArguments& arguments,
                    const std::filesystem::path& engine) {
-  if (!arguments.name.empty())
-    return arguments.name;
-  const std::filesystem::path path = std::filesystem::absolute(engine);
-  return (path.filename().empty() ? path.parent_path() : path)
-      .filename()
-      .string();
+  return arguments.name.empty() ? lastNameOf(engine) : arguments.name;
 }
 
 /// The defaults of requests. Fails when the file is there and invalid.
@@ -50,8 +47,7 @@ Expected<std::optional<serve::GenerationConfig>>
 readDefaults(const std::filesystem::path& folder) {
   using Defaults = std::optional<serve::GenerationConfig>;
   const std::filesystem::path path = folder / "generation_config.json";
-  std::error_code code;
-  if (!std::filesystem::exists(path, code))
+  if (isAbsent(path))
     return Defaults();
   const auto config = serve::readGenerationConfig(path);
   RECIPERUN_TRY(config);

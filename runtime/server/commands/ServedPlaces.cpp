@@ -2,6 +2,8 @@
 
 #include "runtime/server/commands/ServedPlaces.h"
 
+#include "runtime/base/SamePlace.h"
+#include "runtime/checkpoint/Files.h"
 #include "runtime/server/config/ModelConfig.h"
 #include "runtime/server/config/model_config.pb.h"
 #include "runtime/server/repository/ModelCodes.h"
@@ -14,8 +16,7 @@ namespace {
 namespace fs = std::filesystem;
 
 bool isFile(const fs::path& path) {
-  std::error_code code;
-  return fs::is_regular_file(path, code);
+  return typeOf(path) == fs::file_type::regular;
 }
 
 /// An exported model, or one of Hugging Face.
@@ -54,8 +55,7 @@ Status findEngine(ServedPlaces& places, const std::string& configName) {
   for (const fs::path& repository : places.repositories)
     for (const fs::path& model : foldersIn(repository)) {
       const fs::path engine = engineOf(model, configName);
-      std::error_code code;
-      if (engine.empty() || fs::equivalent(engine, places.engine, code))
+      if (engine.empty() || isSamePlace(engine, places.engine))
         continue;
       if (!places.engine.empty())
         return Status::error(
@@ -78,8 +78,8 @@ Expected<ServedPlaces> findPlaces(const std::vector<std::string>& paths,
   ServedPlaces places;
   places.engine = engine;
   for (const std::string& path : paths) {
-    std::error_code code;
-    if (!fs::is_directory(path, code))
+    RECIPERUN_TRY(checkpoint::checkListable(path));
+    if (!isFolder(path))
       return Status::error("`" + path + "` is no directory");
     if (isModel(path) && paths.size() == 1 && engine.empty()) {
       places.engine = path;
@@ -90,6 +90,13 @@ Expected<ServedPlaces> findPlaces(const std::vector<std::string>& paths,
                            "` is a model; it is served alone, or from a "
                            "repository with `--engine " +
                            path + "`");
+    if (isAddress(path))
+      return Status::error(
+          "`" + path +
+          "` holds neither `generate.plan.json` nor `config.json`, so that it "
+          "is no model, and a repository of models is read from a folder; "
+          "copy the repository to one, whose models may name an engine at an "
+          "address as their `gpt_model_path`");
     places.repositories.emplace_back(path);
   }
   if (places.engine.empty())

@@ -5,6 +5,8 @@
 
 #include "runtime/server/repository/ModelCodes.h"
 
+#include "runtime/base/RemoteFiles.h"
+#include "runtime/base/SamePlace.h"
 #include "runtime/server/backends/BuiltinModels.h"
 #include "runtime/server/backends/EngineModels.h"
 #include "runtime/server/backends/TokenizerModels.h"
@@ -15,7 +17,6 @@
 #include <algorithm>
 #include <functional>
 #include <string>
-#include <system_error>
 #include <utility>
 
 namespace reciperun::server {
@@ -100,6 +101,12 @@ bool isTrue(const std::string& value, bool otherwise) {
   return flagOf(value).value_or(otherwise);
 }
 
+/// A path of a model's configuration, which starts in the model's folder; or an
+/// address.
+fs::path placeOf(const fs::path& folder, const std::string& path) {
+  return isAddress(path) ? fs::path(path) : folder / path;
+}
+
 int instancesOf(const ModelConfig& config) {
   int all = 0;
   for (const auto& group : config.instance_group())
@@ -129,8 +136,7 @@ Expected<ServedEngine> engineOf(const ModelConfig& config,
     return invalidModel(config, "needs an engine; name its directory by the "
                                 "parameter `gpt_model_path`, or by `--engine`");
   const fs::path named = engineFolderOf(config, folder);
-  std::error_code code;
-  if (named.empty() || fs::equivalent(named, engine->folder(), code))
+  if (named.empty() || isSamePlace(named, engine->folder()))
     return *engine;
   return invalidModel(config,
                       "names another engine than the one that this process "
@@ -142,14 +148,13 @@ Expected<data::Tokenizer>
 tokenizerOf(const ModelConfig& config, const fs::path& folder,
             const std::optional<ServedEngine>& engine) {
   const std::string given = parameterOf(config, "tokenizer_dir");
-  fs::path path = folder / given / "tokenizer.json";
-  std::error_code code;
+  fs::path path = placeOf(folder, given) / "tokenizer.json";
   if (given.empty()) {
     if (!engine)
       return invalidModel(config, "needs a tokenizer; name its directory by "
                                   "the parameter `tokenizer_dir`");
     path = engine->folder() / "tokenizer.json";
-  } else if (!fs::is_regular_file(path, code)) {
+  } else if (typeOf(path) != fs::file_type::regular) {
     return invalidModel(config, "has the parameter `tokenizer_dir` '" + given +
                                     "', where there is no tokenizer.json");
   }
@@ -238,7 +243,7 @@ fs::path engineFolderOf(const ModelConfig& config, const fs::path& folder) {
   if (kind != ModelKind::text && kind != ModelKind::tokens)
     return {};
   const std::string path = parameterOf(config, "gpt_model_path");
-  return path.empty() ? fs::path() : folder / path;
+  return path.empty() ? fs::path() : placeOf(folder, path);
 }
 
 } // namespace reciperun::server

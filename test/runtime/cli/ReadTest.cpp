@@ -254,6 +254,25 @@ TEST(Read, AsksTheProgramAboutOperands) {
                                         "help: leave it out\n");
 }
 
+TEST(Read, RefusesAddressesUnlessTheyAreTaken) {
+  Tool tool;
+  const std::string help =
+      " takes paths of this machine alone\n"
+      "help: name a path, and copy between it and the store, say by `aws s3 "
+      "cp`\n";
+  EXPECT_EQ(tool({"draw", "s3://b/a"}),
+            "error: `s3://b/a` is an address, and `tool draw`" + help);
+  EXPECT_EQ(tool({"draw", "a", "--output=s3://b/a"}),
+            "error: `s3://b/a` is an address, and `--output`" + help);
+  EXPECT_EQ(tool({"draw", "a", "--set", "s3://b/a"}), ""); // takes no path
+  Command& draw = tool.program.commands[0];
+  draw.operands.takeAddresses = true;
+  draw.options[0] = pathOrAddress("--output", "OUT", "", tool.output);
+  EXPECT_EQ(tool({"draw", "s3://b/a", "--output=s3://b/c"}), "");
+  EXPECT_EQ(tool.files, (Texts{"s3://b/a"}));
+  EXPECT_EQ(tool.output, "s3://b/c");
+}
+
 TEST(Read, NamesUnknownCommands) {
   Tool tool;
   EXPECT_EQ(tool({"darw", "a", "--wrong"}),

@@ -16,9 +16,10 @@ import time
 
 
 class Server:
-    def __init__(self, command, errors):
+    def __init__(self, command, errors, environment=None):
         self.errors = open(errors, "w+")
-        self.process = subprocess.Popen(command, stderr=self.errors)
+        self.process = subprocess.Popen(command, stderr=self.errors,
+                                        env=environment)
         atexit.register(self.process.kill)  # where a test fails
         self.port = self.wait_for_port(errors)
 
