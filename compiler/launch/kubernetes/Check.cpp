@@ -5,6 +5,8 @@
 #include "compiler/launch/Labels.h"
 #include "compiler/launch/kubernetes/Gzip.h"
 #include "compiler/launch/kubernetes/Pod.h"
+#include "runtime/base/RemoteFiles.h"
+#include "runtime/plan/Paths.h"
 
 #include <algorithm>
 
@@ -19,7 +21,7 @@ constexpr const char* volumeExample =
 
 /// An absolute path in the pods.
 std::string inPod(const Job& job, const std::string& path) {
-  return path.starts_with('/') ? path : job.podFolder + "/" + path;
+  return reciperun::plan::resolvePath(job.podFolder, path);
 }
 
 bool isBelow(const std::string& path, const std::string& folder) {
@@ -162,7 +164,8 @@ void doubtPaths(const Subject& subject, diag::Engine& engine) {
       doubtPath(setting, path);
       return;
     }
-  if (job.serves() && !job.model.empty() && !isOnVolume(job, job.model))
+  if (job.serves() && !job.model.empty() && !reciperun::isAddress(job.model) &&
+      !isOnVolume(job, job.model))
     doubtPath(subject.recipe.at("export.hf").isNone() ? "weights" : "export.hf",
               job.model);
 }

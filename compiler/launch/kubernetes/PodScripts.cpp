@@ -4,6 +4,7 @@
 
 #include "compiler/launch/Mpirun.h"
 #include "compiler/launch/Shell.h"
+#include "runtime/plan/Paths.h"
 
 #include <algorithm>
 
@@ -121,7 +122,7 @@ std::string serverScript(const Job& job) {
   // Answers may take until shortly before the pod is killed.
   const int64_t drain = std::max<int64_t>(1, job.settings.grace - 5);
   const std::string model =
-      job.model.starts_with('/') ? job.model : job.podFolder + "/" + job.model;
+      reciperun::plan::resolvePath(job.podFolder, job.model);
   const std::vector<std::string> serve = {
       shellWord(job.settings.program) + " serve " + shellWord(model),
       "--plan /tmp/recipec/plan.json",
