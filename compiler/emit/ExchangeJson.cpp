@@ -3,6 +3,8 @@
 
 #include "compiler/emit/ExchangeJson.h"
 
+#include "compiler/recipe/Task.h"
+
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -75,7 +77,7 @@ std::string toJson(const recipe::Recipe& recipe, const recipe::Value& value) {
 
 std::string adapterConfig(const ir::Module& program,
                           const recipe::Recipe& recipe) {
-  if (recipe.at("adapter").isNone())
+  if (recipe.at("adapter").isNone() || recipe::serves(recipe))
     return {};
   Json targets = Json::array();
   for (const ir::Param& param : program.params) {

@@ -15,7 +15,8 @@ namespace recipec::emit {
 /// quantities become numbers.
 std::string toJson(const recipe::Recipe& recipe, const recipe::Value& value);
 
-/// peft's adapter_config.json for the recipe's LoRA adapter; empty without one.
+/// peft's adapter_config.json for the recipe's LoRA adapter; empty without one,
+/// and for a server, whose model has it merged.
 /// `target_modules` are the modules that the Program adapts, in its order.
 std::string adapterConfig(const ir::Module& program,
                           const recipe::Recipe& recipe);

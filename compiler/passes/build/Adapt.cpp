@@ -295,7 +295,7 @@ void adaptForServing(ir::Module& module, const recipe::Recipe& recipe,
 void adapt(ir::Module& module, const recipe::Recipe& recipe,
            diag::Engine& engine) {
   const recipe::Value* adapter = recipe.find("adapter");
-  if (adapter && !adapter->isNone())
+  if (adapter && !adapter->isNone() && !recipe::serves(recipe))
     adaptForTraining(module, recipe, engine);
   if (recipe.find("serve.adapters") && recipe::serves(recipe) &&
       recipe.integer("serve.adapters") > 0)

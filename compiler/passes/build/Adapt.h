@@ -9,13 +9,14 @@
 
 namespace recipec::passes {
 
-/// Rewrites each linear whose last name is in `adapter.targets` to
-/// y = W x + alpha / rank * B A dropout(x) (equation 3 of the paper) and
+/// In a training rewrites each linear whose last name is in `adapter.targets`
+/// to y = W x + alpha / rank * B A dropout(x) (equation 3 of the paper) and
 /// freezes every other parameter. Without an adapter the module stays
 /// unchanged. A target that matches no linear is an error that lists the
 /// available names.
 ///
-/// With `serve.adapters`, a server applies to each token the adapter that the
+/// A server has no such adapter: the exported weights have it merged. With
+/// `serve.adapters`, it applies to each token the adapter that the
 /// input `adapters` names: A and B hold the matrices of all adapters. They are
 /// in no checkpoint of the model.
 void adapt(ir::Module& module, const recipe::Recipe& recipe,
