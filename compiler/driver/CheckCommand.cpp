@@ -46,7 +46,7 @@ std::optional<Launchable> checkSelected(Session& session,
   if (plan && !invocation.noFiles)
     lookForInputs(session, engine, compilation->recipe, *plan,
                   isForThisMachine(compilation->recipe));
-  if (plan && session.selected.point)
+  if (plan)
     folders.add(session.selected, compilation->recipe, engine);
   if (plan && !engine.hasErrors())
     result = {compilation->recipe.name, std::move(compilation->estimate)};

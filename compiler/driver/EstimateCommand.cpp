@@ -117,7 +117,8 @@ int runEstimate(const Invocation& invocation) {
   auto selection = session.select(sema::Extent::recipe);
   if (!selection)
     return finish(session, invocation);
-  if (selection->front().point && session.target.point.empty())
+  if (selection->size() > 1 ||
+      (selection->front().point && session.target.point.empty()))
     return estimateSweep(session, std::move(*selection), invocation);
   session.selected = std::move(selection->front());
   return estimateOne(session, invocation);

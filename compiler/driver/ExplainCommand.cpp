@@ -124,9 +124,15 @@ bool choose(Session& session, const Invocation& invocation) {
   if (!selection || selection->empty())
     return false;
   session.selected = selection->front();
-  if (!session.selected.point || !session.target.point.empty())
+  if (selection->size() == 1 || !session.target.point.empty())
     return true;
+  if (!session.selected.point) {
+    invocation.err << "note: this is the first of " << selection->size()
+                   << " layouts, `" << session.selected.name << "`\n";
+    return true;
+  }
   session.selected.point.reset();
+  session.selected.layout.reset();
   invocation.err << "note: this is the recipe without its sweep of "
                  << selection->size() << " points; name one of them, say `"
                  << session.target.file << ":" << selection->front().name
@@ -148,6 +154,7 @@ std::optional<sema::Explanation> explainPath(Session& session,
   request.file = session.file;
   request.recipe = session.selected.recipe;
   request.point = session.selected.point;
+  request.layout = session.selected.layout;
   request.overrides = session.overrides;
   return sema::explain(session.sources, request, *steps, session.loader,
                        session.engine);

@@ -1,7 +1,7 @@
 // `recipec launch FILE --target=TARGET`: writes what a cluster needs to run a
 // recipe.
 //
-// 1. Compile the recipe, or all points of its sweep. Report what the target
+// 1. Compile the recipe, or all its points and layouts. Report what the target
 //    cannot run.
 // 2. Write the plans, and the script or the manifests, into a folder.
 // 3. With --submit, ask the cluster whether it takes the job, and start it.
@@ -61,7 +61,7 @@ private:
     return exitDiagnostics;
   }
 
-  /// Compiles and checks all points. Prints the diagnostics.
+  /// Compiles and checks all points and layouts. Prints the diagnostics.
   bool prepare() {
     auto selection = session.select(sema::Extent::recipe);
     if (selection) {
@@ -85,9 +85,10 @@ private:
       return;
     const recipe::Recipe& recipe = compilation->recipe;
     lookForFiles(recipe, *plan, engine);
-    if (session.selected.point)
-      folders.add(session.selected, recipe, engine);
+    folders.add(session.selected, recipe, engine);
     LaunchPoint point = {launch::jobOf(recipe, *plan), recipe};
+    if (session.selected.layout)
+      point.job.run = session.selected.run;
     choosePlaces(point, count > 1);
     plan->folder =
         target.system == launch::System::kubernetes
@@ -233,7 +234,7 @@ private:
     if (!id)
       return finish(session, invocation);
     const std::string log =
-        points.size() > 1
+        points.size() > 1 && first.job.run != points.back().job.run
             ? launch::labelOf(first.job.family) + "-" + *id + "_*.log"
             : first.job.label + "-" + *id + ".log";
     invocation.out << "submitted job " << *id << "; it writes to `"

@@ -290,6 +290,7 @@ std::optional<recipe::Recipe> evaluateRecipe(Session& session,
   request.file = session.file;
   request.recipe = session.selected.recipe;
   request.point = session.selected.point;
+  request.layout = session.selected.layout;
   request.overrides = session.overrides;
   request.changes = changes;
   return sema::analyze(session.sources, request, session.loader, engine);

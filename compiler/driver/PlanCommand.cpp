@@ -291,8 +291,9 @@ int refuseOneFile(const Session& session,
                  << "` is one file\n"
                  << "help: write them into a folder, `--output="
                  << output.substr(0, output.rfind('.')) << "/`";
-  if (selection.front().point)
-    invocation.err << ", or plan one point, `"
+  if (selection.front().isOneOfMany())
+    invocation.err << ", or plan one "
+                   << (selection.front().point ? "point" : "layout") << ", `"
                    << reciperun::shellWord(session.target.file + ":" +
                                            selection.front().name)
                    << "`";
@@ -309,7 +310,8 @@ int planRecipe(Session& session, const EmitKind& kind,
       session.select(hasOutput ? sema::Extent::recipe : sema::Extent::launch);
   if (!selection)
     return finish(session, invocation);
-  bool isSweep = selection->front().point && session.target.point.empty();
+  bool isSweep = selection->front().isOneOfMany() &&
+                 (session.target.point.empty() || selection->size() > 1);
   if (hasOutput && isSweep && selection->size() > 1 &&
       isNamedAsFile(invocation.output))
     return refuseOneFile(session, *selection, invocation);
@@ -360,7 +362,8 @@ cli::Command planCommand(Invocation& invocation) {
           .details =
               "Compiles a recipe and prints the plan as JSON, or with --emit "
               "what an earlier phase made. With --output=DIR/, the points of a "
-              "sweep are written to files of their names.\n\n"
+              "sweep and the layouts of an elastic run are written to files of "
+              "their names.\n\n"
               "FILE may be a Hugging Face directory whose model is of the "
               "standard library: the recipe is made of its config.json, and "
               "the plan generates from it.\n\n"

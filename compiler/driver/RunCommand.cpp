@@ -1,7 +1,7 @@
 // `recipec run FILE`: compile, write the plan, launch.
 //
 // 1. Compile. Reject a recipe for GPUs where there are none.
-// 2. Write `train.dir`/plan.json.
+// 2. Write `train.dir`/plan.json, or a plan for each layout of an elastic run.
 // 3. Print the predicted memory. Run `mpirun -np RANKS reciperun train PLAN`,
 //    or `reciperun serve DIR` with the plan if the recipe serves, and return
 //    its exit code. If mpirun starts no rank, report why.
@@ -37,6 +37,7 @@
 #include <ostream>
 #include <string_view>
 #include <unistd.h>
+#include <utility>
 
 namespace recipec::driver {
 namespace {
@@ -58,12 +59,20 @@ std::string progressStyle(const Invocation& invocation) {
   return isatty(STDOUT_FILENO) ? "bar" : "lines";
 }
 
+/// A further layout of a run.
+struct NarrowerLayout {
+  std::string name;
+  reciperun::plan::Plan plan;
+};
+
 /// A plan to launch.
 struct Job {
   std::string name;
   reciperun::plan::Plan plan;
   cost::MemoryTable memory;
-  fs::path model = {}; // the folder to serve; empty for training
+  fs::path model = {};     // the folder to serve; empty for training
+  std::string layout = {}; // the plan's name, if the run has several
+  std::vector<NarrowerLayout> narrower = {};
 
   bool serves() const { return !model.empty(); }
 };
@@ -107,22 +116,25 @@ void addRestarts(std::vector<std::string>& command,
                  invocation.passedOn.end());
 }
 
+/// `plans` begins with the job's plan. Restarts choose between them.
 std::vector<std::string> launchCommand(const fs::path& runtime, const Job& job,
-                                       const fs::path& plan,
+                                       const std::vector<std::string>& plans,
                                        const Invocation& invocation) {
   std::vector<std::string> command;
   if (!startsItsRanks(job, invocation))
     command = launcherCommand(job, invocation, true);
   command.push_back(runtime.string());
   if (!job.serves()) {
-    command.insert(command.end(), {"train", plan.string(),
-                                   "--progress=" + progressStyle(invocation)});
+    command.insert(command.end(), {"train", plans.front()});
+    if (startsItsRanks(job, invocation))
+      command.insert(command.end(), plans.begin() + 1, plans.end());
+    command.push_back("--progress=" + progressStyle(invocation));
     if (startsItsRanks(job, invocation))
       addRestarts(command, invocation);
     return command;
   }
   command.insert(command.end(),
-                 {"serve", job.model.string(), "--plan", plan.string()});
+                 {"serve", job.model.string(), "--plan", plans.front()});
   command.insert(command.end(), invocation.passedOn.begin(),
                  invocation.passedOn.end());
   return command;
@@ -201,8 +213,21 @@ bool isLaunchable(diag::Engine& engine, const recipe::Recipe& recipe) {
   return false;
 }
 
-/// Compiles all points before the first is launched. Returns nullopt with
-/// diagnostics.
+/// Adds a compiled layout to the job of its run, or a new job.
+void addJob(const sema::Selection& selected, Job job, std::vector<Job>& jobs) {
+  if (!selected.layout) {
+    jobs.push_back(std::move(job));
+    return;
+  }
+  job.layout = std::exchange(job.name, selected.run);
+  if (!jobs.empty() && jobs.back().name == job.name)
+    jobs.back().narrower.push_back({job.layout, std::move(job.plan)});
+  else
+    jobs.push_back(std::move(job));
+}
+
+/// Compiles all points and layouts before the first is launched. Returns
+/// nullopt with diagnostics.
 std::optional<std::vector<Job>> prepare(Session& session,
                                         const Invocation& invocation) {
   auto selection = session.select(sema::Extent::recipe);
@@ -219,14 +244,14 @@ std::optional<std::vector<Job>> prepare(Session& session,
         lookForInputs(session, engine, compilation->recipe, *plan,
                       /*isCertain=*/true);
         checkDevice(session, engine, compilation->recipe, invocation);
-        if (session.selected.point)
-          folders.add(session.selected, compilation->recipe, engine);
-        jobs.push_back({compilation->recipe.name, std::move(*plan),
-                        compilation->estimate.memory});
+        folders.add(session.selected, compilation->recipe, engine);
+        Job job = {compilation->recipe.name, std::move(*plan),
+                   compilation->estimate.memory};
         if (recipe::serves(compilation->recipe))
-          jobs.back().model = reciperun::plan::resolvePath(
+          job.model = reciperun::plan::resolvePath(
               session.folder,
               compilation->recipe.string(modelSetting(compilation->recipe)));
+        addJob(session.selected, std::move(job), jobs);
       }
     session.take(engine);
   }
@@ -330,6 +355,28 @@ fs::path folderOf(const Job& job, const std::string& start) {
   return reciperun::plan::resolvePath(start, job.plan.train.directory);
 }
 
+/// Writes the plans of a job into its folder, the launched one first. Returns
+/// their paths, or nullopt with a message.
+std::optional<std::vector<std::string>>
+writePlans(Job& job, const fs::path& folder, const std::string& start,
+           const Invocation& invocation) {
+  const std::string way = reciperun::plan::wayTo(start, folder);
+  std::vector<std::string> paths;
+  const auto write = [&](const std::string& name, reciperun::plan::Plan& plan) {
+    plan.folder = way;
+    const std::string prefix = name.empty() ? "" : name + ".";
+    paths.push_back((folder / (prefix + "plan.json")).string());
+    return writeOutput(paths.back(), reciperun::plan::toJson(plan),
+                       invocation.err);
+  };
+  if (!write(job.layout, job.plan))
+    return std::nullopt;
+  for (NarrowerLayout& each : job.narrower)
+    if (!write(each.name, each.plan))
+      return std::nullopt;
+  return paths;
+}
+
 /// Writes the plan, launches it and returns the exit code.
 int launchJob(Job& job, Session& session, const fs::path& runtime,
               const Invocation& invocation) {
@@ -348,10 +395,8 @@ int launchJob(Job& job, Session& session, const fs::path& runtime,
                 "`--restart` starts the ranks of a server on this machine, and "
                 "`--hostfile` names others",
                 "leave out one of them");
-  fs::path path = folder / "plan.json";
-  job.plan.folder = reciperun::plan::wayTo(start, folder);
-  if (!writeOutput(path.string(), reciperun::plan::toJson(job.plan),
-                   invocation.err))
+  const auto plans = writePlans(job, folder, start, invocation);
+  if (!plans)
     return exitDiagnostics;
   invocation.out << "predicted memory of a rank: "
                  << formatBytes(job.memory.total) << " (arena "
@@ -360,7 +405,7 @@ int launchJob(Job& job, Session& session, const fs::path& runtime,
                  << ")\n"
                  << std::flush;
   const std::vector<std::string> command =
-      launchCommand(runtime, job, path, invocation);
+      launchCommand(runtime, job, *plans, invocation);
   const reciperun::launch::LaunchResult result =
       reciperun::launch::run(command, invocation.err);
   if (result.error != 0)
@@ -467,7 +512,9 @@ cli::Command runCommand(Invocation& invocation) {
       .summary = "compile a recipe and launch it with mpirun",
       .details =
           "Compiles a recipe, writes the plan to `train.dir`/plan.json and "
-          "launches `mpirun reciperun train` on it. Exits as the run does. A "
+          "launches `mpirun reciperun train` on it. Exits as the run does. Of "
+          "a list of `cluster.ranks` the first count starts; with --restarts, "
+          "each start takes the first that the hosts have slots for. A "
           "recipe with `task = \"serve\"` starts `mpirun reciperun serve` on "
           "the folder of `export.hf`, or of `weights`. "
           "The points of a sweep run one after another, and a table "

@@ -139,9 +139,49 @@ bool hasSecrets(const Subject& subject, diag::Engine& engine) {
   return true;
 }
 
+/// Restarts choose between layouts that differ in their nodes alone.
+static void checkLayout(const Target& target, const Job& first,
+                        const Subject& layout, diag::Engine& engine) {
+  const Job& job = layout.job;
+  const std::string one =
+      "choose one count: `--set cluster.ranks=" + std::to_string(first.ranks) +
+      "`";
+  const SourceRange range = layout.recipe.at("cluster.ranks").origin.range;
+  if (target.system == System::kubernetes)
+    engine
+        .report(Kind::InvalidValue, range,
+                optionText(target) + " starts one number of pods, and `" +
+                    first.run + "` has several `cluster.ranks`")
+        .help(one + "; `--target=slurm` and `--target=mpirun` go on with fewer "
+                    "nodes");
+  else if (job.ranksPerNode != first.ranksPerNode)
+    engine
+        .report(Kind::InvalidValue, range,
+                optionText(target) + " gives whole nodes, and " +
+                    counted(job.ranks, "rank") + " are " +
+                    std::to_string(job.ranksPerNode) + " a node where " +
+                    std::to_string(first.ranks) + " are " +
+                    std::to_string(first.ranksPerNode))
+        .help(one + ", or list counts that fill nodes of " +
+              std::to_string(first.ranksPerNode));
+}
+
 void checkShape(const Target& target, const Job& first, const Subject& point,
                 diag::Engine& engine) {
   const Job& job = point.job;
+  if (job.run == first.run)
+    return checkLayout(target, first, point, engine);
+  if (job.run != job.name) {
+    if (job.ranks == first.ranks)
+      engine
+          .report(Kind::InvalidValue,
+                  point.recipe.at("cluster.ranks").origin.range,
+                  "one script starts one elastic run, and the sweep makes "
+                  "several")
+          .help("launch the points one by one: `recipec launch 'FILE:" +
+                job.run + "'`");
+    return;
+  }
   if (target.system == System::kubernetes ||
       (job.ranks == first.ranks && job.nodes == first.nodes))
     return;

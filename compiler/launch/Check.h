@@ -25,7 +25,8 @@ void check(const Target& target, const Subject& subject, const Place& place,
 bool hasSecrets(const Subject& subject, diag::Engine& engine);
 
 /// Reports a point of a sweep that needs other nodes than the first one, where
-/// one script runs all of them.
+/// one script runs all of them; and a layout of an elastic run that the target
+/// cannot choose instead of the first one.
 void checkShape(const Target& target, const Job& first, const Subject& point,
                 diag::Engine& engine);
 

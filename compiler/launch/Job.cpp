@@ -46,10 +46,14 @@ std::string summaryOf(const Job& job) {
          " a node";
 }
 
+bool areLayouts(const std::vector<Job>& jobs) {
+  return jobs.size() > 1 && jobs.front().run == jobs.back().run;
+}
+
 Job jobOf(const recipe::Recipe& recipe, const reciperun::plan::Plan& plan) {
   Job job;
   job.settings = settingsOf(recipe);
-  job.name = recipe.name;
+  job.name = job.run = recipe.name;
   job.label =
       job.settings.name.empty() ? labelOf(recipe.name) : job.settings.name;
   job.task = recipe.string("task");

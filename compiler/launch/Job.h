@@ -13,10 +13,11 @@
 
 namespace recipec::launch {
 
-/// A recipe, or one point of its sweep.
+/// A recipe, a point of its sweep, or a layout of one of these.
 struct Job {
   std::string name;   // `support_bot`, `tuned@optimizer.lr=1e-4`
   std::string family; // the recipe's, without the point of a sweep
+  std::string run;    // the name without the layout of an elastic run
   std::string label;  // the same as a DNS-1035 label
   std::string task;
   int64_t ranks = 1, nodes = 1, ranksPerNode = 1;
@@ -40,6 +41,9 @@ struct Job {
 
 /// `sft on 16 ranks, 8 a node`.
 std::string summaryOf(const Job& job);
+
+/// Whether the jobs are layouts of one run, and not the points of a sweep.
+bool areLayouts(const std::vector<Job>& jobs);
 
 /// `plan` gives the memory, `recipe` all the rest but the files.
 Job jobOf(const recipe::Recipe& recipe, const reciperun::plan::Plan& plan);

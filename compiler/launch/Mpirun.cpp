@@ -38,10 +38,11 @@ std::string headOf(const std::vector<Job>& jobs) {
                 "first node.\n";
 }
 
-/// Runs one plan. reciperun starts mpirun, and again after a failure.
+/// Runs one plan, or the plans of one run. reciperun starts mpirun, and again
+/// after a failure, with the first plan that the hosts have slots for.
 std::string runFunction(const Job& job, const std::string& hostfile) {
   std::vector<std::string> words = {
-      shellWord(job.settings.program), "train", "\"$1\"", "--progress=lines",
+      shellWord(job.settings.program), "train", "\"$@\"", "--progress=lines",
       "--restarts=" + std::to_string(job.settings.restarts)};
   if (!hostfile.empty())
     words.push_back("--hostfile=" + shellWord(hostfile));
@@ -49,7 +50,7 @@ std::string runFunction(const Job& job, const std::string& hostfile) {
   for (std::string& each : mappingWords(job))
     words.push_back(std::move(each));
   words.emplace_back("&");
-  return R"(# Runs the plan $1.
+  return R"(# Runs one of the plans "$@".
 run_plan() {
   )" + commandOf(words, "    ") +
          R"(
@@ -62,8 +63,9 @@ run_plan() {
 
 } // namespace
 
-std::vector<std::string> mpirunWords(const Job& job) {
-  std::vector<std::string> words = {"mpirun", "-np", std::to_string(job.ranks)};
+std::vector<std::string> mpirunWords(const Job& job, const std::string& ranks) {
+  std::vector<std::string> words = {
+      "mpirun", "-np", ranks.empty() ? std::to_string(job.ranks) : ranks};
   for (std::string& each : mappingWords(job))
     words.push_back(std::move(each));
   return words;
@@ -85,11 +87,13 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 trap 'kill -USR1 "$job" 2>/dev/null || true' TERM INT USR1
 )" + std::string(waitFunction()) +
           runFunction(first, hostfile) + "\n";
+  const bool isOneRun = areLayouts(jobs);
   for (const Job& job : jobs)
     text +=
-        "run_plan \"$here\"/" +
+        (isOneRun && &job != &first ? " \\\n  " : "run_plan ") +
+        std::string("\"$here\"/") +
         shellWord(fs::path(job.planFile).lexically_relative(folder).string()) +
-        "\n";
+        (isOneRun && &job != &jobs.back() ? "" : "\n");
   return text;
 }
 

@@ -3,6 +3,7 @@
 // 1. The options of sbatch: nodes, tasks and memory from the plan, and the
 //    settings.
 // 2. The environment of the ranks, and `launch.setup`.
+//    An elastic run takes the first layout that Slurm gave nodes for.
 // 3. The ranks, started by srun (or mpirun) in the background, so that the
 //    script can pass on the signals of Slurm.
 // 4. A job that failed, or that a signal has stopped, is requeued. It resumes
@@ -14,6 +15,7 @@
 #include "compiler/launch/Mpirun.h"
 #include "compiler/launch/Shell.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <set>
@@ -61,14 +63,18 @@ public:
   }
 
 private:
-  bool isArray() const { return jobs.size() > 1; }
+  bool isElastic() const { return areLayouts(jobs); }
+  bool isArray() const { return jobs.size() > 1 && !isElastic(); }
 
   void head() {
     text = "#!/bin/bash\n# ";
     text += isArray()
                 ? "The " + std::to_string(jobs.size()) + " points of a sweep"
-                : "`" + job.name + "`";
-    text += ": " + summaryOf(job) + ".\n";
+                : "`" + job.run + "`";
+    text += ": " + summaryOf(job);
+    for (size_t i = 1; isElastic() && i < jobs.size(); ++i)
+      text += ", or on " + std::to_string(jobs[i].ranks);
+    text += ".\n";
     text += "# Written by `recipec launch --target=slurm`; submit it with "
             "sbatch.\n";
   }
@@ -83,7 +89,9 @@ private:
   }
 
   void options() {
-    option("job-name", isArray() ? labelOf(job.family) : job.label);
+    option("job-name", isArray()     ? labelOf(job.family)
+                       : isElastic() ? labelOf(job.run)
+                                     : job.label);
     // A requeued job continues its log.
     option("output", folder + (isArray() ? "/%x-%A_%a.log" : "/%x-%j.log"));
     option("open-mode", "append");
@@ -92,12 +100,14 @@ private:
                           (settings.concurrent > 0
                                ? "%" + std::to_string(settings.concurrent)
                                : ""));
-    option("nodes", std::to_string(job.nodes));
+    option("nodes",
+           (isElastic() ? std::to_string(jobs.back().nodes) + "-" : "") +
+               std::to_string(job.nodes));
     option("ntasks-per-node", std::to_string(job.ranksPerNode));
     option("cpus-per-task", std::to_string(settings.cpus));
     if (job.hasGpus)
       option("gpus-per-node", std::to_string(job.ranksPerNode));
-    option("mem", memoryText(job.hostBytes));
+    option("mem", memoryText(mostHostBytes()));
     if (settings.seconds > 0)
       option("time", timeText(settings.seconds));
     optionIfSet("partition", settings.queue);
@@ -111,7 +121,28 @@ private:
       text += "#SBATCH " + each + "\n";
   }
 
+  int64_t mostHostBytes() const {
+    return std::ranges::max_element(jobs, {}, &Job::hostBytes)->hostBytes;
+  }
+
+  void layouts() {
+    text += "# Slurm gives as many nodes as are free, within the limits.\n";
+    for (const Job& each : jobs) {
+      const bool isLast = &each == &jobs.back();
+      const std::string nodes = std::to_string(each.nodes);
+      text += isLast ? "else\n"
+                     : (&each == &job ? "if" : "elif") +
+                           std::string(" [ \"$SLURM_JOB_NUM_NODES\" -ge ") +
+                           nodes + " ]; then\n";
+      text += "  nodes=" + nodes + " ranks=" + std::to_string(each.ranks) +
+              "\n  plan=" + shellWord(each.planFile) + "\n";
+    }
+    text += "fi\n";
+  }
+
   void plans() {
+    if (isElastic())
+      return layouts();
     if (!isArray()) {
       text += "plan=" + shellWord(job.planFile) + "\n";
       return;
@@ -161,7 +192,7 @@ private:
 
   std::vector<std::string> starter() const {
     if (settings.usesMpirun)
-      return mpirunWords(job);
+      return mpirunWords(job, isElastic() ? "\"$ranks\"" : "");
     std::vector<std::string> words = {"srun",
                                       "--mpi=pmix",
                                       "--cpus-per-task=" +
@@ -169,6 +200,8 @@ private:
                                       "--distribution=block:block",
                                       "--cpu-bind=" + binding(),
                                       "--kill-on-bad-exit=1"};
+    if (isElastic())
+      words.insert(words.end(), {"--nodes=\"$nodes\"", "--ntasks=\"$ranks\""});
     for (std::string& each : containerWords())
       words.push_back(std::move(each));
     return words;

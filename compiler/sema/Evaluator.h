@@ -128,8 +128,8 @@ private:
 };
 
 /// The settings that a request asks for, in Analyze.cpp. When the request names
-/// a point of the sweep, applies the point and sets `name` to its name. Returns
-/// nullptr (reported) when there are no settings.
+/// a point of the sweep or a layout, applies it and sets `name` to its name.
+/// Returns nullptr (reported) when there are no settings.
 Object* requestedSettings(Evaluator& evaluator, const Request& request,
                           const ast::RecipeDecl& declaration, Module& module,
                           std::string& name);

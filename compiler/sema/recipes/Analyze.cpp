@@ -4,6 +4,7 @@
 
 #include "compiler/sema/Evaluator.h"
 #include "compiler/sema/models/Trace.h"
+#include "compiler/sema/recipes/Layouts.h"
 #include "compiler/sema/recipes/Sweep.h"
 #include "compiler/sema/values/Lower.h"
 
@@ -58,6 +59,11 @@ Object* requestedSettings(Evaluator& evaluator, const Request& request,
                   pointLayer(evaluator, *sweep, *request.point));
     settings = evaluator.objects.make(settings->schema, std::move(layers),
                                       settings->range);
+  }
+  if (request.layout) {
+    name = nameOfLayout(name, *request.layout);
+    settings = evaluator.objects.amended(
+        *settings, layoutLayer(evaluator, *request.layout), settings->range);
   }
   return evaluator.recipes.withChanges(*settings, module, request.changes);
 }

@@ -46,10 +46,17 @@ struct Changes {
   std::vector<Override> overrides;  // apply after the mixins; the last wins
 };
 
+/// One of the counts that a recipe's ranks are a list of.
+struct Layout {
+  int64_t ranks = 1;
+  SourceRange range; // of the element
+};
+
 struct Request {
   const ast::File* file = nullptr;
   std::string recipe;              // must be declared in the file
   std::optional<size_t> point;     // of its sweep; nullopt: without the sweep
+  std::optional<Layout> layout;    // nullopt: the first, if there are several
   std::vector<Override> overrides; // the last wins
   Changes changes;                 // apply after the overrides
 };

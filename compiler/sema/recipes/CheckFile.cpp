@@ -6,6 +6,7 @@
 #include "compiler/sema/Evaluator.h"
 #include "compiler/sema/models/Trace.h"
 #include "compiler/sema/names/NameCheck.h"
+#include "compiler/sema/recipes/Layouts.h"
 #include "compiler/sema/recipes/Sweep.h"
 #include "compiler/sema/types/Mismatch.h"
 
@@ -156,6 +157,9 @@ void FileCheck::checkRecipe(const ast::RecipeDecl& recipe) {
   if (!settings)
     return;
   evaluator.objects.finish(*settings);
+  for (const Layout& layout : layoutsOf(evaluator, *settings).all)
+    evaluator.objects.finish(*evaluator.objects.amended(
+        *settings, layoutLayer(evaluator, layout), settings->range));
   checkSweep(recipe.name.text, *settings);
 }
 

@@ -8,6 +8,7 @@
 #include "compiler/sema/recipes/Select.h"
 
 #include "compiler/sema/Evaluator.h"
+#include "compiler/sema/recipes/Layouts.h"
 #include "compiler/sema/recipes/Sweep.h"
 
 #include <algorithm>
@@ -58,6 +59,9 @@ private:
   std::optional<Recipes> onlyRecipe(Recipes concrete) const;
   std::vector<Selection> pointsOf(const ast::RecipeDecl& recipe,
                                   Module& module);
+  bool areApart(const Sweep& sweep, const Layouts& layouts);
+  static std::vector<Selection> withLayouts(const std::vector<Selection>& runs,
+                                            const Layouts& layouts);
   std::optional<std::vector<Selection>>
   namedPoint(const ast::RecipeDecl& recipe, std::vector<Selection> points);
   void reportSeveralPoints(const ast::RecipeDecl& recipe,
@@ -193,19 +197,56 @@ std::vector<Selection> Selector::pointsOf(const ast::RecipeDecl& recipe,
   std::vector<Selection> whole = {{name, std::nullopt, name, false}};
   Object* settings =
       evaluator.recipes.settingsOf(recipe, module, naming.overrides);
-  if (!settings || settings->sweeps.empty())
+  if (!settings)
     return whole;
   evaluator.recipeRange = recipe.name.range;
   std::optional<Sweep> sweep =
       sweepOf(evaluator, name, *settings, naming.overrides);
-  if (!sweep)
+  const Layouts layouts = layoutsOf(evaluator, *settings);
+  if (!sweep || !areApart(*sweep, layouts)) {
     whole.front().isBroken = true;
-  if (!sweep || sweep->axes.empty())
     return whole;
+  }
+  if (sweep->axes.empty())
+    return withLayouts(whole, layouts);
   std::vector<Selection> points;
   for (size_t i = 0; i < sweep->count(); ++i)
     points.push_back({name, i, sweep->nameOf(i), false});
-  return points;
+  return withLayouts(points, layouts);
+}
+
+/// Whether no axis of the sweep sets the counts of the layouts. Reports one
+/// that does.
+bool Selector::areApart(const Sweep& sweep, const Layouts& layouts) {
+  const auto axis = std::ranges::find_if(sweep.axes, setsRanks);
+  if (layouts.all.empty() || axis == sweep.axes.end())
+    return true;
+  engine
+      .report(diag::Kind::DuplicateName, axis->range,
+              "the sweep makes a run for each `cluster.ranks`, and a list of "
+              "counts is for one run")
+      .label(layouts.range, "the list")
+      .help("leave the axis out for one run that may go on with fewer ranks, "
+            "or write one count for `cluster.ranks` to compare runs");
+  return false;
+}
+
+/// The layouts of each run, where it has several.
+std::vector<Selection> Selector::withLayouts(const std::vector<Selection>& runs,
+                                             const Layouts& layouts) {
+  std::vector<Selection> all;
+  for (const Selection& run : runs) {
+    Selection each = run;
+    each.run = run.name;
+    if (layouts.all.empty())
+      all.push_back(each);
+    for (const Layout& layout : layouts.all) {
+      each.layout = layout;
+      each.name = nameOfLayout(run.name, layout);
+      all.push_back(each);
+    }
+  }
+  return all;
 }
 
 /// A point's name without the numbers after `=`, and these numbers.
@@ -257,12 +298,18 @@ Selector::namedPoint(const ast::RecipeDecl& recipe,
     found = std::ranges::find_if(points, isEqual);
   if (found != points.end())
     return std::vector<Selection>{std::move(*found)};
+  std::vector<Selection> layouts; // of the point
+  std::ranges::copy_if(
+      points, std::back_inserter(layouts),
+      [&](const Selection& each) { return each.layout && each.run == name; });
+  if (!layouts.empty())
+    return layouts;
   auto builder =
       engine.report(diag::Kind::RecipeNotFound, naming.pointRange,
                     "`" + recipe.name.text + "` has no point `" + name + "`");
   std::vector<std::string> names = namesOf(points);
   auto meant = std::ranges::find(names, shortened(name), shortened);
-  if (!points.front().point)
+  if (!points.front().isOneOfMany())
     builder.help("it has no `sweep`: name it without `@" + naming.point + "`");
   else if (meant != names.end())
     builder.help("did you mean `" + *meant + "`?");
@@ -277,15 +324,23 @@ Selector::namedPoint(const ast::RecipeDecl& recipe,
 void Selector::reportSeveralPoints(const ast::RecipeDecl& recipe,
                                    const std::vector<Selection>& points) {
   std::vector<std::string> names = namesOf(points);
-  engine
-      .report(diag::Kind::AmbiguousRecipe,
-              naming.recipeRange.isValid() ? naming.recipeRange
-              : naming.fileRange.isValid() ? naming.fileRange
-                                           : recipe.name.range,
-              "`" + recipe.name.text + "` sweeps over " +
-                  std::to_string(points.size()) + " points, and none is named")
-      .help("name one, say `" + fileName() + ":" + names[0] + "`")
-      .help("`recipec plan FILE -o DIR/` writes the plans of all");
+  const bool isSweep = points.front().point.has_value();
+  auto builder = engine.report(
+      diag::Kind::AmbiguousRecipe,
+      naming.recipeRange.isValid() ? naming.recipeRange
+      : naming.fileRange.isValid() ? naming.fileRange
+                                   : recipe.name.range,
+      "`" + recipe.name.text + "` " +
+          (isSweep ? "sweeps over " + std::to_string(points.size()) + " points"
+                   : "has " + std::to_string(points.size()) +
+                         " layouts, a list of `cluster.ranks`") +
+          ", and none is named");
+  builder.help("name one, say `" + fileName() + ":" + names[0] + "`" +
+               (isSweep
+                    ? ""
+                    : ", or take one count, `--set cluster.ranks=" +
+                          std::to_string(points.front().layout->ranks) + "`"));
+  builder.help("`recipec plan FILE -o DIR/` writes the plans of all");
 }
 
 std::optional<std::vector<Selection>> Selector::run() {
@@ -303,8 +358,12 @@ std::optional<std::vector<Selection>> Selector::run() {
       selections.push_back(std::move(point));
   if (engine.hasErrors() && extent != Extent::file)
     return std::nullopt;
-  if (!naming.point.empty())
-    return namedPoint(*chosen->front(), std::move(selections));
+  if (!naming.point.empty()) {
+    auto named = namedPoint(*chosen->front(), std::move(selections));
+    if (!named)
+      return std::nullopt;
+    selections = std::move(*named);
+  }
   if (extent == Extent::launch && selections.size() > 1) {
     reportSeveralPoints(*chosen->front(), selections);
     return std::nullopt;

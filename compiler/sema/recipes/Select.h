@@ -1,7 +1,8 @@
 // Selects what a command compiles: recipes of a file, and points of a sweep.
 //
 // `FILE` names all recipes, `FILE:NAME` one recipe with its points, and
-// `FILE:NAME@optimizer.lr=1e-5` one point.
+// `FILE:NAME@optimizer.lr=1e-5` one point. A recipe or point whose
+// `cluster.ranks` is a list stands for its layouts.
 
 #ifndef RECIPEC_SEMA_RECIPES_SELECT_H
 #define RECIPEC_SEMA_RECIPES_SELECT_H
@@ -18,7 +19,7 @@ namespace recipec::sema {
 enum class Extent {
   file,   // every recipe, every point
   recipe, // one recipe, every point
-  launch, // one recipe, and one point if it has a sweep
+  launch, // one recipe, and one point and layout if it has several
 };
 
 struct Naming {
@@ -31,12 +32,17 @@ struct Naming {
   SourceRange pointRange;
 };
 
-/// A recipe that can be launched, or a point of its sweep.
+/// A recipe that can be launched, a point of its sweep, or a layout of one of
+/// these.
 struct Selection {
-  std::string recipe;          // as it is declared
-  std::optional<size_t> point; // its number in the sweep
-  std::string name;            // `sft`, `sft@optimizer.lr=1e-5`
-  bool isBroken = false;       // its sweep has reported errors
+  std::string recipe;                // as it is declared
+  std::optional<size_t> point;       // its number in the sweep
+  std::string name;                  // `sft`, `sft@optimizer.lr=1e-5`
+  bool isBroken = false;             // its sweep has reported errors
+  std::optional<Layout> layout = {}; // one of several of an elastic run
+  std::string run = {};              // the name without the layout
+
+  bool isOneOfMany() const { return point || layout; }
 };
 
 /// The recipes and points that the naming selects, in file order, without

@@ -10,6 +10,7 @@
 #include "compiler/recipe/Units.h"
 #include "compiler/sema/Evaluator.h"
 #include "compiler/sema/modules/DataText.h"
+#include "compiler/sema/types/ElasticInt.h"
 #include "compiler/sema/values/BuiltinFunction.h"
 
 #include <algorithm>
@@ -314,6 +315,8 @@ std::optional<Value> convert(Evaluator& evaluator, const Value& given,
   case Type::Kind::any:
     return value;
   case Type::Kind::integer:
+    if (type.isElastic && isCounts(value))
+      return (*value.get<const ListValue*>())->elements.front();
     return dim ? Value{dim->size, value.origin} : keepIf(whole);
   case Type::Kind::integerLiteral:
     if (dim && dim->size == type.number)

@@ -12,6 +12,7 @@
 #include "compiler/sema/modules/DataText.h"
 #include "compiler/sema/types/Convert.h"
 #include "compiler/sema/types/Counts.h"
+#include "compiler/sema/types/ElasticInt.h"
 #include "compiler/sema/types/Examples.h"
 #include "compiler/sema/types/Intent.h"
 #include "compiler/sema/types/Namesakes.h"
@@ -445,7 +446,11 @@ void reportMismatch(Evaluator& evaluator, const Value& value, const Type& type,
     reportMismatch(evaluator, value, type, origin, what);
     return;
   }
-  Mismatch(evaluator, value, type, range, what).report();
+  const ListValue* const* list = value.get<const ListValue*>();
+  if (type.isElastic && list)
+    reportCounts(evaluator, **list, range, what);
+  else
+    Mismatch(evaluator, value, type, range, what).report();
 }
 
 Value expect(Evaluator& evaluator, const Value& value, const Type& type,

@@ -13,6 +13,7 @@ struct BuiltinType {
   std::string_view name;
   Type::Kind kind;
   recipe::Unit unit = recipe::Unit::bytes;
+  bool isElastic = false;
 };
 
 constexpr BuiltinType builtinTypes[] = {
@@ -32,6 +33,7 @@ constexpr BuiltinType builtinTypes[] = {
     {"none", Type::Kind::none},
     {"auto", Type::Kind::automatic},
     {"model", Type::Kind::model},
+    {"elastic_int", Type::Kind::integer, {}, true},
 };
 
 } // namespace
@@ -83,6 +85,7 @@ const Type* Types::resolveNamed(const Env& env, const ast::NamedType& node,
         continue;
       type.kind = builtin.kind;
       type.unit = builtin.unit;
+      type.isElastic = builtin.isElastic;
       return &type;
     }
   }

@@ -142,6 +142,7 @@ struct Type {
   };
   Kind kind = Kind::unknown;
   recipe::Unit unit = recipe::Unit::bytes; // of `quantity`
+  bool isElastic = false; // of `integer`: takes a list, too (ElasticInt.h)
   std::string literal;
   int64_t number = 0; // of `integerLiteral`
   /// The element type of a `list` or `map`; the result type of a `function`.
