@@ -3,6 +3,7 @@
 #include "runtime/launch/HostFile.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <fstream>
 #include <string_view>
@@ -38,9 +39,35 @@ std::optional<std::vector<Host>> hostsOf(const std::string& path) {
     if (begin == line.npos)
       continue;
     const size_t end = std::min(line.find_first_of(blanks, begin), line.size());
-    hosts.push_back({line.substr(begin, end - begin), slotsIn(line)});
+    hosts.push_back({line.substr(begin, end - begin), slotsIn(line), line});
   }
   return hosts;
+}
+
+std::vector<std::string> namesOf(const std::vector<Host>& hosts) {
+  std::vector<std::string> names;
+  for (const Host& host : hosts)
+    if (std::ranges::find(names, host.name) == names.end())
+      names.push_back(host.name);
+  return names;
+}
+
+std::vector<Host> hostsWithout(const std::vector<Host>& hosts,
+                               const std::vector<std::string>& names) {
+  std::vector<Host> rest;
+  for (const Host& host : hosts)
+    if (std::ranges::find(names, host.name) == names.end())
+      rest.push_back(host);
+  return rest;
+}
+
+int writeHosts(const std::string& path, const std::vector<Host>& hosts) {
+  errno = 0;
+  std::ofstream file(path);
+  for (const Host& host : hosts)
+    file << host.line << '\n';
+  file.close();
+  return file ? 0 : errno ? errno : EIO;
 }
 
 std::optional<int> slotsOf(const std::vector<Host>& hosts) {

@@ -37,6 +37,24 @@ std::string endOf(const LaunchResult& result) {
   return "ended with exit code " + std::to_string(result.exitCode);
 }
 
+/// Asks for the command of the next restart until there is one, with a pause
+/// between. Returns false when no restart is left, or a stop signal arrives.
+bool nextCommand(const Restarts& restarts, std::vector<std::string>& command,
+                 int& number, std::chrono::seconds& pause) {
+  while ((command = restarts.next()).empty()) {
+    if (++number == restarts.most)
+      return false;
+    restarts.warn(restarts.job + " waits for its hosts and starts again in " +
+                  std::to_string(pause.count()) + " s, restart " +
+                  std::to_string(number + 1) + " of " +
+                  std::to_string(restarts.most));
+    if (!pauseFor(pause))
+      return false;
+    pause = std::min(pause * 2, longestPause);
+  }
+  return true;
+}
+
 } // namespace
 
 std::vector<std::string>
@@ -80,9 +98,7 @@ LaunchResult runWithRestarts(const std::vector<std::string>& command,
     if (!pauseFor(pause))
       return result;
     pause = std::min(pause * 2, longestPause);
-    if (restarts.next)
-      present = restarts.next();
-    if (present.empty())
+    if (restarts.next && !nextCommand(restarts, present, number, pause))
       return result;
   }
 }

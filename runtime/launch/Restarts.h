@@ -30,8 +30,9 @@ enum class Worth {
 struct Restarts {
   int most = 0;
   std::function<Worth(const LaunchResult&)> judge;
-  /// The command of a restart; empty, with the reason told, when there is none.
-  /// Without this function it is the first one.
+  /// The command of a restart; empty, with a warning of the reason, when it
+  /// cannot start now: the next restart asks again. Without this function it is
+  /// the first one.
   std::function<std::vector<std::string>()> next = {};
   /// Prints a warning, without a prefix.
   std::function<void(const std::string&)> warn;

@@ -58,11 +58,24 @@ Status orderLayouts(std::vector<Layout>& layouts) {
   return Status::ok();
 }
 
+std::string silenceText(const std::vector<std::string>& silent) {
+  std::string names;
+  for (size_t i = 0; i < silent.size(); ++i)
+    names += (i == 0                  ? "`"
+              : i + 1 < silent.size() ? ", `"
+                                      : " and `") +
+             silent[i] + "`";
+  return names + (silent.size() == 1 ? " does not answer" : " do not answer");
+}
+
 Expected<const Layout*> widestLayout(const std::vector<Layout>& layouts,
-                                     const std::string& hostfile) {
-  if (hostfile.empty() || layouts.size() == 1)
+                                     const std::string& hostfile,
+                                     const std::vector<std::string>& silent) {
+  if (hostfile.empty() || (layouts.size() == 1 && silent.empty()))
     return &layouts.front();
-  const auto hosts = launch::hostsOf(hostfile);
+  auto hosts = launch::hostsOf(hostfile);
+  if (hosts)
+    hosts = launch::hostsWithout(*hosts, silent);
   std::optional<int> slots = hosts ? launch::slotsOf(*hosts) : std::nullopt;
   if (hosts && hosts->empty())
     slots = 0;
@@ -73,8 +86,9 @@ Expected<const Layout*> widestLayout(const std::vector<Layout>& layouts,
       return &each;
   const Layout& narrowest = layouts.back();
   return Status::error("`" + hostfile + "` gives " + std::to_string(*slots) +
-                       (*slots == 1 ? " slot" : " slots") + ", and `" +
-                       narrowest.path + "` has " +
+                       (*slots == 1 ? " slot" : " slots") +
+                       (silent.empty() ? "" : ", as " + silenceText(silent)) +
+                       ", and `" + narrowest.path + "` has " +
                        std::to_string(narrowest.plan.mesh.ranks) +
                        " ranks; add hosts, or a plan with fewer ranks");
 }

@@ -23,11 +23,16 @@ struct Layout {
 /// global batch, or two have as many ranks.
 Status orderLayouts(std::vector<Layout>& layouts);
 
-/// The plan with the most ranks for which the hosts in `hostfile` have slots.
-/// The first plan where it is the only one, or without a file, or where a line
-/// of it gives no slots. Fails when no plan is narrow enough.
-Expected<const Layout*> widestLayout(const std::vector<Layout>& layouts,
-                                     const std::string& hostfile);
+/// The plan with the most ranks for which the hosts in `hostfile` have slots,
+/// other than the `silent` hosts. The first plan where it is the only one and
+/// all hosts answer, or without a file, or where a line of it gives no slots.
+/// Fails when no plan is narrow enough.
+Expected<const Layout*>
+widestLayout(const std::vector<Layout>& layouts, const std::string& hostfile,
+             const std::vector<std::string>& silent = {});
+
+/// `` `host-a` does not answer ``, with all names.
+std::string silenceText(const std::vector<std::string>& silent);
 
 } // namespace reciperun::train
 

@@ -6,7 +6,8 @@
 // comes again without progress, such as a damaged file, ends it.
 //
 // A run with several plans (Layouts.h) takes the widest that the hosts have
-// slots for, at each start: the host file is read again.
+// slots for, at each start: the host file is read again, and hosts that do not
+// answer are left out.
 
 #ifndef RECIPERUN_TRAIN_RESTARTING_H
 #define RECIPERUN_TRAIN_RESTARTING_H

@@ -213,7 +213,8 @@ cli::Command trainCommand() {
           "a checkpoint before it failed; what stands behind `--` goes to "
           "mpirun. Several plans of one run, for different numbers of ranks, "
           "let it go on when hosts are lost: each start takes the plan with "
-          "the most ranks for which the host file has slots.",
+          "the most ranks for which the host file has slots, and a restart "
+          "leaves out hosts that do not answer.",
       .moreUsage = {"mpirun -np N reciperun train PLAN [options]",
                     "reciperun train PLAN... --restarts N [options] "
                     "[-- OPTIONS]"},

@@ -48,6 +48,20 @@ TEST_F(LayoutsTest, takesTheWidestThatFits) {
   EXPECT_EQ((*widestLayout(layouts, ""))->path, "8.json");
 }
 
+TEST_F(LayoutsTest, hostsThatDoNotAnswerHaveNoSlots) {
+  ASSERT_TRUE(orderLayouts(layouts).isOk());
+  std::ofstream(file) << "a slots=4\nb slots=2\nc slots=2\n";
+  EXPECT_EQ((*widestLayout(layouts, file.string(), {"b"}))->path, "4.json");
+  const auto none = widestLayout(layouts, file.string(), {"a", "b", "c"});
+  EXPECT_EQ(none.message(),
+            "`" + file.string() +
+                "` gives 0 slots, as `a`, `b` and `c` do not answer, and "
+                "`2.json` has 2 ranks; add hosts, or a plan with fewer ranks");
+  // One plan alone needs the slots, too.
+  layouts.resize(1);
+  EXPECT_FALSE(widestLayout(layouts, file.string(), {"b"}));
+}
+
 TEST_F(LayoutsTest, areOfOneRun) {
   layouts[0].plan.train.globalBatch = 8;
   EXPECT_EQ(orderLayouts(layouts).message(),
