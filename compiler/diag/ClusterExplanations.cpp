@@ -22,7 +22,7 @@ the server or of a controller's webhook. In
 `replicas` is a whole number, a replica has no `comand`, and `template` is
 missing. Without strict validation an unknown field is dropped silently, and the
 default takes its place. Write the field where its kind has it: the help names
-that place.)";
+that place. sbatch refuses an option that it does not have, too.)";
   case Kind::ManifestVersion:
     return R"(
 The pair of `apiVersion` and `kind` names no object that a current cluster
@@ -50,7 +50,12 @@ paid for and idle, and a rank without a GPU fails. In
 the operator sets WORLD_SIZE = pods * `nprocPerNode` = 4 on 32 GPUs, because
 `nprocPerNode` is 1 by default: write `nprocPerNode: "8"` and start the program
 with `torchrun`, which reads it. An MPIJob has `slotsPerWorker`, a TrainJob
-`numProcPerNode`, and `tp * pp * cp` of a training divides the ranks.)";
+`numProcPerNode`, and `tp * pp * cp` of a training divides the ranks.
+
+In an sbatch script, `srun python` needs a task for each GPU,
+`--ntasks-per-node=8`, and `srun torchrun` one task a node: torchrun starts the
+ranks. The script itself runs on the first node, once: `localhost` and
+`SLURM_PROCID` in it are those of this node, for all tasks.)";
   case Kind::ManifestReference:
     return R"(
 An object refers to another by a name, a label or a port, and the files have no
@@ -79,7 +84,7 @@ ClusterFirstWithHostNet`. A server without a `readinessProbe` gets requests
 while its model is still being loaded.)";
   case Kind::ManifestPolicy:
     return R"(
-A rule for the end of a job that probably does another thing than was meant. In
+A rule of a job that probably does another thing than was meant. In
 
     kind: Job
     spec:
@@ -89,7 +94,12 @@ A rule for the end of a job that probably does another thing than was meant. In
 a training that fails is started six more times, from the beginning if it does
 not resume, and its pods vanish with their logs as soon as they end: write a
 `backoffLimit`, and a `ttlSecondsAfterFinished` of a day or so. Replicas with
-`restartPolicy: Always` start again after success, too.)";
+`restartPolicy: Always` start again after success, too.
+
+In an sbatch script, a line `#SBATCH` behind the first command is not read;
+`--signal=USR1@120` reaches the ranks, and `--signal=B:USR1@120` the script, whose
+`trap` runs once the command in the foreground has ended: start that with `&` and
+`wait` for it.)";
   case Kind::ManifestSecret:
     return R"(
 A password or a token stands in the manifest. Whoever reads the repository, the

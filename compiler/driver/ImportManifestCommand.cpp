@@ -1,7 +1,7 @@
-// `recipec import-manifest FILE...`: findings on manifests of Kubernetes, and
-// the recipe of a training that they run.
+// `recipec import-manifest FILE...`: findings on manifests of Kubernetes and on
+// sbatch scripts, and the recipe of a training that the manifests run.
 //
-//   1. Read the documents of all files.
+//   1. Read the documents of all files, and the scripts.
 //   2. Report the findings.
 //   3. Write the recipes of the trainings.
 
@@ -15,6 +15,7 @@
 #include "compiler/driver/Terminal.h"
 #include "compiler/import/Recipes.h"
 #include "compiler/import/manifest/Findings.h"
+#include "compiler/import/sbatch/Findings.h"
 #include "compiler/parse/Data.h"
 #include "runtime/cli/Options.h"
 
@@ -27,10 +28,12 @@ namespace recipec::driver {
 namespace {
 
 namespace manifest = importer::manifest;
+namespace sbatch = importer::sbatch;
 
-/// Reads the objects of all files. `documents` must outlive them.
+/// Reads the objects and scripts of all files. `documents` must outlive them.
 manifest::Manifest readObjects(Session& session, const Invocation& invocation,
-                               std::deque<ast::File>& documents) {
+                               std::deque<ast::File>& documents,
+                               std::vector<sbatch::Script>& scripts) {
   manifest::Manifest objects;
   for (const std::string& path : invocation.inputs) {
     sema::Loaded::State state{};
@@ -41,17 +44,21 @@ manifest::Manifest readObjects(Session& session, const Invocation& invocation,
                               "there is no file `" + path + "`");
       continue;
     }
+    if (sbatch::isScript(session.sources.text(source))) {
+      scripts.push_back(sbatch::readScript(source, session.sources));
+      continue;
+    }
     documents.push_back(
         parse::parseDocuments(session.sources, source, session.engine));
     manifest::addObjects(documents.back(), session.sources, objects,
                          session.engine);
   }
-  if (objects.objects.empty() && !session.engine.hasErrors())
+  if (objects.objects.empty() && scripts.empty() && !session.engine.hasErrors())
     session.engine
         .report(diag::Kind::FileNotReadable, {},
                 "`" + invocation.inputs.front() + "` has no objects")
         .help("name manifests of Kubernetes in YAML, with `apiVersion` and "
-              "`kind`");
+              "`kind`, or sbatch scripts");
   manifest::addPods(objects);
   return objects;
 }
@@ -90,12 +97,26 @@ int report(Session& session, const Invocation& invocation) {
   return session.engine.hasErrors() ? exitDiagnostics : exitSuccess;
 }
 
+/// `2 objects and 1 script`
+std::string countsText(size_t objects, size_t scripts) {
+  std::string text;
+  if (objects > 0 || scripts == 0)
+    text = std::to_string(objects) + (objects == 1 ? " object" : " objects");
+  if (scripts > 0)
+    text += (text.empty() ? "" : " and ") + std::to_string(scripts) +
+            (scripts == 1 ? " script" : " scripts");
+  return text;
+}
+
 int runImportManifest(const Invocation& invocation) {
   Session session(Target{invocation.inputs[0], "", ""});
   std::deque<ast::File> documents;
+  std::vector<sbatch::Script> scripts;
   const manifest::Manifest objects =
-      readObjects(session, invocation, documents);
+      readObjects(session, invocation, documents, scripts);
   manifest::checkManifest(objects, session.engine);
+  for (const sbatch::Script& script : scripts)
+    sbatch::checkScript(script, session.engine);
   std::vector<importer::Job> jobs;
   if (!invocation.json)
     jobs = jobsOfManifest(session, objects);
@@ -104,8 +125,7 @@ int runImportManifest(const Invocation& invocation) {
   const int result = report(session, invocation);
   if (jobs.empty()) {
     if (session.engine.all().empty() && !invocation.json)
-      invocation.out << objects.objects.size()
-                     << (objects.objects.size() == 1 ? " object" : " objects")
+      invocation.out << countsText(objects.objects.size(), scripts.size())
                      << ", no findings\n";
     return result;
   }
@@ -141,8 +161,8 @@ cli::Command importManifestCommand(Invocation& invocation) {
   return {
       .name = "import-manifest",
       .synopsis = "FILE... [-o OUT]",
-      .summary = "check manifests of Kubernetes, and write the recipe of a "
-                 "training",
+      .summary = "check manifests of Kubernetes or sbatch scripts, and write "
+                 "the recipe of a training",
       .details =
           "Reads manifests in YAML and reports what a cluster would refuse, or "
           "would accept without doing what was meant: fields against closed "
@@ -155,6 +175,10 @@ cli::Command importManifestCommand(Invocation& invocation) {
           "PrometheusRule and NeMoTraining. Files that refer to each other are "
           "named together. `recipec explain KIND` has the reason for a "
           "finding. The exit code is 1 where there are errors.\n\n"
+          "Of an sbatch script, it reads the lines `#SBATCH` and the commands: "
+          "options that sbatch refuses or does not read, tasks and GPUs of a "
+          "node against srun, torchrun and mpirun, signals and requeues, and "
+          "the variables of the ranks.\n\n"
           "For an object that trains a model, a recipe is printed, or a mixin "
           "with its section `launch`. What has no counterpart is listed above "
           "it, with the reason.",

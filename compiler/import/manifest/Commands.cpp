@@ -16,9 +16,9 @@ namespace {
 /// Splits a script into words and commands.
 class ScriptReader {
 public:
-  ScriptReader(const std::string& script, const Node& place)
-      : script(script), whole(place.valueRange()),
-        raw(place.sourceMap().text(whole)) {}
+  ScriptReader(const std::string& script, SourceRange whole,
+               std::string_view raw)
+      : script(script), whole(whole), raw(raw) {}
 
   std::vector<Command> read() {
     while (at < script.size())
@@ -70,13 +70,14 @@ private:
     }
     if (at == begin)
       ++at; // never stand still
-    words.push_back(
-        {std::move(text), rangeOf(script.substr(begin, at - begin))});
+    words.push_back({std::move(text), rangeOf(begin)});
   }
 
-  /// Words stand in the file in the order of the script.
-  SourceRange rangeOf(const std::string& word) {
-    const size_t found = raw.find(word, cursor);
+  /// The place of the word that ends here. Words stand in the file in the order
+  /// of the script; in a script of its own, at the same offsets.
+  SourceRange rangeOf(size_t begin) {
+    const std::string word = script.substr(begin, at - begin);
+    const size_t found = raw == script ? begin : raw.find(word, cursor);
     if (found == raw.npos)
       return whole;
     cursor = found + word.size();
@@ -309,7 +310,13 @@ void addDegree(std::vector<Degree>& degrees, std::string key,
 
 std::vector<Command> commandsOfScript(const std::string& script,
                                       const Node& place) {
-  return ScriptReader(script, place).read();
+  const SourceRange whole = place.valueRange();
+  return commandsOfScript(script, whole, place.sourceMap().text(whole));
+}
+
+std::vector<Command> commandsOfScript(const std::string& script,
+                                      SourceRange whole, std::string_view raw) {
+  return ScriptReader(script, whole, raw).read();
 }
 
 std::vector<Command> commandsOf(const Pod& pod, const Node& container,

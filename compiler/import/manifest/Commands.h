@@ -9,6 +9,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace recipec::importer::manifest {
@@ -20,6 +21,9 @@ using Command = std::vector<Word>;
 /// `place` is the scalar that holds the script.
 std::vector<Command> commandsOfScript(const std::string& script,
                                       const Node& place);
+/// The same of a script whose text in the file, `raw`, is at `whole`.
+std::vector<Command> commandsOfScript(const std::string& script,
+                                      SourceRange whole, std::string_view raw);
 
 /// A container's commands: one, or those of the script that it starts, if that
 /// is an argument of `bash -c` or a file of a ConfigMap of the manifest.
