@@ -15,9 +15,9 @@ namespace recipec::environment {
 /// A variable of a recipe or a manifest.
 struct Variable {
   std::string name;
-  std::optional<std::string> value; // nullopt: a secret, or from elsewhere
-  SourceRange range;                // of the name, or else of the value
-  SourceRange valueRange = {};      // with its quotes; invalid: no fix-its
+  std::optional<std::string> value = {}; // nullopt: a secret, or from elsewhere
+  SourceRange range;                     // of the name, or else of the value
+  SourceRange valueRange = {};           // with its quotes; invalid: no fix-its
 };
 
 /// What is known about the ranks that have the variables.

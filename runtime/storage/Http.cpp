@@ -24,7 +24,7 @@ struct Transfer {
   const HttpRequest& request;
   HttpAnswer& answer;
   size_t sent = 0;
-  std::string fault; // why a callback stopped the transfer
+  std::string fault = {}; // why a callback stopped the transfer
   int timesSent = 0;
   curl_off_t movedBytes = 0; // in both directions, until `lastMove`
   std::chrono::steady_clock::time_point lastMove =

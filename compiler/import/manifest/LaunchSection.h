@@ -16,9 +16,9 @@ namespace recipec::importer::manifest {
 struct Training {
   const Object* object = nullptr;
   const Pod* pod = nullptr; // with ranks; nullptr: the object has no pods
-  Node container;           // the one of the pod, or the trainer of a TrainJob
+  Node container = {};      // the one of the pod, or the trainer of a TrainJob
   int64_t ranks = 1, ranksPerNode = 1;
-  Start start;
+  Start start = {};
 };
 
 /// The objects that train a model on GPUs, in the order of the files.
