@@ -41,20 +41,41 @@ else()
   message(STATUS "no CUDA compiler: building for the CPU alone")
 endif()
 
-# recipec_cuda_library(FOLDER SOURCES a.cu b.cpp ... [LINKS folders or targets])
+# recipec_cuda_library(FOLDER SOURCES a.cu b.cpp ... [BATCHES "c.cu d.cu" ...]
+#                      [LINKS folders or targets])
 #
 # A folder's part for GPUs: `runtime/kernels` becomes the target
 # `runtime.kernels.cuda`, which LINKS name as `runtime/kernels/cuda`. Sources in
 # C++ see the CUDA runtime's headers, too. What links it is compiled with
 # RECIPERUN_CUDA defined. Nothing, where CUDA is not built.
+#
+# A unity build compiles the sources of a batch together: most of the time of a
+# small one goes into headers. Names in their unnamed namespaces must differ.
 function(recipec_cuda_library folder)
   if(NOT RECIPEC_HAS_CUDA)
     return()
   endif()
-  cmake_parse_arguments(arg "" "" "SOURCES;LINKS" ${ARGN})
+  cmake_parse_arguments(arg "" "" "SOURCES;BATCHES;LINKS" ${ARGN})
   string(REPLACE "/" "." target ${folder}.cuda)
-  set(paths ${arg_SOURCES})
+  set(sources ${arg_SOURCES})
+  set(joined)
+  foreach(batch IN LISTS arg_BATCHES)
+    separate_arguments(batch UNIX_COMMAND "${batch}")
+    if(NOT CMAKE_UNITY_BUILD)
+      list(APPEND sources ${batch})
+      continue()
+    endif()
+    list(TRANSFORM batch REPLACE "(.+)" "#include \"${folder}/\\1\"\n"
+         OUTPUT_VARIABLE includes)
+    string(JOIN "" includes ${includes})
+    list(LENGTH joined number)
+    set(path ${CMAKE_CURRENT_BINARY_DIR}/Unity/cuda_${number}.cu)
+    file(CONFIGURE OUTPUT ${path} CONTENT "${includes}" @ONLY)
+    list(APPEND joined ${path})
+  endforeach()
+  set(paths ${sources})
   list(TRANSFORM paths PREPEND ${PROJECT_SOURCE_DIR}/${folder}/)
+  list(APPEND paths ${joined})
   string(REPLACE "/" "." links "${arg_LINKS}")
   add_library(${target} STATIC ${paths})
   target_include_directories(${target} PUBLIC ${PROJECT_SOURCE_DIR})
