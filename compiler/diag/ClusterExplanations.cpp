@@ -97,9 +97,9 @@ not resume, and its pods vanish with their logs as soon as they end: write a
 `restartPolicy: Always` start again after success, too.
 
 In an sbatch script, a line `#SBATCH` behind the first command is not read;
-`--signal=USR1@120` reaches the ranks, and `--signal=B:USR1@120` the script, whose
-`trap` runs once the command in the foreground has ended: start that with `&` and
-`wait` for it.)";
+`--signal=USR1@120` reaches the ranks, and `--signal=B:USR1@120` the script,
+whose `trap` runs once the command in the foreground has ended: start that with
+`&` and `wait` for it.)";
   case Kind::ManifestSecret:
     return R"(
 A password or a token stands in the manifest. Whoever reads the repository, the

@@ -27,6 +27,7 @@ RecipeWriter::RecipeWriter() {
   result.name = "test";
   result.settings.data = Record{"recipe", {}};
   result.model.tokens = TensorId(result.model.tensorCount++);
+  set("task", std::string("pretrain"));
   set("precision.compute", std::string("fp32"));
   set("batch.micro", int64_t(2));
   set("data.sequence", int64_t(8));
