@@ -37,21 +37,29 @@ std::string endOf(const LaunchResult& result) {
   return "ended with exit code " + std::to_string(result.exitCode);
 }
 
+/// Tells the reason for a restart, the first being number 0, and pauses before
+/// it. The next pause is twice as long. Returns false when a stop signal
+/// arrives.
+bool pauseBefore(const Restarts& restarts, int number,
+                 const std::string& reason, std::chrono::seconds& pause) {
+  restarts.warn(restarts.job + " " + reason + " and starts again in " +
+                std::to_string(pause.count()) + " s, restart " +
+                std::to_string(number + 1) + " of " +
+                std::to_string(restarts.most));
+  if (!pauseFor(pause))
+    return false;
+  pause = std::min(pause * 2, longestPause);
+  return true;
+}
+
 /// Asks for the command of the next restart until there is one, with a pause
 /// between. Returns false when no restart is left, or a stop signal arrives.
 bool nextCommand(const Restarts& restarts, std::vector<std::string>& command,
                  int& number, std::chrono::seconds& pause) {
-  while ((command = restarts.next()).empty()) {
-    if (++number == restarts.most)
+  while ((command = restarts.next()).empty())
+    if (++number == restarts.most ||
+        !pauseBefore(restarts, number, "waits for its hosts", pause))
       return false;
-    restarts.warn(restarts.job + " waits for its hosts and starts again in " +
-                  std::to_string(pause.count()) + " s, restart " +
-                  std::to_string(number + 1) + " of " +
-                  std::to_string(restarts.most));
-    if (!pauseFor(pause))
-      return false;
-    pause = std::min(pause * 2, longestPause);
-  }
   return true;
 }
 
@@ -91,13 +99,8 @@ LaunchResult runWithRestarts(const std::vector<std::string>& command,
       return result;
     if (worth == Worth::afterProgress)
       pause = firstPause;
-    restarts.warn(restarts.job + " " + endOf(result) + " and starts again in " +
-                  std::to_string(pause.count()) + " s, restart " +
-                  std::to_string(number + 1) + " of " +
-                  std::to_string(restarts.most));
-    if (!pauseFor(pause))
+    if (!pauseBefore(restarts, number, endOf(result), pause))
       return result;
-    pause = std::min(pause * 2, longestPause);
     if (restarts.next && !nextCommand(restarts, present, number, pause))
       return result;
   }
