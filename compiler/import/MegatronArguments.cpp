@@ -5,137 +5,63 @@
 
 #include "compiler/import/MegatronArguments.h"
 
+#include "compiler/import/LayerPatterns.h"
+#include "compiler/import/MegatronModel.h"
+#include "compiler/import/MegatronRules.h"
 #include "compiler/import/Recipes.h"
-#include "compiler/import/Rules.h"
+
+#include "llvm/ADT/StringExtras.h"
 
 #include <algorithm>
+#include <numeric>
 
 namespace recipec::importer {
 namespace {
 
-constexpr std::string_view ofMetrics = "a run writes metrics.jsonl";
-constexpr std::string_view ofKernels = "the plan decides which kernels run";
-constexpr std::string_view ofOverlap = "`comm` decides what overlaps";
-constexpr std::string_view ofLauncher = "a setting of the launcher";
-constexpr std::string_view ofData =
-    "a recipe names its files in `data.train` and `data.valid`";
-constexpr std::string_view ofTokenizer =
-    "`tokenizer` names a tokenizer.json, once `data` holds text";
+/// Megatron's names of recomputed modules, and those of
+/// `memory.recompute_modules`.
+constexpr std::pair<std::string_view, std::string_view> recomputedParts[] = {
+    {"core_attn", "attention"}, {"layernorm", "norm"},
+    {"moe_act", "activation"},  {"mlp", "mlp"},
+    {"moe", "experts"},         {"shared_experts", "experts"},
+    {"mla_up_proj", "mla_up"}};
 
-constexpr Rule launcherRules[] = {
-    {"--nproc_per_node", Reading::count, "devices"},
-    {"--nproc-per-node", Reading::count, "devices"},
-    {"--nnodes", Reading::count, "nodes"},
-    {"*", Reading::omitted, ofLauncher},
-};
+/// The layers of each chunk in the order of the model, if the first and the
+/// last stage have numbers of their own and the others share the rest. Numbers
+/// that do not divide are rounded down.
+std::vector<int64_t> unevenChunks(int64_t layers, int64_t pp, int64_t vp,
+                                  std::optional<int64_t> first,
+                                  std::optional<int64_t> last) {
+  const int64_t others = pp - int64_t(first.has_value()) - last.has_value();
+  const int64_t rest = layers - first.value_or(0) - last.value_or(0);
+  const int64_t share = others > 0 ? rest / others : 0;
+  std::vector<int64_t> chunks;
+  for (int64_t chunk = 0; chunk < pp * vp; ++chunk) {
+    const int64_t stage = chunk % pp;
+    int64_t ofStage = share;
+    if (stage == 0)
+      ofStage = first.value_or(share);
+    else if (stage == pp - 1)
+      ofStage = last.value_or(share);
+    chunks.push_back(ofStage / vp);
+  }
+  return chunks;
+}
 
-constexpr Rule megatronRules[] = {
-    // the model
-    {"--num-layers", Reading::count, "layers"},
-    {"--hidden-size", Reading::count, "hidden"},
-    {"--ffn-hidden-size", Reading::count, "ffn"},
-    {"--num-attention-heads", Reading::count, "heads"},
-    {"--group-query-attention", Reading::flag, "is_grouped"},
-    {"--num-query-groups", Reading::count, "kv_heads"},
-    {"--kv-channels", Reading::count, "head_dim"},
-    {"--max-position-embeddings", Reading::count, "max_positions"},
-    {"--position-embedding-type", Reading::text, "positions"},
-    {"--use-rotary-position-embeddings", Reading::flag, "is_rotary"},
-    {"--rotary-base", Reading::number, "rotary_base"},
-    {"--rotary-percent", Reading::number, "rotary_part"},
-    {"--normalization", Reading::text, "norm"},
-    {"--norm-epsilon", Reading::number, "norm_eps"},
-    {"--layernorm-epsilon", Reading::number, "norm_eps"},
-    {"--swiglu", Reading::flag, "is_swiglu"},
-    {"--squared-relu", Reading::flag, "is_squared_relu"},
-    {"--disable-bias-linear", Reading::flag, "has_no_bias"},
-    {"--add-qkv-bias", Reading::flag, "has_qkv_bias"},
-    {"--qk-layernorm", Reading::flag, "has_qk_norm"},
-    {"--untie-embeddings-and-output-weights", Reading::flag, "is_untied"},
-    {"--vocab-size", Reading::count, "vocab"},
-    {"--init-method-std", Reading::number, "init_std"},
-    {"--num-experts", Reading::count, "experts"},
-    {"--moe-router-topk", Reading::count, "top_k"},
-    {"--moe-ffn-hidden-size", Reading::count, "expert_ffn"},
-    {"--moe-aux-loss-coeff", Reading::number, "aux_loss"},
-    {"--moe-expert-capacity-factor", Reading::number, "capacity"},
-    {"--attention-dropout", Reading::number, "attention_dropout"},
-    {"--hidden-dropout", Reading::number, "hidden_dropout"},
-    // the layout
-    {"--tensor-model-parallel-size", Reading::count, "tp"},
-    {"--pipeline-model-parallel-size", Reading::count, "pp"},
-    {"--context-parallel-size", Reading::count, "cp"},
-    {"--expert-model-parallel-size", Reading::count, "ep"},
-    {"--expert-tensor-parallel-size", Reading::count, "etp"},
-    {"--num-layers-per-virtual-pipeline-stage", Reading::count, "chunk_layers"},
-    {"--num-virtual-stages-per-pipeline-rank", Reading::count, "vp"},
-    {"--sequence-parallel", Reading::flag, "is_sequence"},
-    {"--use-distributed-optimizer", Reading::flag, "is_distributed"},
-    {"--use-torch-fsdp2", Reading::flag, "is_fsdp"},
-    {"--use-custom-fsdp", Reading::flag, "is_fsdp"},
-    {"--use-megatron-fsdp", Reading::flag, "is_fsdp"},
-    {"--data-parallel-sharding-strategy", Reading::text, "strategy"},
-    // a step
-    {"--micro-batch-size", Reading::count, "micro"},
-    {"--global-batch-size", Reading::count, "global"},
-    {"--seq-length", Reading::count, "sequence"},
-    {"--train-iters", Reading::count, "steps"},
-    {"--train-samples", Reading::count, "samples"},
-    {"--eval-interval", Reading::count, "validate_every"},
-    {"--log-interval", Reading::count, "log_every"},
-    {"--seed", Reading::count, "seed"},
-    {"--bf16", Reading::flag, "is_bf16"},
-    {"--fp16", Reading::flag, "is_fp16"},
-    {"--fp8-format", Reading::text, "fp8"},
-    {"--fp8-recipe", Reading::text, "fp8_recipe"},
-    {"--recompute-activations", Reading::flag, "recompute_selected"},
-    {"--recompute-granularity", Reading::text, "recompute"},
-    {"--recompute-num-layers", Reading::count, "recompute_layers"},
-    {"--recompute-method", Reading::omitted,
-     "`memory.recompute_layers` counts layers from the first on"},
-    // the optimizer
-    {"--lr", Reading::number, "lr"},
-    {"--min-lr", Reading::number, "min_lr"},
-    {"--lr-decay-style", Reading::text, "decay"},
-    {"--lr-warmup-iters", Reading::count, "warmup"},
-    {"--lr-warmup-fraction", Reading::number, "warmup_part"},
-    {"--weight-decay", Reading::number, "weight_decay"},
-    {"--adam-beta1", Reading::number, "beta1"},
-    {"--adam-beta2", Reading::number, "beta2"},
-    {"--adam-eps", Reading::number, "eps"},
-    {"--clip-grad", Reading::number, "clip"},
-    {"--optimizer", Reading::text, "optimizer"},
-    // checkpoints
-    {"--save", Reading::text, "save"},
-    {"--save-interval", Reading::count, "save_every"},
-    {"--load", Reading::omitted,
-     "a run resumes from its own folder; `weights` names a Hugging Face model"},
-    // options that do not change a recipe
-    {"--use-mcore-models", Reading::implied},
-    {"--mock-data", Reading::implied},
-    {"--transformer-impl", Reading::omitted, ofKernels},
-    {"--use-flash-attn", Reading::omitted, ofKernels},
-    {"--attention-backend", Reading::omitted, ofKernels},
-    {"--no-masked-softmax-fusion", Reading::omitted, ofKernels},
-    {"--cross-entropy-loss-fusion", Reading::omitted, ofKernels},
-    {"--overlap-grad-reduce", Reading::omitted, ofOverlap},
-    {"--overlap-param-gather", Reading::omitted, ofOverlap},
-    {"--tp-comm-overlap", Reading::omitted, ofOverlap},
-    {"--data-path", Reading::omitted, ofData},
-    {"--split", Reading::omitted, ofData},
-    {"--tokenizer-type", Reading::text, "tokenizer"},
-    {"--tokenizer-*", Reading::omitted, ofTokenizer},
-    {"--vocab-file", Reading::omitted, ofTokenizer},
-    {"--merge-file", Reading::omitted, ofTokenizer},
-    {"--tensorboard-*", Reading::omitted, ofMetrics},
-    {"--log-*", Reading::omitted, ofMetrics},
-    {"--wandb-*", Reading::omitted, ofMetrics},
-    {"--eval-iters", Reading::omitted,
-     "validation runs over all of `data.valid`"},
-    {"--lr-decay-iters", Reading::omitted,
-     "a rate reaches its end at the last step"},
-    {"--moe-*", Reading::omitted, "the library's experts have one form"},
-};
+/// `[3] + [2] * 29 + [0]`.
+std::string runsOf(const std::vector<int64_t>& chunks) {
+  std::string text;
+  for (size_t i = 0; i < chunks.size();) {
+    size_t end = i;
+    while (end < chunks.size() && chunks[end] == chunks[i])
+      ++end;
+    text += (text.empty() ? "[" : " + [") + std::to_string(chunks[i]) + "]";
+    if (end - i > 1)
+      text += " * " + std::to_string(end - i);
+    i = end;
+  }
+  return text;
+}
 
 bool isScript(const Word& word) {
   return word.text.ends_with("pretrain_gpt.py");
@@ -151,8 +77,10 @@ public:
     job.name = "pretrain_gpt";
     job.summary = "The command of Megatron-LM's pretrain_gpt.py.";
     job.omissions = found.omissions;
-    if (!readSizes() || !readModel())
+    const auto count = readMegatronModel(found, job, range, engine);
+    if (!count)
       return std::nullopt;
+    layers = *count;
     readLayout();
     readSharding();
     readBatch();
@@ -161,47 +89,21 @@ public:
     readOptimizer();
     readLength();
     readCheckpoints();
+    for (const std::string& option : found.untaken())
+      job.omit(option, "without effect beside the other options, or on the "
+                       "library's model");
     return std::move(made);
   }
 
 private:
-  bool fail(const std::string& message, const std::string& help) {
-    engine.report(diag::Kind::NotSupported, range, message).help(help);
-    return false;
-  }
-  bool failForm(const std::string& what) {
-    return fail("the standard library has no GPT model with " + what,
-                "write the model in the recipe language, as "
-                "std/models/llama.recipe does");
-  }
-
-  /// Reads a size that Megatron requires.
-  bool take(int64_t& size, const char* meaning, const std::string& option) {
-    const auto value = found.takeCount(meaning);
-    size = value.value_or(0);
-    return value ? true
-                 : fail("the command has no `" + option + "`",
-                        "give the option: it is a size of the model");
-  }
-
-  void setField(const std::string& name, const std::string& value) {
-    job.model.fields.push_back({name, value});
-  }
-  void copyField(const std::string& name, const std::string& meaning) {
-    if (const auto value = found.take(meaning))
-      setField(name, *value);
-  }
   void copySetting(const std::string& path, const std::string& meaning,
                    const std::string& unit = "") {
     if (const auto value = found.take(meaning))
       job.set(path, *value + unit);
   }
 
-  bool readSizes();
-  bool readModel();
-  bool readLlama();
-  bool readGpt3();
   void readLayout();
+  void readStages();
   void readSharding();
   void readBatch();
   void readPrecision();
@@ -215,103 +117,9 @@ private:
   diag::Engine& engine;
   UnsizedJob made;
   Job& job = made.job;
-  int64_t layers = 0, hidden = 0, heads = 0, vocab = 0, experts = 0;
+  int64_t layers = 0;
   int64_t global = 0; // 0: the sequences that the ranks of `dp` process at once
 };
-
-bool MegatronReader::readSizes() {
-  experts = found.takeCount("experts").value_or(0);
-  const bool isGpt2 =
-      found.take("tokenizer").value_or("") == "GPT2BPETokenizer";
-  if (isGpt2 && !found.has("vocab"))
-    found.put("vocab", {"50257"});
-  return take(layers, "layers", "--num-layers") &&
-         take(hidden, "hidden", "--hidden-size") &&
-         take(heads, "heads", "--num-attention-heads") &&
-         take(vocab, "vocab", "--vocab-size");
-}
-
-/// The library has Llama's architecture, with or without experts, and GPT-3's.
-bool MegatronReader::readModel() {
-  for (const auto& [meaning, option] :
-       {std::pair("has_qk_norm", "--qk-layernorm"),
-        std::pair("has_qkv_bias", "--add-qkv-bias"),
-        std::pair("is_squared_relu", "--squared-relu")})
-    if (found.takeFlag(meaning))
-      return failForm("`" + std::string(option) + "`");
-  const bool isRotary = found.takeFlag("is_rotary") ||
-                        found.take("positions").value_or("") == "rope";
-  const std::pair<bool, const char*> parts[] = {
-      {found.takeFlag("is_swiglu"), "--swiglu"},
-      {found.take("norm").value_or("") == "RMSNorm", "--normalization RMSNorm"},
-      {isRotary, "--position-embedding-type rope"},
-      {found.takeFlag("has_no_bias"), "--disable-bias-linear"}};
-  const auto given = [](const auto& part) { return part.first; };
-  if (std::ranges::all_of(parts, given))
-    return readLlama();
-  if (std::ranges::none_of(parts, given))
-    return readGpt3();
-  const auto there = std::ranges::find_if(parts, given);
-  const auto missing = std::ranges::find_if_not(parts, given);
-  return failForm("`" + std::string(there->second) + "` and without `" +
-                  missing->second + "`");
-}
-
-bool MegatronReader::readLlama() {
-  const bool isTied = !found.takeFlag("is_untied");
-  if (experts > 0 && isTied)
-    return failForm("experts and without "
-                    "`--untie-embeddings-and-output-weights`");
-  // Megatron's default: 4 * hidden * 2 / 3, rounded down to a multiple of 64.
-  const int64_t usual = hidden * 8 / 3 / 64 * 64;
-  const int64_t ffn = found.takeCount("ffn").value_or(usual);
-  job.model = {experts > 0 ? "mixtral" : "llama",
-               experts > 0 ? "mixtral" : "llama"};
-  setField("vocab", std::to_string(vocab));
-  setField("hidden", std::to_string(hidden));
-  if (experts > 0) {
-    setField("experts", std::to_string(experts));
-    setField("top_k", found.take("top_k").value_or("2"));
-    setField("expert_ffn",
-             found.take("expert_ffn").value_or(std::to_string(ffn)));
-    setField("aux_loss", found.take("aux_loss").value_or("0.0"));
-    copyField("capacity", "capacity");
-  } else {
-    setField("ffn", std::to_string(ffn));
-    setField("tied", isTied ? "true" : "false");
-  }
-  setField("layers", std::to_string(layers));
-  setField("heads", std::to_string(heads));
-  const auto keyHeads = found.take("kv_heads");
-  if (found.takeFlag("is_grouped"))
-    setField("kv_heads", keyHeads.value_or("1"));
-  copyField("head_dim", "head_dim");
-  copyField("max_positions", "max_positions");
-  setField("rope_theta", found.take("rotary_base").value_or("10000"));
-  setField("rms_eps", found.take("norm_eps").value_or("1e-5"));
-  return found.takeNumber("rotary_part").value_or(1) == 1 ||
-         failForm("`--rotary-percent` below 1");
-}
-
-bool MegatronReader::readGpt3() {
-  if (experts > 0)
-    return failForm("experts and without `--swiglu`");
-  if (found.takeFlag("is_untied"))
-    return failForm("biases and `--untie-embeddings-and-output-weights`");
-  if (found.takeFlag("is_grouped"))
-    return failForm("biases and `--group-query-attention`");
-  job.model = {"gpt3", "gpt3"};
-  setField("vocab", std::to_string(vocab));
-  setField("hidden", std::to_string(hidden));
-  copyField("ffn", "ffn");
-  setField("layers", std::to_string(layers));
-  setField("heads", std::to_string(heads));
-  copyField("head_dim", "head_dim");
-  copyField("max_positions", "max_positions");
-  copyField("norm_eps", "norm_eps");
-  copyField("init_std", "init_std");
-  return true;
-}
 
 void MegatronReader::readLayout() {
   Layout& layout = job.layout;
@@ -323,13 +131,51 @@ void MegatronReader::readLayout() {
   layout.vp = found.takeCount("vp").value_or(1);
   if (const auto chunk = found.takeCount("chunk_layers"); chunk.value_or(0) > 0)
     layout.vp = std::max<int64_t>(1, layers / layout.pp / *chunk);
-  if (layout.tp > 1 && !found.takeFlag("is_sequence"))
+  const bool isSequence = found.takeFlag("is_sequence");
+  if (layout.tp > 1 && !isSequence)
     job.set("parallel.sequence", "false");
+  readStages();
   const int64_t nodes = found.takeCount("nodes").value_or(1);
   if (const auto devices = found.takeCount("devices"))
     layout.ranks = *devices * nodes;
   else
     made.multiple = layout.tp * layout.cp * layout.pp;
+}
+
+/// The layers of each chunk of the pipeline, where they are not even.
+void MegatronReader::readStages() {
+  for (const auto& [meaning, path] :
+       {std::pair("has_embedding_layer", "parallel.embedding_as_layer"),
+        std::pair("has_loss_layer", "parallel.loss_as_layer")})
+    if (found.takeFlag(meaning))
+      job.set(path, "true");
+  Layout& layout = job.layout;
+  const auto first = found.takeCount("first_layers");
+  const auto last = found.takeCount("last_layers");
+  std::optional<std::vector<int64_t>> chunks;
+  std::string written;
+  if (const auto text = found.take("pipeline_layout")) {
+    written = "--pipeline-model-parallel-layout = " + *text;
+    chunks = chunkLayers(*text);
+    const int64_t count = chunks ? int64_t(chunks->size()) : 0;
+    if (count % layout.pp != 0)
+      chunks = std::nullopt;
+    else if (chunks)
+      layout.vp = count / layout.pp;
+  } else if (first || last) {
+    written = first ? "--decoder-first-pipeline-num-layers"
+                    : "--decoder-last-pipeline-num-layers";
+    chunks = unevenChunks(layers, layout.pp, layout.vp, first, last);
+  } else {
+    return;
+  }
+  const bool isWhole = chunks && std::accumulate(chunks->begin(), chunks->end(),
+                                                 int64_t(0)) == layers;
+  if (isWhole)
+    job.set("parallel.layers", runsOf(*chunks));
+  else
+    job.omit(written, "does not divide the model's " + std::to_string(layers) +
+                          " layers among the pipeline's chunks");
 }
 
 void MegatronReader::readSharding() {
@@ -365,6 +211,16 @@ void MegatronReader::readPrecision() {
     job.omit("--fp16", "there is no fp16; the recipe takes `bf16`");
   else if (!isBf16)
     job.set("precision.compute", literal("fp32"));
+  if (found.take("grads").value_or("fp32") == "bf16")
+    job.set("precision.grads", literal("bf16"));
+  const auto first = found.take("moments"),
+             second = found.take("second_moments");
+  if (first && first == second)
+    job.set("precision.moments", literal(*first));
+  else if (first || second)
+    job.omit("--exp-avg-dtype = " + first.value_or("fp32") +
+                 ", --exp-avg-sq-dtype = " + second.value_or("fp32"),
+             "`precision.moments` is one type for both moments");
   const auto format = found.take("fp8");
   const std::string scaling = found.take("fp8_recipe").value_or("delayed");
   if (!format)
@@ -377,20 +233,44 @@ void MegatronReader::readPrecision() {
 
 void MegatronReader::readMemory() {
   const bool isSelected = found.takeFlag("recompute_selected");
+  const bool hasExperts = found.takeFlag("recompute_experts");
   const auto granularity = found.take("recompute");
-  if (!granularity && !isSelected)
+  if (!granularity && !isSelected && !hasExperts)
     return;
   const std::string kind = granularity.value_or("selective");
   job.set("memory.recompute", literal(kind));
-  if (kind == "full")
+  if (kind == "full") {
     copySetting("memory.recompute_layers", "recompute_layers");
+    return;
+  }
+  std::vector<std::string> modules = found.takeList("recompute_modules");
+  if (hasExperts)
+    modules.push_back("moe");
+  std::vector<std::string> parts;
+  for (const std::string& module : modules) {
+    const auto part = std::ranges::find(
+        recomputedParts, module,
+        &std::pair<std::string_view, std::string_view>::first);
+    if (part == std::end(recomputedParts))
+      job.omit("--recompute-modules = " + module,
+               "no part of `memory.recompute_modules`");
+    else if (const std::string text = literal(part->second);
+             std::ranges::find(parts, text) == parts.end())
+      parts.push_back(text);
+  }
+  if (!parts.empty())
+    job.set("memory.recompute_modules", "[" + llvm::join(parts, ", ") + "]");
 }
 
 void MegatronReader::readOptimizer() {
   if (const auto name = found.take("optimizer"); name && *name != "adam")
     job.omit("--optimizer " + *name, "AdamW is the one optimizer");
   const std::string style = found.take("decay").value_or("linear");
-  const auto steps = found.take("warmup"), part = found.take("warmup_part");
+  auto steps = found.take("warmup");
+  const auto samples = found.takeCount("warmup_samples");
+  if (samples && !steps && global > 0)
+    steps = std::to_string(*samples / global);
+  const auto part = found.take("warmup_part");
   std::string schedule = "linear";
   if (style == "cosine" || style == "constant")
     schedule = style;
@@ -422,6 +302,8 @@ void MegatronReader::readLength() {
              "`train.steps` times `batch.global` are the samples");
   copySetting("train.validate_every", "validate_every", " steps");
   copySetting("train.log_every", "log_every", " steps");
+  if (const auto folder = found.take("tensorboard"))
+    job.set("train.tensorboard", literal(*folder));
   job.set("train.seed", found.take("seed").value_or("1234"));
   for (const char* meaning : {"attention_dropout", "hidden_dropout"})
     if (found.takeNumber(meaning).value_or(0.1) > 0)
@@ -451,8 +333,8 @@ std::optional<UnsizedJob> megatronJob(const std::vector<Word>& words,
   const auto script = std::ranges::find_if(words, isScript);
   const CommandLine launcher = readArguments({words.begin(), script});
   const CommandLine command = readArguments({script, words.end()});
-  const Found launched = applyRules(launcher.options, launcherRules, engine);
-  Found found = applyRules(command.options, megatronRules, engine);
+  const Found launched = applyRules(launcher.options, torchrunRules(), engine);
+  Found found = applyRules(command.options, megatronRules(), engine);
   if (engine.hasErrors())
     return std::nullopt;
   found.add(launched);

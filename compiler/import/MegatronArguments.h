@@ -17,9 +17,8 @@ namespace recipec::importer {
 bool isMegatron(const std::vector<Word>& words);
 
 /// Converts the words to a job, with Megatron's defaults for missing options.
-/// The model is the library's `llama`, `mixtral` or `gpt3` with the sizes of
-/// the command. Returns nullopt, with diagnostics, if a value is wrong, if a
-/// size is missing, or if the library has no such model.
+/// MegatronModel.h says which models. Returns nullopt, with diagnostics, if a
+/// value is wrong, if a size is missing, or if the library has no such model.
 std::optional<UnsizedJob> megatronJob(const std::vector<Word>& words,
                                       diag::Engine& engine);
 

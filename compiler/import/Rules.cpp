@@ -98,10 +98,24 @@ std::vector<std::string> Found::takeList(const std::string& meaning) {
   return list;
 }
 
+void Found::putEntry(const std::string& meaning, const Entry& entry) {
+  put(meaning, entry.values);
+  spellings[meaning] = shown(entry);
+}
+
+std::vector<std::string> Found::untaken() const {
+  std::vector<std::string> texts;
+  for (const auto& [meaning, spelling] : spellings)
+    if (values.contains(meaning))
+      texts.push_back(spelling);
+  return texts;
+}
+
 void Found::add(const Found& other) {
   omissions.insert(omissions.end(), other.omissions.begin(),
                    other.omissions.end());
   values.insert(other.values.begin(), other.values.end());
+  spellings.insert(other.spellings.begin(), other.spellings.end());
 }
 
 bool Found::takeFlag(const std::string& meaning) {
@@ -132,7 +146,7 @@ Found applyRules(const std::vector<Entry>& entries, std::span<const Rule> rules,
           .help("write `" + entry.key + "` as " + wanted + ", or leave it out");
       continue;
     }
-    found.put(std::string(rule->meaning), entry.values);
+    found.putEntry(std::string(rule->meaning), entry);
   }
   return found;
 }

@@ -54,6 +54,12 @@ public:
   void put(const std::string& meaning, std::vector<std::string> value) {
     values[meaning] = std::move(value);
   }
+  /// Puts the values of an entry, and keeps how the input spells it.
+  void putEntry(const std::string& meaning, const Entry& entry);
+
+  /// How the input spells the entries that nothing took, in the order of their
+  /// meanings.
+  std::vector<std::string> untaken() const;
 
   /// Adds the values of another configuration.
   void add(const Found& other);
@@ -62,6 +68,7 @@ public:
 
 private:
   std::map<std::string, std::vector<std::string>> values;
+  std::map<std::string, std::string> spellings; // by meaning
 };
 
 /// Applies the first matching rule to each entry. Entries without a rule, and
