@@ -78,6 +78,16 @@ void ActivationStatistics::add(std::span<const float> x) {
   tokens += count;
 }
 
+void ActivationStatistics::add(const ActivationStatistics& other) {
+  const double all = double(std::max<int64_t>(1, tokens + other.tokens));
+  const double own = double(tokens) / all, others = double(other.tokens) / all;
+  for (size_t j = 0; j < mean.size(); ++j) {
+    mean[j] = float(own * mean[j] + others * other.mean[j]);
+    meanSquare[j] = float(own * meanSquare[j] + others * other.meanSquare[j]);
+  }
+  tokens += other.tokens;
+}
+
 ActivationScaleSearch::ActivationScaleSearch(
     const Scheme& scheme, const ActivationStatistics& statistics, int threads)
     : scheme(scheme), statistics(statistics), threads(threads),
@@ -85,26 +95,27 @@ ActivationScaleSearch::ActivationScaleSearch(
   assert((scheme.scales == WeightScales::rows ||
           scheme.scales == WeightScales::groups) &&
          "runs of rows are quantized alone");
-  for (int step = 0; step <= alphaSteps; ++step) {
+  for (int step = 0; step <= alphaSteps; ++step)
     factors.push_back(factorsFor(statistics.mean, double(step) / alphaSteps));
-    importances.push_back(
-        columnImportance(statistics, inverse(factors.back())));
-  }
 }
 
-Status ActivationScaleSearch::add(std::span<const float> rows) {
+Status ActivationScaleSearch::add(std::span<const float> rows,
+                                  const ActivationStatistics& part) {
   const size_t k = statistics.mean.size();
   assert(rows.size() % k == 0 && "a mean for each input channel");
+  const double share =
+      double(part.tokens) / double(std::max<int64_t>(1, statistics.tokens));
   scaled.resize(rows.size());
   for (size_t step = 0; step < factors.size(); ++step) {
     const std::vector<float>& s = factors[step];
     for (size_t i = 0; i < rows.size(); ++i)
       scaled[i] = rows[i] * s[i % k];
     Expected<QuantizedMatrix> made =
-        quantizeMatrix(scheme, scaled, int64_t(k), threads, importances[step]);
+        quantizeMatrix(scheme, scaled, int64_t(k), threads,
+                       columnImportance(part, inverse(s)));
     RECIPERUN_TRY(made);
-    errors[step] += outputError(rows, dequantizeMatrix(*made, threads), s,
-                                statistics.meanSquare, threads);
+    errors[step] += share * outputError(rows, dequantizeMatrix(*made, threads),
+                                        s, part.meanSquare, threads);
   }
   return Status::ok();
 }

@@ -20,6 +20,8 @@ struct ActivationStatistics {
       : mean(size_t(channels)), meanSquare(size_t(channels)) {}
   /// Adds rows of x [tokens, k].
   void add(std::span<const float> x);
+  /// Adds other tokens of the same channels.
+  void add(const ActivationStatistics& other);
 };
 
 /// The result of a search.
@@ -46,7 +48,10 @@ public:
                         const ActivationStatistics& statistics, int threads);
 
   /// Adds rows [rows, k] of a weight that reads x. Fails for NaN and infinity.
-  Status add(std::span<const float> rows);
+  Status add(std::span<const float> rows) { return add(rows, statistics); }
+  /// Adds rows of a weight that reads only the tokens of `part`, as an expert's
+  /// does. Its errors count by the share of these tokens.
+  Status add(std::span<const float> rows, const ActivationStatistics& part);
   /// The factors for all rows that were added.
   ActivationScales best() const;
 
@@ -55,8 +60,7 @@ private:
   const ActivationStatistics& statistics;
   int threads;
   // By step of alpha.
-  std::vector<std::vector<float>> factors;     // s
-  std::vector<std::vector<float>> importances; // of the columns of W s
+  std::vector<std::vector<float>> factors; // s
   std::vector<double> errors;
   std::vector<float> scaled; // of a run
 };

@@ -1,6 +1,7 @@
 // 1. Find the input that each quantized matrix reads.
 // 2. Search the factors of each input over the matrices that read it.
-// 3. Fold the factors into the norm that computes the input where possible.
+// 3. Fold the factors into the matrix or the norm that computes the input where
+//    possible.
 
 #include "runtime/checkpoint/quantized/InputFactors.h"
 
@@ -9,6 +10,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string_view>
 #include <utility>
 
 namespace reciperun::checkpoint {
@@ -30,66 +32,83 @@ Status checkChannels(const QuantizationJob& job, int64_t channels) {
       "; calibrate with the model of this directory");
 }
 
-/// Searches the factors of an input over the matrices that read it; empty when
-/// none does.
-Expected<std::vector<float>>
-searchInput(const std::vector<QuantizationJob>& jobs, int input,
-            quantize::ActivationScaleSearch search, int64_t channels,
-            JobReader& reader) {
-  bool isRead = false;
-  for (const QuantizationJob& job : jobs) {
-    if (job.input != input)
-      continue;
-    isRead = true;
-    RECIPERUN_TRY(checkChannels(job, channels));
-    RECIPERUN_TRY(reader
-                      .forRuns(job,
-                               [&](std::span<const float> values) {
-                                 return search.add(values);
-                               })
-                      .withContext("tensor `" + job.name + "`"));
-  }
-  return isRead ? search.best().inScale : std::vector<float>();
-}
-
 } // namespace
 
 Expected<InputFactors> InputFactors::search(std::vector<QuantizationJob>& jobs,
-                                            const InputStatistics& statistics,
+                                            InputStatistics statistics,
                                             const quantize::Scheme& scheme,
                                             int threads, JobReader& reader) {
+  Readers readers(statistics.inputs.size());
   for (QuantizationJob& job : jobs) {
     const auto input = statistics.inputOf.find(job.name);
     if (!job.isQuantized || input == statistics.inputOf.end())
       continue;
     job.input = int(input->second);
+    if (const auto part = statistics.partOf.find(job.name);
+        part != statistics.partOf.end())
+      job.part = int(part->second);
+    readers[input->second].push_back(&job);
     reader.expect(job);
   }
   InputFactors found;
-  for (size_t input = 0; input < statistics.inputs.size(); ++input) {
-    const quantize::ActivationStatistics& measured = statistics.inputs[input];
-    auto factors =
-        searchInput(jobs, int(input),
-                    quantize::ActivationScaleSearch(scheme, measured, threads),
-                    int64_t(measured.mean.size()), reader);
-    RECIPERUN_TRY(factors);
-    found.factors.push_back(*std::move(factors));
-  }
-  found.importances.resize(found.factors.size());
-  for (size_t input = 0; input < found.factors.size(); ++input) {
-    RECIPERUN_TRY(found.foldIntoNorm(jobs, int(input), statistics));
-    if (!found.factors[input].empty())
-      found.importances[input] = quantize::columnImportance(
-          statistics.inputs[input], found.factors[input]);
-  }
+  found.statistics = std::move(statistics);
+  for (size_t input = 0; input < readers.size(); ++input)
+    RECIPERUN_TRY(found.searchInput(input, readers, scheme, threads, reader));
+  found.foldIntoRows(jobs);
+  for (size_t input = 0; input < readers.size(); ++input)
+    RECIPERUN_TRY(found.foldIntoNorm(jobs, int(input)));
   return found;
+}
+
+/// Searches the factors of an input over the matrices that read it; there are
+/// none when no matrix does.
+Status InputFactors::searchInput(size_t input, const Readers& readers,
+                                 const quantize::Scheme& scheme, int threads,
+                                 JobReader& reader) {
+  const quantize::ActivationStatistics& all = statistics.inputs[input];
+  quantize::ActivationScaleSearch search(scheme, all, threads);
+  for (const QuantizationJob* job : readers[input]) {
+    RECIPERUN_TRY(checkChannels(*job, int64_t(all.mean.size())));
+    RECIPERUN_TRY(reader
+                      .forRuns(*job,
+                               [&](std::span<const float> values) {
+                                 return search.add(values, tokensOf(*job));
+                               })
+                      .withContext("tensor `" + job->name + "`"));
+  }
+  factors.push_back(readers[input].empty() ? std::vector<float>()
+                                           : search.best().inScale);
+  return Status::ok();
+}
+
+std::vector<float> InputFactors::importance(const QuantizationJob& job) const {
+  if (job.input < 0)
+    return {};
+  return quantize::columnImportance(tokensOf(job), factors[size_t(job.input)]);
+}
+
+/// Folds the factors of inputs into the rows of the matrices that make them, if
+/// these are quantized. A row's scales take its factor, so that the codes stay
+/// the same.
+void InputFactors::foldIntoRows(const std::vector<QuantizationJob>& jobs) {
+  std::map<std::string_view, const QuantizationJob*> makers;
+  for (const QuantizationJob& job : jobs)
+    if (job.isQuantized)
+      makers.emplace(job.name, &job);
+  for (const auto& [input, name] : statistics.makerOf) {
+    const auto maker = makers.find(name);
+    if (maker == makers.end() || factors[input].empty() ||
+        maker->second->rows != int64_t(factors[input].size()))
+      continue;
+    foldedRows[name] = int(input);
+    foldedInputs.insert(int(input));
+  }
 }
 
 /// Folds the factors of an input into the weight of the norm that computes
 /// it, as ModelOpt does, if all matrices that read the input are quantized.
 Status InputFactors::foldIntoNorm(const std::vector<QuantizationJob>& jobs,
-                                  int input,
-                                  const InputStatistics& statistics) {
+                                  int input) {
   if (size_t(input) >= statistics.norms.size() ||
       !statistics.norms[size_t(input)] || factors[size_t(input)].empty())
     return Status::ok();
@@ -149,7 +168,16 @@ std::string uncalibratedNote(const std::vector<QuantizationJob>& jobs) {
          std::to_string(
              std::ranges::count(jobs, true, &QuantizationJob::isQuantized)) +
          " quantized matrices are rounded to nearest: the calibration does not "
-         "measure their inputs, as of experts";
+         "measure their inputs";
+}
+
+std::string sparseExpertsNote(const InputStatistics& statistics) {
+  if (statistics.sparseExperts == 0)
+    return {};
+  return std::to_string(statistics.sparseExperts) + " of " +
+         std::to_string(statistics.experts) +
+         " experts were sent too few tokens of the calibration's texts: their "
+         "factors are those of all experts of their layer; give more texts";
 }
 
 } // namespace reciperun::checkpoint

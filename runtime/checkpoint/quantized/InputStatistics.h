@@ -7,6 +7,7 @@
 #include "runtime/quantize/ActivationScales.h"
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <optional>
@@ -30,6 +31,17 @@ struct InputStatistics {
   std::vector<std::optional<Norm>> norms; // by input; may have fewer entries
   /// Maps the name of a matrix's tensor, `X.weight`, to an index of `inputs`.
   std::map<std::string, size_t, std::less<>> inputOf;
+
+  /// Of a matrix that multiplies only some tokens of its input, as an expert
+  /// does: their statistics and number. Maps names as `inputOf` does.
+  std::vector<quantize::ActivationStatistics> parts;
+  std::map<std::string, size_t, std::less<>> partOf;
+  /// The matrix whose outputs are a factor of an input, by input: the input's
+  /// factors can be folded into the rows of this matrix.
+  std::map<size_t, std::string> makerOf;
+  /// All experts of all layers, and those that were sent too few tokens and
+  /// have the statistics of their layer.
+  int64_t experts = 0, sparseExperts = 0;
 };
 
 } // namespace reciperun::checkpoint

@@ -24,6 +24,7 @@ struct QuantizationJob {
   bool isLinear = false;    // has the name of a linear layer's matrix
   bool isQuantized = false; // in the target
   int input = -1;           // index in the calibration; -1: not measured
+  int part = -1;            // of the input's tokens, likewise; -1: all of them
 
   /// In the source.
   int64_t bytes() const;

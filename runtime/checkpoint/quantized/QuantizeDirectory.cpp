@@ -62,9 +62,10 @@ private:
   }
 
   Status calibrate() {
-    const Expected<InputStatistics> statistics = options.calibrate();
+    Expected<InputStatistics> statistics = options.calibrate();
     RECIPERUN_TRY(statistics);
-    auto found = InputFactors::search(jobs, *statistics, scheme,
+    note(sparseExpertsNote(*statistics));
+    auto found = InputFactors::search(jobs, *std::move(statistics), scheme,
                                       options.threads, reader);
     RECIPERUN_TRY(found);
     factors = *std::move(found);
@@ -119,6 +120,7 @@ private:
   Status writeQuantized(const QuantizationJob& job, ModelWriter& writer) {
     std::vector<float> scales(
         size_t(quantize::scaleCount(scheme, job.rows, job.columns)));
+    const std::vector<float> importance = factors.importance(job);
     quantize::RowStream stream(
         scheme, job.rows, job.columns, options.threads,
         [&](const quantize::QuantizedRun& run) {
@@ -126,7 +128,7 @@ private:
                     scales.begin() + run.firstScale);
           return writer.append(packed(run.data, job.columns));
         },
-        factors.importance(job));
+        importance);
     std::vector<float> scaled;
     RECIPERUN_TRY(reader.forRuns(job, [&](std::span<const float> values) {
       if (factors.of(job).empty())
@@ -135,6 +137,11 @@ private:
       quantize::scaleInputs(factors.of(job), scaled);
       return stream.append(scaled);
     }));
+    const std::span<const float> ofRows = factors.ofRows(job);
+    const size_t perRow = scales.size() / size_t(job.rows);
+    for (size_t row = 0; row < ofRows.size(); ++row)
+      for (size_t i = row * perRow; i < (row + 1) * perRow; ++i)
+        scales[i] *= ofRows[row];
     RECIPERUN_TRY(writer.append(std::as_bytes(std::span(scales))));
     if (factors.areOwn(job))
       return writer.append(std::as_bytes(factors.of(job)));

@@ -8,14 +8,12 @@
 
 #include "runtime/serve/calibrate/InputObserver.h"
 
-#include "runtime/checkpoint/Elements.h"
-#include "runtime/device/HostCopy.h"
 #include "runtime/ops/NormOps.h"
 #include "runtime/ops/OpKind.h"
+#include "runtime/serve/calibrate/ReadRows.h"
 
 #include <algorithm>
 #include <cassert>
-#include <cmath>
 #include <map>
 #include <optional>
 #include <utility>
@@ -40,7 +38,8 @@ int64_t channelsOf(const plan::Buffer& matrix) {
 } // namespace
 
 InputObserver::InputObserver(const plan::Plan& plan, device::Device& device)
-    : plan(plan), device(device), inputOf(plan.parameters.size(), -1) {
+    : plan(plan), device(device), inputOf(plan.parameters.size(), -1),
+      experts(plan, device) {
   assert(plan.serving && plan.stages.size() == 1 && "a plan of one rank");
   const plan::Stage& stage = plan.stages.front();
   parameterOf.assign(stage.buffers.size(), -1);
@@ -120,9 +119,14 @@ void InputObserver::startStep(const StepPlan& step) {
 void InputObserver::beginsOp(const plan::Op& op,
                              std::span<const device::Tensor> read,
                              std::span<const device::Tensor>) {
-  const int parameter = matrixOf(op);
-  if (parameter < 0 || !failure.isOk())
+  if (!failure.isOk())
     return;
+  const int parameter = matrixOf(op);
+  if (parameter < 0) {
+    failure =
+        experts.measure(op, read).withContext("the input of `" + op.name + "`");
+    return;
+  }
   const size_t input = size_t(inputOf[size_t(parameter)]);
   if (leaders[input] == parameter)
     failure =
@@ -133,23 +137,8 @@ Status InputObserver::measure(const device::Tensor& x, size_t input) {
   quantize::ActivationStatistics& statistics = inputs[input];
   const int64_t channels = int64_t(statistics.mean.size());
   const int64_t all = x.elements() / channels;
-  const int64_t shape[] = {all == bucketTokens ? tokens : rows, channels};
-  values.resize(size_t(shape[0] * channels));
-  const auto type =
-      checkpoint::findElementType(checkpoint::safetensorsName(x.type));
-  assert(type && "activations are of a floating-point type");
-  RECIPERUN_TRY(device::readPieces(
-      device, {x.as<std::byte>(), x.type, shape},
-      [&](const device::Tensor& piece, int64_t first) {
-        checkpoint::convertElements(
-            *type, piece.as<const std::byte>(), plan::DType::f32,
-            reinterpret_cast<std::byte*>(values.data() + first),
-            piece.elements());
-        return Status::ok();
-      }));
-  if (!std::ranges::all_of(values, [](float x) { return std::isfinite(x); }))
-    return Status::error("it holds NaN or infinity: the model or its weights "
-                         "are damaged");
+  RECIPERUN_TRY(readRows(device, x, channels, /*first=*/0,
+                         all == bucketTokens ? tokens : rows, values));
   statistics.add(values);
   return Status::ok();
 }
@@ -163,6 +152,7 @@ checkpoint::InputStatistics InputObserver::take() {
   }
   taken.inputs = std::move(inputs);
   taken.norms = std::move(norms);
+  experts.addTo(taken);
   return taken;
 }
 

@@ -1,5 +1,5 @@
 // Follows the steps of a served model and measures the inputs of its linear
-// layers.
+// layers and experts.
 
 #ifndef RECIPERUN_SERVE_CALIBRATE_INPUTOBSERVER_H
 #define RECIPERUN_SERVE_CALIBRATE_INPUTOBSERVER_H
@@ -9,6 +9,7 @@
 #include "runtime/device/Device.h"
 #include "runtime/exec/Observer.h"
 #include "runtime/plan/Plan.h"
+#include "runtime/serve/calibrate/ExpertInputs.h"
 #include "runtime/serve/engine/StepPlan.h"
 
 #include <optional>
@@ -48,6 +49,7 @@ private:
   std::vector<int> leaders; // by input: the parameter whose ops are measured
   std::vector<quantize::ActivationStatistics> inputs;
   std::vector<std::optional<checkpoint::InputStatistics::Norm>> norms;
+  ExpertInputs experts;
   int64_t bucketTokens = 0, tokens = 0, rows = 0; // of the step
   std::vector<float> values;                      // of an input
   Status failure;

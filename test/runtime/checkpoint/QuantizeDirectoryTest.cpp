@@ -55,17 +55,19 @@ void writeSource(const std::filesystem::path& folder) {
   ASSERT_TRUE(writer->finish().isOk());
 }
 
-std::vector<float> readStored(const std::filesystem::path& folder) {
+std::vector<float> readStored(const std::filesystem::path& folder,
+                              const char* name = upProjection,
+                              int64_t rows = upRows) {
   auto model = ModelFiles::open(folder);
   EXPECT_TRUE(model);
   auto weights = StoredWeights::open(*model);
   EXPECT_TRUE(weights) << weights.status().message();
-  const StoredWeight* weight = weights->find(upProjection);
+  const StoredWeight* weight = weights->find(name);
   if (!weight)
     return {};
   auto reader = StoredWeightReader::open(*weight);
-  std::vector<float> values(size_t(upRows * upColumns));
-  EXPECT_TRUE(reader->readRows(0, upRows, values).isOk());
+  std::vector<float> values(size_t(rows * upColumns));
+  EXPECT_TRUE(reader->readRows(0, rows, values).isOk());
   return values;
 }
 
@@ -203,17 +205,29 @@ InputStatistics outliers(bool hasNorm) {
   return statistics;
 }
 
-std::vector<float> readTensor(const std::filesystem::path& folder,
-                              const char* name) {
+std::vector<std::byte> bytesOf(const std::filesystem::path& folder,
+                               const std::string& name,
+                               std::string* type = nullptr) {
   auto model = ModelFiles::open(folder);
   EXPECT_TRUE(model);
   const auto place = model->find(name);
   if (!place)
     return {};
-  const ElementType type = *findElementType(place->tensor->dtype);
+  if (type)
+    *type = place->tensor->dtype;
   std::vector<std::byte> bytes(size_t(place->tensor->end) -
                                size_t(place->tensor->begin));
   EXPECT_TRUE(place->file->read(*place->tensor, 0, bytes).isOk());
+  return bytes;
+}
+
+std::vector<float> readTensor(const std::filesystem::path& folder,
+                              const char* name) {
+  std::string dtype;
+  const std::vector<std::byte> bytes = bytesOf(folder, name, &dtype);
+  if (bytes.empty())
+    return {};
+  const ElementType type = *findElementType(dtype);
   std::vector<float> values(bytes.size() / size_t(byteSize(type)));
   convertElements(type, bytes.data(), plan::DType::f32,
                   reinterpret_cast<std::byte*>(values.data()),
@@ -299,6 +313,121 @@ TEST_F(QuantizeDirectory, KeepsANormThatOtherMatricesRead) {
   EXPECT_FALSE(readTensor(folder / "out", ownFactors).empty());
   EXPECT_EQ(readTensor(folder / "out", "model.norm.weight"),
             readTensor(folder / "source", "model.norm.weight"));
+}
+
+const char* const upOfExperts[] = {"model.layers.0.mlp.experts.0.up_proj",
+                                   "model.layers.0.mlp.experts.1.up_proj"};
+const std::string downOfExpert = "model.layers.0.mlp.experts.0.down_proj";
+
+/// A model with the matrices of experts.
+void writeExperts(const TestFolder& folder) {
+  std::filesystem::create_directories(folder / "source");
+  std::vector<TensorSpec> specs;
+  for (const char* up : upOfExperts)
+    specs.push_back({std::string(up) + ".weight", "BF16", {128, upColumns}});
+  specs.push_back({downOfExpert + ".weight", "BF16", {upRows, 128}});
+  auto writer = ModelWriter::create(folder / "source", specs, int64_t(1) << 40);
+  ASSERT_TRUE(writer);
+  for (const TensorSpec& spec : specs)
+    ASSERT_TRUE(writer->append(narrowed(someValues(spec.bytes() / 2))).isOk());
+  ASSERT_TRUE(writer->finish().isOk());
+  folder.write("source/config.json", "{}");
+}
+
+/// The input of all experts, in which every 16th channel is large for the first
+/// one, and the input of the first one's last matrix.
+InputStatistics ofExperts() {
+  InputStatistics statistics;
+  const auto withOutliers = [](int64_t channels, float outlier) {
+    std::vector<float> x(size_t(channels), 1.0f);
+    for (size_t j = 0; j < x.size(); j += 16)
+      x[j] = outlier;
+    quantize::ActivationStatistics made(channels);
+    made.add(x);
+    return made;
+  };
+  statistics.parts = {withOutliers(upColumns, 50), withOutliers(upColumns, 1)};
+  statistics.inputs = {statistics.parts[0], withOutliers(128, 20)};
+  statistics.inputs[0].add(statistics.parts[1]);
+  for (size_t expert = 0; expert < 2; ++expert) {
+    const std::string name = std::string(upOfExperts[expert]) + ".weight";
+    statistics.inputOf[name] = 0;
+    statistics.partOf[name] = expert;
+  }
+  statistics.inputOf[downOfExpert + ".weight"] = 1;
+  statistics.experts = 2;
+  return statistics;
+}
+
+TEST_F(QuantizeDirectory, HasOneFactorForTheInputOfAllExperts) {
+  writeExperts(folder);
+  QuantizeOptions options;
+  options.format = WeightFormat::int4;
+  options.layout = QuantizedLayout::modelOpt;
+  const std::string first = std::string(upOfExperts[0]) + ".weight";
+  const std::vector<float> values =
+      readTensor(folder / "source", first.c_str());
+  ASSERT_TRUE(
+      quantizeHuggingFace(folder / "source", folder / "out", options).isOk());
+  const double plain =
+      outputError(values, readStored(folder / "out", first.c_str(), 128));
+  std::string notes;
+  options.note = [&](const std::string& text) { notes += text; };
+  options.calibrate = [] {
+    InputStatistics statistics = ofExperts();
+    statistics.sparseExperts = 1;
+    return statistics;
+  };
+  ASSERT_TRUE(
+      quantizeHuggingFace(folder / "source", folder / "out", options).isOk());
+  EXPECT_EQ(notes, "1 of 2 experts were sent too few tokens of the "
+                   "calibration's texts: their factors are those of all "
+                   "experts of their layer; give more texts");
+  EXPECT_LT(outputError(values, readStored(folder / "out", first.c_str(), 128)),
+            0.6 * plain);
+  std::vector<std::vector<float>> factors;
+  for (const char* up : upOfExperts)
+    factors.push_back(readTensor(
+        folder / "out", (std::string(up) + ".pre_quant_scale").c_str()));
+  ASSERT_EQ(factors[0].size(), size_t(upColumns));
+  EXPECT_EQ(factors[0], factors[1]);
+  EXPECT_LT(factors[0][16], factors[0][1]);
+}
+
+// Scales of the matrix before take the factors, and all codes stay the same.
+TEST_F(QuantizeDirectory, FoldsFactorsIntoTheMatrixBefore) {
+  writeExperts(folder);
+  QuantizeOptions options;
+  options.format = WeightFormat::int4;
+  options.layout = QuantizedLayout::modelOpt;
+  options.calibrate = [] { return ofExperts(); };
+  ASSERT_TRUE(
+      quantizeHuggingFace(folder / "source", folder / "apart", options).isOk());
+  options.calibrate = [] {
+    InputStatistics statistics = ofExperts();
+    statistics.makerOf[1] = std::string(upOfExperts[0]) + ".weight";
+    return statistics;
+  };
+  ASSERT_TRUE(
+      quantizeHuggingFace(folder / "source", folder / "out", options).isOk());
+  const auto read = [&](const char* from, const std::string& name) {
+    return readTensor(folder / from, name.c_str());
+  };
+  const std::vector<float> factors =
+      read("apart", downOfExpert + ".pre_quant_scale");
+  ASSERT_EQ(factors.size(), 128u);
+  EXPECT_LT(factors[16], factors[1]);
+  EXPECT_TRUE(read("out", downOfExpert + ".pre_quant_scale").empty());
+  const std::string scale = std::string(upOfExperts[0]) + ".weight_scale";
+  std::vector<float> scales = read("apart", scale);
+  ASSERT_EQ(scales.size(), 256u); // two groups in each of 128 rows
+  for (size_t i = 0; i < scales.size(); ++i)
+    scales[i] *= factors[i / 2];
+  EXPECT_EQ(read("out", scale), scales);
+  for (const std::string& name :
+       {std::string(upOfExperts[0]) + ".weight", downOfExpert + ".weight",
+        downOfExpert + ".weight_scale"})
+    EXPECT_EQ(bytesOf(folder / "out", name), bytesOf(folder / "apart", name));
 }
 
 TEST_F(QuantizeDirectory, LeavesNothingWhenTheCalibrationFails) {
