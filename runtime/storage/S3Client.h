@@ -25,6 +25,9 @@ struct S3Request {
   std::string action; // for messages: `read`, `write`, `list`
   std::string method = "GET";
   Address address;
+  /// Of a request to the bucket: the key of the folder that it is about, for
+  /// messages.
+  std::string folder = {};
   NameValues query;
   NameValues headers; // names in lower case
   std::span<const std::byte> body;
@@ -38,6 +41,8 @@ struct S3Request {
   bool mayFailLate = false;
 
   bool changesStore() const { return method != "GET" && method != "HEAD"; }
+  /// `s3://bucket/key` of the object or folder.
+  std::string place() const;
 };
 
 /// The last answer to a request.

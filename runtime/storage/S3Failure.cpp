@@ -7,7 +7,7 @@ namespace {
 
 /// `cannot read `s3://bucket/key``.
 std::string cannot(const S3Request& request) {
-  return "cannot " + request.action + " `" + request.address.text() + "`: ";
+  return "cannot " + request.action + " `" + request.place() + "`: ";
 }
 
 /// `503 SlowDown (Please reduce your request rate.)`.
@@ -59,6 +59,11 @@ std::string refusal(const S3Request& request, const S3Answer& answer,
 }
 
 } // namespace
+
+std::string S3Request::place() const {
+  return (address.key.empty() ? Address{address.bucket, folder} : address)
+      .text();
+}
 
 Status S3Client::failure(const S3Request& request,
                          const S3Answer& answer) const {

@@ -53,13 +53,16 @@ Expected<ListPage> fetchPage(S3Client& client, const std::string& bucket,
   S3Request request;
   request.action = "list";
   request.address = {bucket, {}};
+  for (const auto& [name, value] : query)
+    if (name == "prefix")
+      request.folder = value.substr(0, value.find_last_not_of('/') + 1);
   request.query = query;
   request.query.emplace_back("encoding-type", "url");
   Expected<S3Answer> answer = client.demand(request);
   RECIPERUN_TRY(answer);
   Expected<XmlElement> root = parseXml(answer->http.body);
-  RECIPERUN_TRY(root.status().withContext("the list of `" +
-                                          request.address.text() + "`"));
+  RECIPERUN_TRY(
+      root.status().withContext("the list of `" + request.place() + "`"));
   const bool isEncoded = root->textOf("EncodingType") == "url";
   return ListPage{*std::move(root), isEncoded};
 }
@@ -147,6 +150,7 @@ Status S3Store::removeSome(std::span<const std::string> names) {
   request.action = "remove objects of";
   request.method = "POST";
   request.address = {rootAddress.bucket, {}};
+  request.folder = rootAddress.key;
   request.query = {{"delete", ""}};
   request.headers = {{"content-md5", md5Base64(body)},
                      {"content-type", "application/xml"}};

@@ -56,6 +56,16 @@ TEST_F(S3FaultsTest, ReportsFailuresThatStay) {
       << read.message();
 }
 
+// A bucket has many runs: the message has the folder, although the request is
+// one to the bucket.
+TEST_F(S3FaultsTest, NamesTheFolderOfAList) {
+  setFaults(errors(403, "AccessDenied", 1));
+  const std::string message = store.list("folder").status().message();
+  EXPECT_TRUE(message.starts_with("cannot list `" + store.textOf("folder") +
+                                  "`: the store denies access"))
+      << message;
+}
+
 TEST_F(S3FaultsTest, DoesNotRepeatWhatIsRefused) {
   const int before = requestsWith("DoesNotRepeatWhatIsRefused/a");
   setFaults(errors(403, "AccessDenied", 1));
