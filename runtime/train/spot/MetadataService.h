@@ -5,24 +5,17 @@
 #define RECIPERUN_TRAIN_SPOT_METADATASERVICE_H
 
 #include "runtime/base/Status.h"
+#include "runtime/storage/Http.h"
 
+#include <memory>
 #include <string>
-#include <utility>
-#include <vector>
 
 namespace reciperun::train {
 
-enum class Method { get, put };
-
 struct MetadataRequest {
-  Method method = Method::get;
+  std::string method = "GET";
   std::string path; // `/latest/api/token`
-  std::vector<std::pair<std::string, std::string>> headers;
-};
-
-struct MetadataAnswer {
-  int status = 0; // of HTTP
-  std::string body;
+  storage::NameValues headers = {};
 };
 
 class MetadataService {
@@ -32,19 +25,19 @@ public:
   static Expected<MetadataService> at(const std::string& address, int seconds);
 
   /// Waits for the answer, of any status.
-  Expected<MetadataAnswer> ask(const MetadataRequest& request) const;
+  Expected<storage::HttpAnswer> ask(const MetadataRequest& request) const;
   /// The body of an answer with status 200; fails with another status.
   Expected<std::string> read(const MetadataRequest& request) const;
   /// An answer that read() does not take, as a failure.
   Status refused(const MetadataRequest& request,
-                 const MetadataAnswer& answer) const;
+                 const storage::HttpAnswer& answer) const;
 
 private:
   MetadataService() = default;
 
-  std::string host;
-  int port = 80;
+  std::string address;
   int limit = 0; // seconds
+  std::shared_ptr<storage::HttpClient> http;
 };
 
 } // namespace reciperun::train

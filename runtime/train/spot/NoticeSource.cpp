@@ -41,7 +41,7 @@ public:
   Notice poll() override {
     if (token.empty())
       RECIPERUN_TRY(renewToken());
-    Expected<MetadataAnswer> answer = service.ask(action());
+    Expected<storage::HttpAnswer> answer = service.ask(action());
     RECIPERUN_TRY(answer);
     if (answer->status == unauthorized) { // the token has expired
       RECIPERUN_TRY(renewToken());
@@ -65,7 +65,7 @@ private:
   }
   Status renewToken() {
     Expected<std::string> made = service.read(
-        {.method = Method::put,
+        {.method = "PUT",
          .path = "/latest/api/token",
          .headers = {{"X-aws-ec2-metadata-token-ttl-seconds", "21600"}}});
     RECIPERUN_TRY(made);
