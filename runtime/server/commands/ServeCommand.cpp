@@ -239,6 +239,19 @@ int exitCodeOf(const Status& ended) {
   return 1;
 }
 
+/// The folder of the engine. A failure says which model of a repository names
+/// it.
+Expected<ModelFolder> folderOf(const Expected<ServedPlaces>& places,
+                               const ServeArguments& arguments) {
+  RECIPERUN_TRY(places);
+  Expected<ModelFolder> folder = serve::readModelFolder(
+      places->engine, arguments.adapters.size(), arguments.plan);
+  if (!folder && !places->user.empty())
+    return folder.status().withContext("the engine of `" +
+                                       places->user.string() + "`");
+  return folder;
+}
+
 int runServe(ServeArguments& arguments) {
   setLogLevel(arguments.logLevel);
   if (arguments.restarts > 0)
@@ -253,10 +266,7 @@ int runServe(ServeArguments& arguments) {
       findPlaces(arguments.directories, arguments.engine, arguments.configName);
   if (places && places->engine.empty())
     return exitCodeOf(serveModels(arguments, *places));
-  const Expected<ModelFolder> folder =
-      places ? serve::readModelFolder(places->engine, arguments.adapters.size(),
-                                      arguments.plan)
-             : Expected<ModelFolder>(places.status());
+  const Expected<ModelFolder> folder = folderOf(places, arguments);
   const auto ranks = ServingRanks::join(folder, arguments.threads);
   if (!ranks->leads())
     return ranks->follow(folder);

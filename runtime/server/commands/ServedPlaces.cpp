@@ -51,7 +51,6 @@ fs::path engineOf(const fs::path& folder, const std::string& configName) {
 }
 
 Status findEngine(ServedPlaces& places, const std::string& configName) {
-  fs::path user; // the model that names it
   for (const fs::path& repository : places.repositories)
     for (const fs::path& model : foldersIn(repository)) {
       const fs::path engine = engineOf(model, configName);
@@ -59,13 +58,13 @@ Status findEngine(ServedPlaces& places, const std::string& configName) {
         continue;
       if (!places.engine.empty())
         return Status::error(
-            "`" + user.string() + "` and `" + model.string() +
+            "`" + places.user.string() + "` and `" + model.string() +
             "` name different engines, `" + places.engine.string() + "` and `" +
             engine.string() +
             "`; one server runs one engine: start a server for each, or name "
             "one by `--engine`");
       places.engine = engine;
-      user = model;
+      places.user = model;
     }
   return Status::ok();
 }

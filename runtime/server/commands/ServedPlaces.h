@@ -16,6 +16,9 @@ struct ServedPlaces {
   /// In Triton's layout; empty when a model's directory is served.
   std::vector<std::filesystem::path> repositories;
   std::filesystem::path engine; // a model's directory; empty: none
+  /// The model of a repository that names the engine; empty when the command
+  /// does.
+  std::filesystem::path user;
 };
 
 /// Distinguishes a model's directory from repositories, and finds the engine of

@@ -154,6 +154,11 @@ tokenizerOf(const ModelConfig& config, const fs::path& folder,
       return invalidModel(config, "needs a tokenizer; name its directory by "
                                   "the parameter `tokenizer_dir`");
     path = engine->folder() / "tokenizer.json";
+  } else if (const Status known =
+                 isAddress(path) ? remoteFilesOf(path).status() : Status::ok();
+             !known.isOk()) {
+    return invalidModel(config, "has the parameter `tokenizer_dir` '" + given +
+                                    "': " + known.message());
   } else if (typeOf(path) != fs::file_type::regular) {
     return invalidModel(config, "has the parameter `tokenizer_dir` '" + given +
                                     "', where there is no tokenizer.json");

@@ -15,13 +15,20 @@ import sys
 
 from serving import Server, expect
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "storage" /
+                       "Inputs"))
+import s3_server  # noqa: E402
+
 reciperun, model, inputs = sys.argv[1], sys.argv[2], pathlib.Path(sys.argv[3])
 PROMPT = "The disk is full"
 
 
-def serve(*arguments):
-    return Server([reciperun, "serve", *map(str, arguments), "--port", "0",
-                   "--grpc-port", "0", "--metrics-port", "0"], "serve.log")
+NO_PORTS = ["--port", "0", "--grpc-port", "0", "--metrics-port", "0"]
+
+
+def serve(*arguments, environment=None):
+    return Server([reciperun, "serve", *map(str, arguments), *NO_PORTS],
+                  "serve.log", environment)
 
 
 def numbers(server, name, body):
@@ -123,8 +130,7 @@ def check_five_models():
 def check_failures():
     os.makedirs("broken/m/1")
     pathlib.Path("broken/m/config.pbtxt").write_text("max_batch_size: -1")
-    run = subprocess.run([reciperun, "serve", "broken", "--port", "0",
-                          "--grpc-port", "0", "--metrics-port", "0"],
+    run = subprocess.run([reciperun, "serve", "broken", *NO_PORTS],
                          stderr=subprocess.PIPE, text=True, timeout=60)
     expect(run.returncode, 1, "exit code")
     for text in ("load failed for model 'm'", "config.pbtxt",
@@ -137,7 +143,50 @@ def check_failures():
         expect(server.stop(), 0, "exit code")
 
 
+def five_models_at(engine, tokenizer):
+    """TensorRT-LLM's repository with an engine and tokenizers at these places."""
+    shutil.rmtree("stored", ignore_errors=True)
+    shutil.copytree(inputs / "inflight_batcher_llm", "stored")
+    for config in pathlib.Path("stored").glob("*/config.pbtxt"):
+        text = config.read_text()
+        config.write_text(text.replace("${engine_dir}", engine)
+                          .replace("${tokenizer_dir}", tokenizer))
+
+
+def check_addresses():
+    """Engines and tokenizers are read from an object store, and from no other
+    kind of address."""
+    wanted = answer_of_the_command()
+    with s3_server.Server() as store:
+        for path in pathlib.Path(model).iterdir():
+            store.buckets["bucket"].objects[f"model/{path.name}"] = \
+                s3_server.Stored(path.read_bytes())
+        five_models_at("s3://bucket/model", "s3://bucket/model")
+        server = serve("stored", environment=store.environment())
+        expect(generate(server, "ensemble"), wanted, "at an address")
+        expect(server.stop(), 0, "exit code")
+        there = str(pathlib.Path(model).resolve())
+        for engine, tokenizer, message in (
+                ("s3://bucket/nowhere", there,
+                 "the engine of `stored/tensorrt_llm`: there is no "
+                 "`s3://bucket/nowhere`"),
+                ("https://host/model", there,
+                 "the engine of `stored/tensorrt_llm`: cannot open "
+                 "`https://host/model`: `https://` is no scheme of an object "
+                 "store"),
+                (there, "https://host/model",
+                 "`tokenizer_dir` 'https://host/model': cannot open "
+                 "`https://host/model/tokenizer.json`: `https://` is no scheme")):
+            five_models_at(engine, tokenizer)
+            run = subprocess.run([reciperun, "serve", "stored", *NO_PORTS],
+                                 env=store.environment(), timeout=60,
+                                 stderr=subprocess.PIPE, text=True)
+            expect(run.returncode, 1, "exit code")
+            assert message in run.stderr, run.stderr
+
+
 check_simple()
 check_failures()
+check_addresses()
 check_documented(check_five_models())
 print("all models as expected")
