@@ -30,10 +30,11 @@ struct Calibration {
 };
 
 /// Runs the model of a directory on the texts, with the directory's plan or one
-/// that `recipec` compiles, and measures the inputs of its linear layers. Needs
-/// memory for the model and two floats for each input channel. Fails when the
-/// file has no prompt or one without a token, when the plan is for several
-/// ranks, and when the model or an input cannot be read.
+/// that `recipec` compiles, and measures the inputs of its linear layers and
+/// experts. Needs memory for the model and two floats for each input channel,
+/// of each expert, too. Fails when the file has no prompt or one without a
+/// token, when the plan is for several ranks, and when the model or an input
+/// cannot be read.
 Expected<Calibration> calibrate(const std::filesystem::path& directory,
                                 const CalibrationOptions& options);
 

@@ -8,7 +8,6 @@
 
 #include "runtime/serve/calibrate/ExpertInputs.h"
 
-#include "runtime/device/HostCopy.h"
 #include "runtime/kernels/moe/ExpertPieces.h"
 #include "runtime/ops/ExpertOps.h"
 #include "runtime/ops/OpKind.h"

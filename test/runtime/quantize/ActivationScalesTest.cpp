@@ -83,6 +83,37 @@ TEST(ActivationScales, AreOneForEqualChannels) {
     EXPECT_EQ(factor, 1);
 }
 
+// An expert's errors count by its share of the tokens: of two halves of them
+// the error is the mean, and an expert without tokens has none.
+TEST(ActivationScales, WeighExpertsByTheirTokens) {
+  std::mt19937 random(6);
+  std::normal_distribution<float> normal;
+  std::vector<float> weight(size_t(n * k)), x(size_t(2 * k));
+  for (float& value : weight)
+    value = normal(random);
+  for (float& value : x)
+    value = normal(random);
+  ActivationStatistics first(k), second(k);
+  first.add(std::span(x).first(k));
+  second.add(std::span(x).subspan(k));
+  ActivationStatistics all = first;
+  all.add(second);
+  EXPECT_EQ(all.tokens, 2);
+  EXPECT_FLOAT_EQ(all.mean[7], (first.mean[7] + second.mean[7]) / 2);
+  const auto errorOf = [&](std::initializer_list<ActivationStatistics> parts) {
+    ActivationScaleSearch search(scheme, all, 1);
+    for (const ActivationStatistics& part : parts)
+      EXPECT_TRUE(search.add(weight, part).isOk());
+    return search.best().plainError;
+  };
+  const double both = errorOf({first, second});
+  EXPECT_NEAR(both, errorOf({first}) + errorOf({second}), 1e-6 * both);
+  ActivationStatistics heavier = first, none = second;
+  heavier.tokens = 2;
+  none.tokens = 0;
+  EXPECT_NEAR(errorOf({heavier, none}), 2 * errorOf({first}), 1e-6 * both);
+}
+
 TEST(ActivationScales, RefuseAWeightThatIsNotFinite) {
   const ActivationStatistics statistics(k);
   ActivationScaleSearch search(scheme, statistics, 1);
