@@ -41,11 +41,11 @@ private:
   bool refuse(const char* meaning, const std::string& option) {
     return !found.takeFlag(meaning) || failForm("`" + option + "`");
   }
-  /// Fails unless the option is given.
-  bool require(const char* meaning, const std::string& option,
-               const std::string& part) {
-    return found.takeFlag(meaning) ||
-           failForm(part + " and without `" + option + "`");
+  /// Fails unless the model's embedding and output layer are two matrices.
+  bool requireUntied(const std::string& part) {
+    return found.takeFlag("is_untied") ||
+           failForm(part + " and without "
+                           "`--untie-embeddings-and-output-weights`");
   }
 
   /// Reads a size that Megatron requires.
@@ -71,8 +71,8 @@ private:
 
   bool readSizes();
   bool readFamily();
-  bool readLlama();
-  bool readMixtral();
+  bool readDense();
+  bool readMixture();
   bool readDeepseek();
   bool readGpt3();
   bool readLatentAttention();
@@ -86,6 +86,7 @@ private:
   void readCapacity();
   void readHeads();
   bool readPositions();
+  void fitEndToken(int64_t usual);
   int64_t ffnWidth();
 
   Found& found;
@@ -94,6 +95,8 @@ private:
   diag::Engine& engine;
   int64_t layers = 0, hidden = 0, heads = 0, vocab = 0, experts = 0;
   int64_t expertFfn = 0;
+  bool hasNorms = false;  // of the heads' queries and keys, or of latents
+  bool hasBiases = false; // of queries, keys and values alone
 };
 
 bool ModelReader::readSizes() {
@@ -108,14 +111,22 @@ bool ModelReader::readSizes() {
          take(vocab, "vocab", "--vocab-size");
 }
 
-/// The library has the architectures of Llama, with or without experts, of
-/// DeepSeek-V3 and of GPT-3.
+/// The library has the architectures of Llama, Mixtral, Qwen, DeepSeek-V3 and
+/// GPT-3.
 bool ModelReader::readFamily() {
   const bool isLatent = found.takeFlag("is_latent");
-  if (!refuse("has_qkv_bias", "--add-qkv-bias") ||
-      !refuse("is_squared_relu", "--squared-relu") ||
-      !(isLatent || refuse("has_qk_norm", "--qk-layernorm")))
+  hasNorms = found.takeFlag("has_qk_norm");
+  hasBiases = found.takeFlag("has_qkv_bias");
+  if (!refuse("is_squared_relu", "--squared-relu"))
     return false;
+  if (experts > 0 && found.takeFlag("has_rope_scaling"))
+    return failForm("`--use-rope-scaling` and `--num-experts`");
+  if (hasBiases && (hasNorms || isLatent || experts > 0))
+    return failForm("`--add-qkv-bias` and `" +
+                    std::string(isLatent   ? "--multi-latent-attention"
+                                : hasNorms ? "--qk-layernorm"
+                                           : "--num-experts") +
+                    "`");
   const bool isRotary = found.takeFlag("is_rotary") ||
                         found.take("positions").value_or("") == "rope";
   const std::pair<bool, const char*> parts[] = {
@@ -126,8 +137,8 @@ bool ModelReader::readFamily() {
   const auto given = [](const auto& part) { return part.first; };
   if (std::ranges::all_of(parts, given))
     return isLatent      ? readDeepseek()
-           : experts > 0 ? readMixtral()
-                         : readLlama();
+           : experts > 0 ? readMixture()
+                         : readDense();
   const auto missing = std::ranges::find_if_not(parts, given);
   if (isLatent)
     return failForm("`--multi-latent-attention` and without `" +
@@ -137,6 +148,13 @@ bool ModelReader::readFamily() {
   const auto there = std::ranges::find_if(parts, given);
   return failForm("`" + std::string(there->second) + "` and without `" +
                   missing->second + "`");
+}
+
+/// Sets the token at the end of documents to none if the model's own is not in
+/// the vocabulary.
+void ModelReader::fitEndToken(int64_t usual) {
+  if (vocab <= usual)
+    setField("eos_token", "none");
 }
 
 /// Megatron's default: 4 * hidden * 2 / 3, rounded down to a multiple of 64.
@@ -149,33 +167,54 @@ void ModelReader::readHeads() {
   setField("heads", std::to_string(heads));
 }
 
-/// The fields behind the sizes of Llama and Mixtral.
+/// The fields behind the sizes of Llama, Mixtral and Qwen.
 bool ModelReader::readPositions() {
   const auto keyHeads = found.take("kv_heads");
   if (found.takeFlag("is_grouped"))
     setField("kv_heads", keyHeads.value_or("1"));
-  copyField("head_dim", "head_dim");
+  if (hasNorms)
+    copyField("head_dim", "head_dim", std::to_string(hidden / heads));
+  else
+    copyField("head_dim", "head_dim");
   copyField("max_positions", "max_positions");
   copyField("rope_theta", "rotary_base", "10000");
   copyField("rms_eps", "norm_eps", "1e-5");
+  if (job.model.module == "qwen")
+    fitEndToken(/*usual=*/151643);
   return found.takeNumber("rotary_part").value_or(1) == 1 ||
          failForm("`--rotary-percent` below 1");
 }
 
-bool ModelReader::readLlama() {
+/// Llama's architecture, or Qwen's: with norms or biases of queries and keys.
+bool ModelReader::readDense() {
   job.model = {"llama", "llama"};
+  if (hasNorms || hasBiases)
+    job.model = {"qwen", hasNorms ? "qwen3" : "qwen2"};
   setField("vocab", std::to_string(vocab));
   setField("hidden", std::to_string(hidden));
   setField("ffn", std::to_string(ffnWidth()));
   setField("tied", found.takeFlag("is_untied") ? "false" : "true");
   readHeads();
-  return readPositions();
+  if (!readPositions())
+    return false;
+  // Megatron's constants are those of Llama 3.1, the library's defaults.
+  const std::string factor = found.take("rope_scaling").value_or("8.0");
+  if (!found.takeFlag("has_rope_scaling"))
+    return true;
+  if (hasNorms || hasBiases)
+    return failForm("`--use-rope-scaling` and `--" +
+                    std::string(hasNorms ? "qk-layernorm`" : "add-qkv-bias`"));
+  setField("rope_scaling", "rope_scaling { factor = " + factor + " }");
+  return true;
 }
 
-bool ModelReader::readMixtral() {
-  if (!require("is_untied", "--untie-embeddings-and-output-weights", "experts"))
+/// Mixtral's architecture, or that of Qwen3 with experts.
+bool ModelReader::readMixture() {
+  if (!requireUntied("experts"))
     return false;
   job.model = {"mixtral", "mixtral"};
+  if (hasNorms)
+    job.model = {"qwen", "qwen3_moe"};
   setField("vocab", std::to_string(vocab));
   setField("hidden", std::to_string(hidden));
   setField("experts", std::to_string(experts));
@@ -222,9 +261,10 @@ bool ModelReader::readDeepseek() {
   const std::string form = "`--multi-latent-attention`";
   if (experts == 0)
     return failForm(form + " and without `--num-experts`");
-  if (!require("is_untied", "--untie-embeddings-and-output-weights", form) ||
-      !require("has_qk_norm", "--qk-layernorm", form))
+  if (!requireUntied(form))
     return false;
+  if (!hasNorms)
+    return failForm(form + " and without `--qk-layernorm`");
   job.model = {"deepseek", "deepseek"};
   setField("vocab", std::to_string(vocab));
   setField("hidden", std::to_string(hidden));
@@ -371,6 +411,9 @@ bool ModelReader::readGpt3() {
     return failForm("biases and `--untie-embeddings-and-output-weights`");
   if (found.takeFlag("is_grouped"))
     return failForm("biases and `--group-query-attention`");
+  if (hasNorms || hasBiases)
+    return failForm("LayerNorm and `--" +
+                    std::string(hasNorms ? "qk-layernorm`" : "add-qkv-bias`"));
   job.model = {"gpt3", "gpt3"};
   setField("vocab", std::to_string(vocab));
   setField("hidden", std::to_string(hidden));

@@ -13,7 +13,8 @@
 namespace recipec::importer {
 
 /// Makes the job's model of the options that describe it: `deepseek`, `gpt3`,
-/// `llama` or `mixtral` with the sizes of the command, and Megatron's defaults.
+/// `llama`, `mixtral`, `qwen2`, `qwen3` or `qwen3_moe` with the sizes of the
+/// command, and Megatron's defaults.
 /// Lists in the job the options that change the training of a model, but that
 /// the library's model does not have. Returns the number of layers; nullopt,
 /// with a diagnostic at `range`, if a size is missing or if the library has no

@@ -43,6 +43,8 @@ constexpr Rule megatronTable[] = {
     {"--position-embedding-type", Reading::text, "positions"},
     {"--use-rotary-position-embeddings", Reading::flag, "is_rotary"},
     {"--rotary-base", Reading::number, "rotary_base"},
+    {"--use-rope-scaling", Reading::flag, "has_rope_scaling"},
+    {"--rope-scaling-factor", Reading::number, "rope_scaling"},
     {"--rotary-percent", Reading::number, "rotary_part"},
     {"--normalization", Reading::text, "norm"},
     {"--norm-epsilon", Reading::number, "norm_eps"},
