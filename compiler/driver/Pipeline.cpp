@@ -58,6 +58,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <iterator>
 #include <set>
 
@@ -270,8 +271,9 @@ std::optional<std::string> generationPlan(Session& session,
   if (!generation)
     return std::nullopt;
   plan::Plan made = emitPlan(*generation, "");
-  // The plan is written into the folder of the exported model.
-  if (made.draft)
+  // The plan is written into the folder of the exported model, from which the
+  // path of the draft model may start.
+  if (made.draft && !std::filesystem::path(made.draft->path).is_absolute())
     made.folder = plan::wayTo(
         session.folder,
         plan::resolvePath(session.folder, recipe.string("export.hf")));
