@@ -81,7 +81,8 @@ public:
     if (!count)
       return std::nullopt;
     layers = *count;
-    readLayout();
+    if (!readLayout())
+      return std::nullopt;
     readSharding();
     readBatch();
     readPrecision();
@@ -102,7 +103,7 @@ private:
       job.set(path, *value + unit);
   }
 
-  void readLayout();
+  bool readLayout();
   void readStages();
   void readSharding();
   void readBatch();
@@ -121,7 +122,7 @@ private:
   int64_t global = 0; // 0: the sequences that the ranks of `dp` process at once
 };
 
-void MegatronReader::readLayout() {
+bool MegatronReader::readLayout() {
   Layout& layout = job.layout;
   layout.tp = found.takeCount("tp").value_or(1);
   layout.cp = found.takeCount("cp").value_or(1);
@@ -129,6 +130,23 @@ void MegatronReader::readLayout() {
   layout.ep = found.takeCount("ep").value_or(1);
   layout.etp = found.takeCount("etp");
   layout.vp = found.takeCount("vp").value_or(1);
+  const std::pair<const char*, int64_t> degrees[] = {
+      {"--tensor-model-parallel-size", layout.tp},
+      {"--context-parallel-size", layout.cp},
+      {"--pipeline-model-parallel-size", layout.pp},
+      {"--expert-model-parallel-size", layout.ep},
+      {"--expert-tensor-parallel-size", layout.etp.value_or(1)},
+      {"--num-virtual-stages-per-pipeline-rank", layout.vp}};
+  for (const auto& [option, degree] : degrees)
+    if (degree < 1) {
+      engine
+          .report(diag::Kind::InvalidData, range,
+                  "`" + std::string(option) +
+                      "` is 0, and a degree is at "
+                      "least 1")
+          .help("leave the option out");
+      return false;
+    }
   if (const auto chunk = found.takeCount("chunk_layers"); chunk.value_or(0) > 0)
     layout.vp = std::max<int64_t>(1, layers / layout.pp / *chunk);
   const bool isSequence = found.takeFlag("is_sequence");
@@ -140,6 +158,7 @@ void MegatronReader::readLayout() {
     layout.ranks = *devices * nodes;
   else
     made.multiple = layout.tp * layout.cp * layout.pp;
+  return true;
 }
 
 /// The layers of each chunk of the pipeline, where they are not even.
@@ -213,14 +232,14 @@ void MegatronReader::readPrecision() {
     job.set("precision.compute", literal("fp32"));
   if (found.take("grads").value_or("fp32") == "bf16")
     job.set("precision.grads", literal("bf16"));
-  const auto first = found.take("moments"),
-             second = found.take("second_moments");
-  if (first && first == second)
-    job.set("precision.moments", literal(*first));
-  else if (first || second)
-    job.omit("--exp-avg-dtype = " + first.value_or("fp32") +
-                 ", --exp-avg-sq-dtype = " + second.value_or("fp32"),
-             "`precision.moments` is one type for both moments");
+  const std::string first = found.take("moments").value_or("fp32"),
+                    second = found.take("second_moments").value_or("fp32");
+  if (first == second && first != "fp16" && first != "fp32")
+    job.set("precision.moments", literal(first));
+  else if (first != second || first == "fp16")
+    job.omit("--exp-avg-dtype = " + first + ", --exp-avg-sq-dtype = " + second,
+             "`precision.moments` is one type for both moments, of fp32, bf16 "
+             "and fp8");
   const auto format = found.take("fp8");
   const std::string scaling = found.take("fp8_recipe").value_or("delayed");
   if (!format)

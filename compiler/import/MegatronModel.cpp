@@ -52,9 +52,10 @@ private:
   bool take(int64_t& size, const char* meaning, const std::string& option) {
     const auto value = found.takeCount(meaning);
     size = value.value_or(0);
-    return value ? true
-                 : fail("the command has no `" + option + "`",
-                        "give the option: it is a size of the model");
+    if (!value)
+      return fail("the command has no `" + option + "`",
+                  "give the option: it is a size of the model");
+    return size > 0 || failForm("`" + option + " 0`");
   }
 
   void setField(const std::string& name, const std::string& value) {
