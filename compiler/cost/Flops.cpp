@@ -165,6 +165,8 @@ double quantizationOp(const ir::Module& program, const ir::Op& op,
   case ops::QuantizationOp::QuantizedLinear:
     return quantizedLinear(program, op, shapeOf);
   case ops::QuantizationOp::Quantize:
+  case ops::QuantizationOp::QuantizeRows:
+  case ops::QuantizationOp::DequantizeRows:
   case ops::QuantizationOp::SwigluQuantize:
   case ops::QuantizationOp::RmsNormQuantize:
   case ops::QuantizationOp::SwigluBackwardQuantize:

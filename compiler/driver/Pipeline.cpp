@@ -43,6 +43,7 @@
 #include "compiler/passes/inference/Serve.h"
 #include "compiler/passes/memory/Offload.h"
 #include "compiler/passes/memory/PlanMemory.h"
+#include "compiler/passes/precision/DispatchInFp8.h"
 #include "compiler/passes/precision/FuseCasts.h"
 #include "compiler/passes/precision/Quantize.h"
 #include "compiler/passes/schedule/CheckChunks.h"
@@ -136,6 +137,8 @@ std::vector<ir::Module> lowerTraining(ir::Module program,
   if (engine.hasErrors())
     return {};
   verify(program, "quantize");
+  passes::dispatchInFp8(program, recipe);
+  verify(program, "dispatch in fp8");
   passes::recompute(program, recipe);
   verify(program, "recompute");
   passes::addEvaluate(program);

@@ -28,6 +28,12 @@ public:
       expectSame(in[0], in[1]);
       quantize(in[0], in[2], 0);
       break;
+    case ops::QuantizationOp::QuantizeRows:
+      rows(in[0], op.results[0]);
+      break;
+    case ops::QuantizationOp::DequantizeRows:
+      rows(op.results[0], in[0]);
+      break;
     case ops::QuantizationOp::RmsNormQuantize:
       rmsnorm();
       break;
@@ -89,6 +95,20 @@ private:
                pieces(x).back().split.empty(),
            "the rows are not those that are normalised");
     matrix(op.results[0], op.results[1], pieces(x));
+  }
+
+  /// x [..., h] and the bytes of its rows.
+  void rows(ValueId x, ValueId bytes) {
+    expectWhole();
+    Pieces from = pieces(x), to = pieces(bytes);
+    if (from.size() < 2 || to.size() != from.size())
+      return expect(false, "there are no rows");
+    expect(from.back().split.empty() && to.back().split.empty(),
+           "a row is split");
+    expect(module[bytes].type == DType::u8, "the rows are not bytes");
+    from.pop_back();
+    to.pop_back();
+    expect(from == to, "dimensions differ");
   }
 
   static Pieces turned(const Pieces& all, size_t lead) {

@@ -6,6 +6,7 @@
 #include "runtime/ops/QuantizationOps.h"
 #include "runtime/plan/AmaxHistories.h"
 #include "runtime/plan/OpCheck.h"
+#include "runtime/sizes/NarrowRows.h"
 #include "runtime/sizes/ScaleBlocks.h"
 #include "runtime/sizes/WeightScales.h"
 
@@ -13,6 +14,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace reciperun::plan {
 namespace {
@@ -149,6 +151,18 @@ bool checkQuantizedLinear(OpCheck& c) {
          (!c.hasIn(3) || (c.is(c.in(3), {DType::f32}) && c.counts(c.in(3), k)));
 }
 
+/// Checks x [..., h] and the bytes of its rows.
+bool checkNarrowRows(OpCheck& c, const Buffer& x, const Buffer& rows) {
+  if (!c.is(x, real) || !c.is(rows, {DType::u8}) ||
+      !c.rank(rows, x.shape.size()))
+    return false;
+  if (x.shape.size() < 2 || x.shape.back() < 1)
+    return c.fail("wants rows in `" + x.name + "`, which is " + shapeText(x));
+  std::vector<int64_t> shape = x.shape;
+  shape.back() = sizes::NarrowRow{x.shape.back()}.bytes();
+  return c.shaped(rows, shape);
+}
+
 bool checkTranspose(OpCheck& c) {
   const Buffer &q = c.in(0), &qt = c.out(0);
   return c.is(q, narrow) && c.rank(q, 2) && c.is(qt, {q.dtype}) &&
@@ -181,6 +195,10 @@ bool checkQuantizationOp(OpCheck& c) {
   switch (ops::QuantizationOp(c.op.kind)) {
   case ops::QuantizationOp::Quantize:
     return checkAllQuantized(c);
+  case ops::QuantizationOp::QuantizeRows:
+    return checkNarrowRows(c, c.in(0), c.out(0));
+  case ops::QuantizationOp::DequantizeRows:
+    return checkNarrowRows(c, c.out(0), c.in(0));
   case ops::QuantizationOp::SwigluQuantize:
     return c.same(c.in(0), c.in(1)) && checkAllQuantized(c);
   case ops::QuantizationOp::RmsNormQuantize:

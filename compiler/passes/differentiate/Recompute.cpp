@@ -3,7 +3,8 @@
 //    also choose the ops of the second pass of experts, which saves memory only
 //    when they are recomputed, the ops of state spaces that their published
 //    kernels recompute, which take three fifths of a layer's memory and little
-//    time, and copies of a part of a value that is saved anyway.
+//    time, rows of experts that are saved in fp8, and copies of a part of a
+//    value that is saved anyway.
 // 2. Walk through `backward`. When an op reads a saved value that a chosen op
 //    computed, recompute that op just before the reader, preceded by the ops
 //    that it depends on in the order of `forward`, each once. Inputs from ops
@@ -54,7 +55,8 @@ public:
     savesOutput.resize(ops.size());
     for (size_t i = 0; i < ops.size(); ++i) {
       const bool isNamed = selected[i] && isInLayers(ops[i]);
-      selected[i] = (rows[i] || states[i] || copiesSaved(ops[i]) || isNamed) &&
+      selected[i] = (rows[i] || states[i] || copiesSaved(ops[i]) ||
+                     ops[i].kind == OpKind::DequantizeRows || isNamed) &&
                     mayRunAgain(ops[i]);
       savesOutput[i] = ops[i].kind == OpKind::StateScan && !isNamed;
     }

@@ -312,6 +312,34 @@ TEST_F(CudaRmsNormQuantize, WholeRows) {
         }
 }
 
+// ---- rows of bytes
+
+class CudaQuantizeRows : public CudaParityTest {
+protected:
+  void check(DType type, int64_t rows, int64_t width, int64_t bytesOfRow,
+             int64_t shift) {
+    Array x = numbers(type, {rows, width}, 1, 3.0), back = x;
+    for (int64_t i = 0; i < width; ++i) // a row of zeros
+      x.set(i, 0);
+    Array bytes(DType::u8, {rows, bytesOfRow});
+    call(OpKind::QuantizeRows, {&x}, {&bytes});
+    compare({OpKind::DequantizeRows, {&bytes}, {&back}}, {exact});
+    compare({OpKind::QuantizeRows, {&x}, {&bytes}, {}, {}, shift}, {exact});
+  }
+};
+
+/// Widths that are no multiple of a vector or of a block, and buffers that are
+/// not aligned to a vector of x.
+TEST_F(CudaQuantizeRows, Shapes) {
+  for (DType type : types) {
+    check(type, 7, 3, 16, 0);
+    check(type, 130, 259, 272, 0);
+    check(type, 33, 128, 144, 0);
+    check(type, 300, 7168, 7392, 0);
+    check(type, 64, 200, 208, 16);
+  }
+}
+
 // ---- transposed, and part by part
 
 using CudaTranspose = CudaParityTest;

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <numeric>
 
@@ -262,6 +263,61 @@ TEST(Quantize, EndsAtTheLargestNumber) {
        {});
   EXPECT_EQ(made.get(0, 0), 448);
   EXPECT_EQ(made.get(0, 1), -448);
+}
+
+// ---- rows of bytes
+
+/// The bytes of a row of QuantizeRows: values, scales and zeros.
+struct RowCase {
+  int64_t width, scales, bytes;
+};
+
+/// Rows have the values and scales of a `quantize` by rows, and dequantize to
+/// their products.
+TEST(QuantizeRows, HoldValuesAndScales) {
+  constexpr int64_t rows = 9;
+  const RowCase cases[] = {{3, 4, 16}, {128, 128, 144}, {259, 260, 272}};
+  for (const auto& [width, scales, size] : cases)
+    for (DType type : {DType::f64, DType::f32, DType::bf16}) {
+      Array x = uneven(DType::bf16, rows, width), own = x.cast(type);
+      NarrowOutputs made(DType::f8e4m3, "rows", rows, width);
+      call(OpKind::Quantize, {&x, nullptr}, made.pointers(true, false),
+           made.attributes());
+      Array bytes(DType::u8, {rows, size}), back(type, {rows, width});
+      for (int64_t i = 0; i < bytes.size(); ++i)
+        bytes.set(i, 77);
+      call(OpKind::QuantizeRows, {&own}, {&bytes});
+      call(OpKind::DequantizeRows, {&bytes}, {&back});
+      const auto* const all =
+          static_cast<const unsigned char*>(bytes.tensor().data);
+      for (int64_t i = 0; i < rows; ++i) {
+        const unsigned char* const row = all + i * size;
+        for (int64_t j = 0; j < width; ++j) {
+          Array product(type, {1});
+          product.set(0, float(made.get(i, j)));
+          ASSERT_EQ(back.get(i * width + j), product.get(0)) << i << ", " << j;
+        }
+        const int64_t blocks = (width + 127) / 128;
+        for (int64_t block = 0; block < blocks; ++block) {
+          float scale;
+          std::memcpy(&scale, row + scales + 4 * block, sizeof scale);
+          ASSERT_EQ(scale, made.scale.get(block * rows + i));
+        }
+        EXPECT_EQ(std::count(row + width, row + scales, 0), scales - width);
+        EXPECT_EQ(std::count(row + scales + 4 * blocks, row + size, 0),
+                  size - scales - 4 * blocks);
+      }
+    }
+}
+
+TEST(QuantizeRows, KeepWhatIsNoNumber) {
+  Array x = uneven(DType::f32, 2, 256), bytes(DType::u8, {2, 272});
+  x.set(20, std::numeric_limits<double>::quiet_NaN());
+  call(OpKind::QuantizeRows, {&x}, {&bytes});
+  call(OpKind::DequantizeRows, {&bytes}, {&x});
+  EXPECT_TRUE(std::isnan(x.get(20)));
+  for (int64_t i = 0; i < x.size(); ++i)
+    EXPECT_TRUE(i == 20 || std::isfinite(x.get(i))) << i;
 }
 
 // ---- transposed, and part by part

@@ -122,6 +122,11 @@ const Call slopes = {
     OpKind::SwigluBackwardQuantize,
     5,
     {x, x, x, none, none, q, one, none, none, none, q, one, qt, none, none}};
+// 28 elements and a scale fill the 32 bytes of a row.
+const Call toBytes = {
+    OpKind::QuantizeRows, 1, {{T, {10, 15, 28}}, {DType::u8, {10, 15, 32}}}};
+const Call fromBytes = {
+    OpKind::DequantizeRows, 1, {{DType::u8, {10, 15, 32}}, {T, {10, 15, 28}}}};
 const Call transpose = {OpKind::Transpose, 1, {q, qt}};
 const Attributes lastRun = {{"axis", std::string("dp")},
                             {"start", int64_t(928)},
@@ -134,7 +139,8 @@ const Call castPart = {
 /// Every size of these calls follows from the other operands.
 const Call all[] = {whole,   wholeRows, rows,        squares, mx,
                     product, ofBlocks,  ofWholeRows, ofMx,    sum,
-                    ofInt4,  swiglu,    normed,      slopes,  transpose};
+                    ofInt4,  swiglu,    normed,      slopes,  transpose,
+                    toBytes, fromBytes};
 
 TEST(ValidateQuantized, takesWhatFits) {
   for (const Call& call : all)
