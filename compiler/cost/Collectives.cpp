@@ -106,9 +106,10 @@ double Collectives::seconds(const ir::Op& op) const {
   const double whole = std::max(kernels.usedBytes(op.operands[0]),
                                 kernels.usedBytes(op.results[0]));
   // Without counts, an all-to-all also sends the expert rows without tokens.
-  if (op.kind == OpKind::AllToAll)
+  if (op.kind == OpKind::AllToAll || op.kind == OpKind::AllToAllStart)
     return exchangeSeconds(machine, group,
-                           op.operands[1] == ValueId::none
+                           op.kind == OpKind::AllToAllStart ||
+                                   op.operands[1] == ValueId::none
                                ? double(ir::localBytes(program, op.operands[0]))
                                : whole);
   // The operand of a reduce-scatter has the size of the whole value.

@@ -166,7 +166,8 @@ private:
   }
 
   std::string nameOf(const ir::Op& op) const {
-    return op.kind == OpKind::AllToAll && kernels.hasExpertRows(op.operands[0])
+    return (op.kind == OpKind::AllToAll || op.kind == OpKind::AllToAllDone) &&
+                   kernels.hasExpertRows(op.operands[0])
                ? "ep"
                : degreesOf(op.group);
   }

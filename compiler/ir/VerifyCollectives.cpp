@@ -16,6 +16,7 @@ public:
   std::vector<std::string> run() {
     switch (ops::CollectiveOp(op.kind)) {
     case ops::CollectiveOp::AllGatherDone:
+    case ops::CollectiveOp::AllToAllDone:
     case ops::CollectiveOp::ReduceScatterStart:
       // A value in flight has the layout of the larger value: the gathered
       // result or the unreduced operand.
@@ -36,6 +37,9 @@ public:
     case ops::CollectiveOp::Slice:
     case ops::CollectiveOp::AllGatherStart:
     case ops::CollectiveOp::ReduceScatterDone:
+      collective();
+      break;
+    case ops::CollectiveOp::AllToAllStart:
       collective();
       break;
     case ops::CollectiveOp::AllToAll:
@@ -86,7 +90,7 @@ private:
   }
 
   bool moveSplit(AxisSet group, Pieces& layout, AxisSet& sum) {
-    if (op.kind == OpKind::AllToAll)
+    if (op.kind == OpKind::AllToAll || op.kind == OpKind::AllToAllStart)
       return exchangeSplit(group, layout);
     int64_t dim = ops::AllGatherAttributes(op.attributes).dim;
     if (dim < 0 || dim >= int64_t(layout.size())) {

@@ -134,6 +134,15 @@ Expected<int> Communicator::beginExchange(int group, const Tensor& in,
                           .out = out});
 }
 
+Expected<int> Communicator::beginAllToAll(int group, const Tensor& in,
+                                          const Tensor& out) {
+  return begin(Collective{.kind = Collective::Kind::allToAll,
+                          .op = op,
+                          .group = group,
+                          .in = in,
+                          .out = out});
+}
+
 Expected<int> Communicator::beginShift(int group,
                                        std::span<const Shift> shifts) {
   return begin(Collective{.kind = Collective::Kind::shift,

@@ -178,6 +178,11 @@ public:
   Expected<int> beginAllGather(int group, const Tensor& in, const Tensor& out);
   Expected<int> beginExchange(int group, const Tensor& in, const Tensor& out);
 
+  /// Begins to send a part of `in` to each rank of the group, in rank order,
+  /// and to receive the parts of `out`. The parts are contiguous. The buffers
+  /// do not overlap and must not change before finish() of the returned number.
+  Expected<int> beginAllToAll(int group, const Tensor& in, const Tensor& out);
+
   /// Begins to send tensors to the next rank of the group (the last rank's next
   /// is the first) and to receive tensors of the same size from the previous
   /// one. The buffers do not overlap and must not change before finish() of the
@@ -230,8 +235,8 @@ public:
   virtual Status run(const Collective& collective) = 0;
 
   /// Begins a collective that overlaps with the device's work: an all-gather,
-  /// the exchange of a reduce-scatter, or a shift. Returns the number for
-  /// finish().
+  /// an all-to-all, the exchange of a reduce-scatter, or a shift. Returns the
+  /// number for finish().
   virtual Expected<int> begin(const Collective& collective) = 0;
 
   /// Moves bytes in host memory. The message has no link.

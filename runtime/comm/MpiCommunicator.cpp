@@ -167,11 +167,12 @@ Expected<int> MpiCommunicator::begin(const Collective& collective) {
   case Collective::Kind::allGather:
     return beginAllGather(collective);
   case Collective::Kind::reduceScatter:
-    return beginExchange(collective);
+    return beginExchange(collective, "reduce-scatter");
+  case Collective::Kind::allToAll:
+    return beginExchange(collective, "all-to-all");
   case Collective::Kind::shift:
     return beginShift(collective);
   case Collective::Kind::allReduce:
-  case Collective::Kind::allToAll:
   case Collective::Kind::broadcast:
   case Collective::Kind::reduce:
   case Collective::Kind::transfers:
@@ -524,7 +525,8 @@ Expected<int> MpiCommunicator::beginAllGather(const Collective& collective) {
       {std::move(requests), "all-gather", collective.op, commGroup.name});
 }
 
-Expected<int> MpiCommunicator::beginExchange(const Collective& collective) {
+Expected<int> MpiCommunicator::beginExchange(const Collective& collective,
+                                             const char* what) {
   const CommGroup& commGroup = this->commGroup(collective.group);
   const Tensor &in = collective.in, &out = collective.out;
   assert(in.bytes() == out.bytes() && in.type == out.type &&
@@ -536,8 +538,7 @@ Expected<int> MpiCommunicator::beginExchange(const Collective& collective) {
   RECIPERUN_TRY(check(MPI_Ialltoall(in.data, *count, type, out.data, *count,
                                     type, commGroup.comm, requests.data()),
                       "MPI_Ialltoall"));
-  return keep(
-      {std::move(requests), "reduce-scatter", collective.op, commGroup.name});
+  return keep({std::move(requests), what, collective.op, commGroup.name});
 }
 
 /// Both sides list the shifts in one order, so that messages of a pair need no

@@ -70,7 +70,8 @@ private:
   Status reduce(const Collective& collective);
   Status transfer(const Collective& collective);
   Expected<int> beginAllGather(const Collective& collective);
-  Expected<int> beginExchange(const Collective& collective);
+  /// `what` names the collective to the watch.
+  Expected<int> beginExchange(const Collective& collective, const char* what);
   Expected<int> beginShift(const Collective& collective);
 
   Status reduceSmall(const CommGroup& commGroup, plan::DType type,

@@ -29,11 +29,12 @@ Expected<int> NcclBackground::begin(const Collective& collective) {
   case Collective::Kind::allGather:
     return beginAllGather(collective);
   case Collective::Kind::reduceScatter:
-    return beginExchange(collective);
+    return beginExchange(collective, "reduce-scatter", false);
+  case Collective::Kind::allToAll:
+    return beginExchange(collective, "all-to-all", true);
   case Collective::Kind::shift:
     return beginShift(collective);
   case Collective::Kind::allReduce:
-  case Collective::Kind::allToAll:
   case Collective::Kind::broadcast:
   case Collective::Kind::reduce:
   case Collective::Kind::transfers:
@@ -106,7 +107,8 @@ Expected<int> NcclBackground::beginAllGather(const Collective& collective) {
   if (commGroup.ranks == 1)
     RECIPERUN_TRY(copyOwn(commGroup, in.data, out.data, in.bytes()));
   else if (commGroup.copies >= 0)
-    RECIPERUN_TRY(copyParts("all-gather", commGroup, in, 0, out, in.bytes()));
+    RECIPERUN_TRY(
+        copyParts("all-gather", commGroup, in, 0, out, in.bytes(), true));
   else
     RECIPERUN_NCCL_TRY(nccl, commGroup, AllGather, in.data, out.data,
                        size_t(in.elements()), ncclType(in.type), commGroup.comm,
@@ -114,36 +116,38 @@ Expected<int> NcclBackground::beginAllGather(const Collective& collective) {
   return keep("all-gather", commGroup);
 }
 
-Expected<int> NcclBackground::beginExchange(const Collective& collective) {
+Expected<int> NcclBackground::beginExchange(const Collective& collective,
+                                            const char* what, bool keepsOwn) {
   const Tensor &in = collective.in, &out = collective.out;
   Expected<const NcclGroup*> found =
       findGroup(connections.background, collective.group);
   RECIPERUN_TRY(found);
   const NcclGroup& commGroup = **found;
-  const Watch::Wait wait = progress.waitFor("reduce-scatter", commGroup);
+  const Watch::Wait wait = progress.waitFor(what, commGroup);
   RECIPERUN_TRY(follow(commGroup.stream));
   if (commGroup.ranks == 1)
     RECIPERUN_TRY(copyOwn(commGroup, in.data, out.data, in.bytes()));
   else if (const int64_t part = in.bytes() / commGroup.ranks;
            commGroup.copies >= 0)
-    RECIPERUN_TRY(copyParts("reduce-scatter", commGroup, in, part, out, part));
+    RECIPERUN_TRY(copyParts(what, commGroup, in, part, out, part, keepsOwn));
   else
     RECIPERUN_TRY(exchangeParts(nccl, commGroup, in.as<std::byte>(),
                                 out.as<std::byte>(), part));
-  return keep("reduce-scatter", commGroup);
+  return keep(what, commGroup);
 }
 
-/// The copy to this rank itself comes first. When ranks receive different parts
-/// (`stride` > 0) that copy is omitted, because addTerms reads the part in
-/// place.
+/// The copy to this rank itself comes first. A reduce-scatter omits it, because
+/// addTerms reads the part in place.
 Status NcclBackground::copyParts(const char* what, const NcclGroup& commGroup,
                                  const Tensor& in, int64_t stride,
-                                 const Tensor& out, int64_t bytes) {
+                                 const Tensor& out, int64_t bytes,
+                                 bool keepsOwn) {
   std::byte* const part = out.as<std::byte>() + commGroup.rank * bytes;
   std::vector<PeerCopies::Copy> copies;
   std::vector<int> others;
-  if (stride == 0)
-    copies.push_back({rank, in.data, part, bytes});
+  if (keepsOwn)
+    copies.push_back(
+        {rank, in.as<std::byte>() + commGroup.rank * stride, part, bytes});
   for (int step = 1; step < commGroup.ranks; ++step) {
     const int place = (commGroup.rank + step) % commGroup.ranks;
     others.push_back(commGroup.members[size_t(place)]);

@@ -44,14 +44,16 @@ private:
   };
 
   Expected<int> beginAllGather(const Collective& collective);
-  Expected<int> beginExchange(const Collective& collective);
+  /// `keepsOwn`: `out` also gets this rank's own part.
+  Expected<int> beginExchange(const Collective& collective, const char* what,
+                              bool keepsOwn);
   Expected<int> beginShift(const Collective& collective);
   /// Copies `bytes` bytes of `in` to every other rank, where they are this
   /// rank's part of `out`. For the rank at index i of the group they start at
-  /// `in` + i * stride.
+  /// `in` + i * stride. `keepsOwn`: copies to this rank, too.
   Status copyParts(const char* what, const NcclGroup& commGroup,
                    const Tensor& in, int64_t stride, const Tensor& out,
-                   int64_t bytes);
+                   int64_t bytes, bool keepsOwn);
 
   /// Makes a stream wait for the kernels enqueued so far.
   Status follow(cudaStream_t stream);

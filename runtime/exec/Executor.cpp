@@ -451,7 +451,10 @@ Status Executor::communicate(const Call& call) {
     return start(op, communicator.beginExchange(op.group, in, out));
   case plan::OpKind::RingShiftStart:
     return start(op, communicator.beginShift(op.group, shiftsOf(call)));
+  case plan::OpKind::AllToAllStart:
+    return start(op, communicator.beginAllToAll(op.group, in, out));
   case plan::OpKind::AllGatherDone:
+  case plan::OpKind::AllToAllDone:
   case plan::OpKind::RingShiftDone:
     return finishStarted(op);
   case plan::OpKind::ReduceScatterDone:

@@ -39,8 +39,8 @@ bool checkSlice(OpCheck& c, const std::string& axis) {
          checkSplit(c, c.out(0), c.in(0), axisSize(c.plan.mesh, axis));
 }
 
-bool checkAllToAll(OpCheck& c) {
-  if (!c.grouped() || (c.hasIn(1) && !checkCounts(c, c.in(1), c.in(0))))
+bool checkExchange(OpCheck& c) {
+  if (!c.grouped())
     return false;
   const std::vector<int64_t>& in = c.in(0).shape;
   const ops::AllToAllAttributes attributes(c.op.attributes);
@@ -58,6 +58,23 @@ bool checkAllToAll(OpCheck& c) {
   out[size_t(split)] /= ranks;
   out[size_t(concat)] *= ranks;
   return c.is(c.out(0), {c.in(0).dtype}) && c.shaped(c.out(0), out);
+}
+
+bool checkAllToAll(OpCheck& c) {
+  return checkExchange(c) && (!c.hasIn(1) || checkCounts(c, c.in(1), c.in(0)));
+}
+
+/// The parts of an exchange are contiguous: the dimensions before those that it
+/// splits and concatenates are 1.
+bool movesRuns(OpCheck& c) {
+  const ops::AllToAllAttributes attributes(c.op.attributes);
+  const auto areOnes = [](const std::vector<int64_t>& shape, int64_t count) {
+    return std::all_of(shape.begin(), shape.begin() + count,
+                       [](int64_t size) { return size == 1; });
+  };
+  return (areOnes(c.in(0).shape, attributes.split) &&
+          areOnes(c.out(0).shape, attributes.concat)) ||
+         c.fail("exchanges parts that are not contiguous");
 }
 
 /// Checks the tensors of a ring shift. The sent tensors are the inputs from
@@ -92,6 +109,9 @@ bool checkCollectiveOp(OpCheck& c) {
   case ops::CollectiveOp::AllGather:
   case ops::CollectiveOp::AllGatherStart:
     return c.grouped() && checkSplit(c, c.in(0), c.out(0), c.ranksOfGroup());
+  case ops::CollectiveOp::AllToAllStart:
+    return checkExchange(c) && movesRuns(c);
+  case ops::CollectiveOp::AllToAllDone:
   case ops::CollectiveOp::AllGatherDone:
     return c.grouped() && c.same(c.in(0), c.out(0));
   case ops::CollectiveOp::ReduceScatterStart:

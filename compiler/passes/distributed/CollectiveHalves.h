@@ -11,8 +11,8 @@
 
 namespace recipec::passes {
 
-/// Splits all_gathers and reduce_scatters in two. As long as the object lives,
-/// only it may name new values of the module.
+/// Splits all_gathers, reduce_scatters and all_to_alls in two. As long as the
+/// object lives, only it may name new values of the module.
 class CollectiveHalves {
 public:
   explicit CollectiveHalves(ir::Module& program)

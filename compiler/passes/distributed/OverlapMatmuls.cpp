@@ -11,10 +11,18 @@
 //    little of its time is hidden, it is not split: a split reduce-scatter
 //    takes another pass over memory to add up the exchanged parts.
 //
-// The hardware's roofline gives the time of ops.
+// 4. An exchange of the rows of experts between domains of links is split, too,
+//    if all rows hold tokens: the network takes longer than the experts' weight
+//    gradients. Then these wait in the queue as well.
+//
+// The hardware's roofline gives the time of ops, and the model of predictions
+// that of exchanges between domains.
 
 #include "compiler/passes/distributed/OverlapMatmuls.h"
 
+#include "compiler/cost/Collectives.h"
+#include "compiler/cost/Kernels.h"
+#include "compiler/cost/Machine.h"
 #include "compiler/cost/Roofline.h"
 #include "compiler/passes/distributed/CollectiveHalves.h"
 #include "runtime/ops/CollectiveOps.h"
@@ -52,7 +60,9 @@ class MatmulOverlap {
 public:
   MatmulOverlap(ir::Module& program, const recipe::Recipe& recipe)
       : program(program), halves(program),
-        secondsOf(cost::opSeconds(program, recipe)) {
+        machine(cost::machineOf(program, recipe)), kernels(program, machine),
+        collectives(program, machine, kernels),
+        roofline(cost::opSeconds(program, recipe)) {
     for (const ir::Region& region : program.regions)
       findMembers(region);
     for (const ir::Function& function : program.functions)
@@ -70,6 +80,8 @@ public:
 
 private:
   void run(ir::Function& function) {
+    exchangesFar = std::any_of(function.ops.begin(), function.ops.end(),
+                               [&](const Op& op) { return isFarExchange(op); });
     for (Op& op : std::exchange(function.ops, {})) {
       if (isGradientMatmul(op)) {
         queue.push_back(std::move(op));
@@ -137,13 +149,16 @@ private:
   // ---- queued matmuls
 
   /// Whether the op is a matmul that adds to a parameter's gradient. Excludes
-  /// the matmuls of experts: their operands have the capacity for all possible
-  /// tokens, so a queue of them would take much memory.
+  /// the matmuls of experts, unless an exchange between domains overlaps them:
+  /// their operands may have the capacity for all possible tokens, so a queue
+  /// of them would take much memory.
   bool isGradientMatmul(const Op& op) const {
     switch (op.kind) {
     case OpKind::LinearWgrad:
     case OpKind::LinearJointWgrad:
       return true;
+    case OpKind::ExpertLinearWgrad:
+      return exchangesFar;
     case OpKind::ScaledMatmul:
       return program[op.results[0]].kind == ir::ValueKind::gradient ||
              extents.contains(op.results[0]);
@@ -175,6 +190,8 @@ private:
   /// Whether a collective can be split in two: the ranks' parts are contiguous,
   /// and operand and result are different buffers.
   bool hasHalves(const Op& op) const {
+    if (op.kind == OpKind::AllToAll)
+      return isFarExchange(op);
     if ((op.kind != OpKind::AllGather && op.kind != OpKind::ReduceScatter) ||
         op.attributes.contains("when"))
       return false;
@@ -187,6 +204,30 @@ private:
     int64_t dim = ops::AllGatherAttributes(op.attributes).dim;
     return std::all_of(shape.begin(), shape.begin() + dim,
                        [](int64_t size) { return size == 1; });
+  }
+
+  /// Whether the op exchanges whole rows of experts, which all hold tokens,
+  /// between domains, in contiguous parts.
+  bool isFarExchange(const Op& op) const {
+    if (op.kind != OpKind::AllToAll || op.operands[1] == ValueId::none ||
+        program[op.results[0]].kind != ir::ValueKind::temporary ||
+        !collectives.isFar(op))
+      return false;
+    const std::vector<int64_t> from = ir::localShape(program, op.operands[0]),
+                               to = ir::localShape(program, op.results[0]);
+    const ops::AllToAllAttributes attributes(op.attributes);
+    const auto areOnes = [](const std::vector<int64_t>& shape, int64_t count) {
+      return std::all_of(shape.begin(), shape.begin() + count,
+                         [](int64_t size) { return size == 1; });
+    };
+    return from.back() > 1 && areOnes(from, attributes.split) &&
+           areOnes(to, attributes.concat) &&
+           kernels.usedBytes(op.operands[0]) ==
+               double(ir::localBytes(program, op.operands[0]));
+  }
+
+  double secondsOf(const Op& op) const {
+    return isFarExchange(op) ? collectives.seconds(op) : roofline(op);
   }
 
   /// A collective that has started; `start` is its index in `out`.
@@ -234,7 +275,9 @@ private:
     double hidden = 0;
     for (size_t i = start + 1; i < out.size(); ++i)
       hidden += workOf(out[i]);
-    if (hidden < secondsOf(collective) * leastHidden)
+    const bool isExchange = collective.kind == OpKind::AllToAll;
+    if (hidden < secondsOf(collective) *
+                     (isExchange ? leastHiddenOfExchange : leastHidden))
       return;
     out[start] = halves.start(collective);
     out.push_back(halves.done(collective));
@@ -249,11 +292,16 @@ private:
   }
 
   /// A collective is split if at least this fraction of its time is hidden.
-  static constexpr double leastHidden = 0.5;
+  /// A split exchange takes no other pass over memory.
+  static constexpr double leastHidden = 0.5, leastHiddenOfExchange = 0.1;
 
   ir::Module& program;
   CollectiveHalves halves;
-  std::function<double(const Op&)> secondsOf;
+  cost::Machine machine;
+  cost::Kernels kernels;
+  cost::Collectives collectives;
+  std::function<double(const Op&)> roofline;
+  bool exchangesFar = false;                   // the current function
   std::unordered_map<ValueId, Extent> extents; // by member or view
   std::deque<Op> queue;                        // waiting matmuls
   std::vector<Begun> underway;

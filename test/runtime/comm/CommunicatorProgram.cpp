@@ -183,7 +183,7 @@ protected:
     });
   }
 
-  /// Runs both at once and waits for them in the reverse order.
+  /// Runs all three at once and waits for them in the reverse order.
   void gatherAndExchangeMeanwhile(int group, int64_t elements) {
     std::vector<int> members =
         plan::groupMembers(mesh, mesh.groups[size_t(group)], rank);
@@ -201,13 +201,19 @@ protected:
     Expected<int> exchange = communicator->beginExchange(
         group, view(terms, whole), view(exchanged, whole));
     ASSERT_TRUE(exchange);
+    std::vector<T> swapped(terms.size());
+    Expected<int> swap = communicator->beginAllToAll(group, view(terms, whole),
+                                                     view(swapped, whole));
+    ASSERT_TRUE(swap);
+    ASSERT_TRUE(communicator->finish(*swap).isOk());
     ASSERT_TRUE(communicator->finish(*exchange).isOk());
     ASSERT_TRUE(communicator->finish(*gather).isOk());
     expectEach(elements * parts, [&](int64_t i) {
       int member = members[size_t(i / elements)];
+      const T wanted = valueOf<T>(member, own * elements + i % elements);
       return same(gathered[size_t(i)], valueOf<T>(member, i % elements)) &&
-             same(exchanged[size_t(i)],
-                  valueOf<T>(member, own * elements + i % elements));
+             same(exchanged[size_t(i)], wanted) &&
+             same(swapped[size_t(i)], wanted);
     });
   }
 

@@ -443,14 +443,19 @@ void Nccl::testBesideKernels() {
     Pair in = filled(DType::f32, part), out = filled(DType::f32, part * ranks);
     Pair terms = filled(DType::f32, part * ranks),
          sent = filled(DType::f32, part * ranks),
+         swapped = filled(DType::f32, part * ranks),
          sum = filled(DType::f32, part);
-    share({&out, &sent});
+    share({&out, &sent, &swapped});
     auto both = [&](Communicator& links, auto at) {
       Expected<int> gather = links.beginAllGather(
           group, at(in, DType::f32, few), at(out, DType::f32, all));
       Expected<int> exchange = links.beginExchange(
           group, at(terms, DType::f32, all), at(sent, DType::f32, all));
       ASSERT_TRUE(gather && exchange) << gather.message() << exchange.message();
+      Expected<int> swap = links.beginAllToAll(
+          group, at(terms, DType::f32, all), at(swapped, DType::f32, all));
+      ASSERT_TRUE(swap) << swap.message();
+      ASSERT_TRUE(links.finish(*swap).isOk());
       ASSERT_TRUE(links.finish(*exchange).isOk());
       ASSERT_TRUE(links
                       .addTerms(group, at(terms, DType::f32, all),
@@ -467,6 +472,8 @@ void Nccl::testBesideKernels() {
     });
     expectSame(out, DType::f32, part * ranks, 0, "all-gather beside kernels");
     expectSame(sum, DType::f32, part, 0, "exchange beside kernels");
+    expectSame(swapped, DType::f32, part * ranks, 0,
+               "all-to-all beside kernels");
   }
 }
 

@@ -484,6 +484,28 @@ TEST(Validate, halvesOfCollectives) {
   }
 }
 
+TEST(Validate, exchangesBesideKernelsMoveContiguousParts) {
+  for (const int64_t rows : {1, 2}) {
+    const std::string why = refusal([&](Plan& p) {
+      const int64_t ranks = groupSize(p.mesh, p.mesh.groups[0]);
+      const int from = int(p.stages[0].buffers.size()), to = from + 1;
+      addBuffer(p, "from", DType::u8, {rows * ranks, 4, 3});
+      addBuffer(p, "to", DType::u8, {rows, 4 * ranks, 3});
+      std::vector<Op>& ops = p.stages[0].functions[0].ops;
+      ops = {makeOp(OpKind::AllToAllStart, "start", {from}, {to}),
+             makeOp(OpKind::AllToAllDone, "done", {to, from}, {to})};
+      for (Op& op : ops) {
+        op.group = 0;
+        op.attributes = {{"split", int64_t(0)}, {"concat", int64_t(1)}};
+      }
+    });
+    if (rows == 1)
+      EXPECT_EQ(why, "");
+    else
+      EXPECT_PRED2(says, why, "exchanges parts that are not contiguous");
+  }
+}
+
 TEST(Validate, sumsAreOfNumbers) {
   for (OpKind kind : {OpKind::AllReduce, OpKind::ReduceScatter})
     for (auto [type, isSummed] :
