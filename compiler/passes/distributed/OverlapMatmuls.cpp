@@ -13,7 +13,8 @@
 //
 // 4. An exchange of the rows of experts between domains of links is split, too,
 //    if all rows hold tokens: the network takes longer than the experts' weight
-//    gradients. Then these wait in the queue as well.
+//    gradients. Then these wait in the queue as well, and all matmuls wait for
+//    the first such exchange of the next layer.
 //
 // The hardware's roofline gives the time of ops, and the model of predictions
 // that of exchanges between domains.
@@ -33,6 +34,7 @@
 #include <deque>
 #include <functional>
 #include <limits>
+#include <set>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -80,8 +82,10 @@ public:
 
 private:
   void run(ir::Function& function) {
-    exchangesFar = std::any_of(function.ops.begin(), function.ops.end(),
-                               [&](const Op& op) { return isFarExchange(op); });
+    for (const Op& op : function.ops)
+      if (isFarExchange(op))
+        exchangesAhead.insert(op.layer);
+    exchangesFar = !exchangesAhead.empty();
     for (Op& op : std::exchange(function.ops, {})) {
       if (isGradientMatmul(op)) {
         queue.push_back(std::move(op));
@@ -168,12 +172,14 @@ private:
   }
 
   /// Emits the queued matmuls that must precede an op. Also emits the matmuls
-  /// of other layers, unless the op is a collective that they can overlap.
+  /// of other layers, unless the op is a collective that they can overlap, or
+  /// comes before the layer's first exchange between domains.
   void makeWay(const Op& op) {
     size_t count = 0;
     for (size_t i = 0; i < queue.size(); ++i)
       if (depend(queue[i], op) ||
-          (queue[i].layer != op.layer && !hasHalves(op)))
+          (queue[i].layer != op.layer && !hasHalves(op) &&
+           !exchangesAhead.contains(op.layer)))
         count = i + 1;
     for (; count > 0; --count)
       emitNext();
@@ -238,6 +244,7 @@ private:
 
   void begin(Op op) {
     finishBefore(op);
+    exchangesAhead.erase(op.layer);
     const double needed = secondsOf(op);
     double hidden = 0;
     size_t place = out.size();
@@ -301,7 +308,8 @@ private:
   cost::Kernels kernels;
   cost::Collectives collectives;
   std::function<double(const Op&)> roofline;
-  bool exchangesFar = false;                   // the current function
+  bool exchangesFar = false;    // the current function
+  std::set<int> exchangesAhead; // layers with exchanges that have not begun
   std::unordered_map<ValueId, Extent> extents; // by member or view
   std::deque<Op> queue;                        // waiting matmuls
   std::vector<Begun> underway;
