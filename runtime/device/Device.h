@@ -123,6 +123,16 @@ public:
       RECIPERUN_TRY(run(call));
     return Status::ok();
   }
+  /// The number of consecutive ops, from the first one on, that the device runs
+  /// as one kernel; 0 if there are none. `calls` are all that are left of a
+  /// function: none of them reads an output that the kernel does not write.
+  virtual size_t countFused(std::span<const OpCall>) const { return 0; }
+  /// Runs ops that countFused() has counted.
+  virtual Status runFused(std::span<const OpCall> calls) {
+    for (const OpCall& call : calls)
+      RECIPERUN_TRY(run(call));
+    return Status::ok();
+  }
   /// Draws initial values. Returns false when the device cannot draw them; the
   /// host does it then.
   virtual Expected<bool> draw(const FirstValues&) { return false; }

@@ -15,6 +15,7 @@
 #include "runtime/kernels/CudaPreparation.h"
 #include "runtime/kernels/common/CudaKernels.h"
 #include "runtime/kernels/data_movement/CudaInitialize.h"
+#include "runtime/kernels/decode/DecodeToken.h"
 #include "runtime/kernels/dense/JoinedKernels.h"
 #include "runtime/plan/Mesh.h"
 #include "runtime/sizes/Lanes.h"
@@ -66,7 +67,8 @@ openGpu(const plan::Plan& plan, const plan::Stage& stage, int place) {
                          "cluster.hardware=cpu`");
   auto opened = device::CudaDevice::open(
       place, &kernels::findCudaKernel, &kernels::prepareCudaKernel,
-      &kernels::drawFirstValues, &kernels::runJoinedCudaKernels);
+      &kernels::drawFirstValues, &kernels::runJoinedCudaKernels,
+      {&kernels::countFusedCudaKernels, &kernels::runFusedCudaKernels});
   RECIPERUN_TRY(opened);
   RECIPERUN_TRY((*opened)->checkMemoryBudget(stage.memory));
   if (plan.serving) {

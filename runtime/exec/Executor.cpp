@@ -114,7 +114,7 @@ Status Executor::resolve(int function, int microBatch) {
     RECIPERUN_TRY(call);
     resolved->second.calls.push_back(std::move(*call));
   }
-  findConcurrent(resolved->second.calls);
+  findTogether(resolved->second.calls);
   const plan::Op* const open = halfOf(described);
   if (open && isRecordable[size_t(function)])
     giveUpRecording(function, "op " + textOf(*open) +
@@ -287,13 +287,17 @@ Status Executor::run(int function, int microBatch) {
   return runOps(function, resolved);
 }
 
-void Executor::findConcurrent(std::vector<Call>& calls) const {
+void Executor::findTogether(std::vector<Call>& calls) const {
   std::vector<device::OpCall> all;
   for (const Call& call : calls)
     all.push_back(described(call));
-  for (size_t i = 0; i < calls.size(); i += calls[i].concurrent)
-    calls[i].concurrent =
-        countConcurrent(std::span(all).subspan(i), size_t(runner.lanes()));
+  for (size_t i = 0; i < calls.size(); i += calls[i].together) {
+    const auto rest = std::span(all).subspan(i);
+    const size_t fused = runner.countFused(rest);
+    calls[i].isFused = fused > 0;
+    calls[i].together =
+        fused ? fused : countConcurrent(rest, size_t(runner.lanes()));
+  }
 }
 
 /// Runs ops one after another when there is an observer.
@@ -301,7 +305,7 @@ Status Executor::runOps(int function, const Resolved& resolved) {
   std::span<const Call> rest = resolved.calls;
   while (!rest.empty()) {
     const Call& call = rest.front();
-    const size_t count = observer ? 1 : call.concurrent;
+    const size_t count = observer ? 1 : call.together;
     if (observer)
       observer->beginsOp(*call.op, call.inputs, call.outputs);
     Status status = give(rest.first(count));
@@ -371,7 +375,7 @@ Status Executor::give(std::span<const Call> calls) {
   const Call& call = calls.front();
   const Range range(runner, ops::opName(call.op->kind) + (" " + call.op->name));
   if (calls.size() > 1)
-    return performConcurrently(calls);
+    return performTogether(calls);
   if (!call.isCollective)
     return perform(call);
   Status status = communicate(call);
@@ -383,11 +387,12 @@ Status Executor::perform(const Call& call) {
   return runner.run(described(call));
 }
 
-Status Executor::performConcurrently(std::span<const Call> calls) {
+Status Executor::performTogether(std::span<const Call> calls) {
   std::vector<device::OpCall> all;
   for (const Call& call : calls)
     all.push_back(described(call));
-  return runner.runConcurrently(all);
+  return calls.front().isFused ? runner.runFused(all)
+                               : runner.runConcurrently(all);
 }
 
 Status Executor::wait() {

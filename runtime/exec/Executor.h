@@ -98,7 +98,8 @@ private:
     std::vector<Tensor> inputs;
     std::vector<Tensor> outputs;
     Tensor workspace;
-    size_t concurrent = 1; // calls from this one on that run concurrently
+    size_t together = 1;  // calls from this one on that are given together,
+    bool isFused = false; // as one kernel, or concurrently
   };
 
   /// The calls of a function for one combination of buffer addresses.
@@ -136,10 +137,10 @@ private:
   Status finish(int transfer, int microBatch);
   Status checkDevice(const plan::Op& op) const;
   device::OpCall described(const Call& call) const;
-  void findConcurrent(std::vector<Call>& calls) const;
+  void findTogether(std::vector<Call>& calls) const;
   Status give(std::span<const Call> calls);
   Status perform(const Call& call);
-  Status performConcurrently(std::span<const Call> calls);
+  Status performTogether(std::span<const Call> calls);
   Status communicate(const Call& call);
   Status start(const plan::Op& op, const Expected<int>& message);
   Status finishStarted(const plan::Op& op);

@@ -103,7 +103,7 @@ std::vector<Variable> CudaDevice::environment(int queues,
 Expected<std::unique_ptr<CudaDevice>>
 CudaDevice::open(int place, CudaKernel (*findKernel)(plan::OpKind),
                  CudaPreparation prepareKernel, CudaDraw drawValues,
-                 CudaJoin joinKernels) {
+                 CudaJoin joinKernels, CudaFusion fusion) {
   Expected<int> visible = visibleGpus();
   RECIPERUN_TRY(visible);
   auto context = CudaContext::make(place % *visible);
@@ -115,6 +115,7 @@ CudaDevice::open(int place, CudaKernel (*findKernel)(plan::OpKind),
   device->prepareKernel = prepareKernel;
   device->drawValues = drawValues;
   device->joinKernels = joinKernels;
+  device->fusion = fusion;
   RECIPERUN_TRY(device->copies.open());
   RECIPERUN_TRY(device->pace.open());
   RECIPERUN_TRY(device->recordedMarks.open());
@@ -176,6 +177,14 @@ Status CudaDevice::runConcurrently(std::span<const OpCall> calls) {
   gpu->select(0);
   RECIPERUN_TRY(status);
   return gpu->join(int(calls.size()));
+}
+
+size_t CudaDevice::countFused(std::span<const OpCall> calls) const {
+  return fusion.count ? fusion.count(calls, *gpu) : 0;
+}
+
+Status CudaDevice::runFused(std::span<const OpCall> calls) {
+  return fusion.run(calls, *gpu);
 }
 
 CudaKernelArgs CudaDevice::arguments(const OpCall& call) const {

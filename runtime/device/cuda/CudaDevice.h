@@ -26,6 +26,12 @@ using CudaPreparation = Expected<std::string> (*)(const CudaKernelArgs&);
 /// if there is no such kernel.
 using CudaJoin = Expected<bool> (*)(std::span<const CudaKernelArgs>);
 
+/// Counts ops, from the first one on, that one kernel runs; and enqueues them.
+struct CudaFusion {
+  size_t (*count)(std::span<const OpCall>, const CudaContext&);
+  Status (*run)(std::span<const OpCall>, CudaContext&);
+};
+
 /// Enqueues the drawing of initial values. Returns false when it cannot draw
 /// the given values.
 using CudaDraw = Expected<bool> (*)(const FirstValues&, CudaContext&);
@@ -54,11 +60,11 @@ public:
   /// are assigned round-robin. `findKernel` returns the kernel of an op, or
   /// null when there is none; `prepareKernel` prepares an op; `drawValues`
   /// draws initial values of parameters; `joinKernels` runs independent ops as
-  /// one kernel.
+  /// one kernel, and `fusion` consecutive ones.
   static Expected<std::unique_ptr<CudaDevice>>
   open(int place, CudaKernel (*findKernel)(plan::OpKind),
        CudaPreparation prepareKernel = nullptr, CudaDraw drawValues = nullptr,
-       CudaJoin joinKernels = nullptr);
+       CudaJoin joinKernels = nullptr, CudaFusion fusion = {});
   ~CudaDevice() override;
 
   CudaContext& context() { return *gpu; }
@@ -76,6 +82,8 @@ public:
   Status run(const OpCall& call) override;
   int lanes() const override { return gpu->lanes(); }
   Status runConcurrently(std::span<const OpCall> calls) override;
+  size_t countFused(std::span<const OpCall> calls) const override;
+  Status runFused(std::span<const OpCall> calls) override;
   Expected<bool> draw(const FirstValues& values) override;
   Expected<bool> isIdle() override;
 
@@ -120,6 +128,7 @@ private:
   std::array<CudaKernel, ops::opKinds> kernels = {};
   CudaPreparation prepareKernel = nullptr;
   CudaJoin joinKernels = nullptr;
+  CudaFusion fusion = {};
   CudaDraw drawValues = nullptr;
   std::vector<std::string> told; // see notes
   StagedCopies copies;

@@ -32,30 +32,6 @@ using device::Tensor;
 using plan::DType;
 using namespace cuda;
 
-PagedStep stepOf(const CudaKernelArgs& args) {
-  const auto &in = args.inputs, &out = args.outputs;
-  PagedStep step{};
-  step.shape.batch = 1;
-  step.shape.heads = int(in[0].shape[2]);
-  step.shape.keyHeads = int(in[1].shape[2]);
-  step.shape.width = int(in[0].shape[3]);
-  const ops::AttentionPagedAttributes attributes(args.op.attributes);
-  const double scale = attributes.scale;
-  step.shape.scale =
-      float(scale != 0 ? scale : 1 / std::sqrt(double(step.shape.width)));
-  step.shape.softcap = float(attributes.softcap);
-  step.shape.rule = {true, attributes.window, attributes.chunk};
-  step.tokens = {in[3].as<int32_t>(), in[4].as<int32_t>(),
-                 int(in[3].elements()), int(in[5].shape[0])};
-  step.table = in[5].as<int32_t>();
-  step.perSequence = int(in[5].shape[1]);
-  step.page = int(out[1].shape[1]);
-  step.pageCount = int(out[1].shape[0]);
-  step.keyScales = out[3].as<float>();
-  step.valueScales = out[4].as<float>();
-  return step;
-}
-
 bool rotates(const CudaKernelArgs& args) {
   return ops::AttentionPagedAttributes(args.op.attributes).rope;
 }
@@ -334,7 +310,7 @@ Status attendDivided(const CudaKernelArgs& args, const PagedStep& step,
 
 Status attentionPagedCudaKernel(const CudaKernelArgs& args) {
   const auto &in = args.inputs, &out = args.outputs;
-  const PagedStep step = stepOf(args);
+  const PagedStep step = pagedStepOf(args.op, args.inputs, args.outputs);
   if (step.tokens.count == 0)
     return Status::ok();
   RECIPERUN_TRY(checkAttention(step.shape));

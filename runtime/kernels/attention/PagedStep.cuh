@@ -9,10 +9,13 @@
 #include "runtime/kernels/attention/Rotation.cuh"
 #include "runtime/kernels/common/OverlappedLaunch.cuh"
 #include "runtime/kernels/common/StepTokens.cuh"
+#include "runtime/ops/AttentionOps.h"
 #include "runtime/sizes/AttentionWorkspace.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
+#include <span>
 
 namespace reciperun::kernels::cuda {
 
@@ -101,6 +104,32 @@ struct PagedStep {
     __trap();
   }
 };
+
+/// The step of an `attention_paged`.
+inline PagedStep pagedStepOf(const plan::Op& op,
+                             std::span<const device::Tensor> in,
+                             std::span<const device::Tensor> out) {
+  PagedStep step{};
+  step.shape.batch = 1;
+  step.shape.heads = int(in[0].shape[2]);
+  step.shape.keyHeads = int(in[1].shape[2]);
+  step.shape.width = int(in[0].shape[3]);
+  const ops::AttentionPagedAttributes attributes(op.attributes);
+  const double scale = attributes.scale;
+  step.shape.scale =
+      float(scale != 0 ? scale : 1 / std::sqrt(double(step.shape.width)));
+  step.shape.softcap = float(attributes.softcap);
+  step.shape.rule = {true, attributes.window, attributes.chunk};
+  step.tokens = {in[3].as<int32_t>(), in[4].as<int32_t>(),
+                 int(in[3].elements()), int(in[5].shape[0])};
+  step.table = in[5].as<int32_t>();
+  step.perSequence = int(in[5].shape[1]);
+  step.page = int(out[1].shape[1]);
+  step.pageCount = int(out[1].shape[0]);
+  step.keyScales = out[3].as<float>();
+  step.valueScales = out[4].as<float>();
+  return step;
+}
 
 /// The threads of a block of writePages. Each half writes one side.
 inline constexpr int writingThreads = 256;

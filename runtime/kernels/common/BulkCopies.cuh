@@ -13,33 +13,33 @@
 
 namespace reciperun::kernels {
 
+namespace ptx = ::cuda::ptx;
+
 /// A barrier in shared memory. It completes one phase each time that all bytes
 /// of the phase have arrived. Phases are numbered from 0.
 struct BulkBarrier {
   uint64_t word;
 
   /// Other threads see the barrier after makeSeen() and a __syncthreads().
-  __device__ void open() { cuda::ptx::mbarrier_init(&word, 1); }
+  __device__ void open() { ptx::mbarrier_init(&word, 1); }
   __device__ static void makeSeen() {
-    cuda::ptx::fence_mbarrier_init(cuda::ptx::sem_release,
-                                   cuda::ptx::scope_cluster);
+    ptx::fence_mbarrier_init(ptx::sem_release, ptx::scope_cluster);
   }
 
   /// Begins a phase of `bytes`.
   __device__ void expect(uint32_t bytes) {
-    cuda::ptx::mbarrier_arrive_expect_tx(cuda::ptx::sem_release,
-                                         cuda::ptx::scope_cta,
-                                         cuda::ptx::space_shared, &word, bytes);
+    ptx::mbarrier_arrive_expect_tx(ptx::sem_release, ptx::scope_cta,
+                                   ptx::space_shared, &word, bytes);
   }
   /// Starts a copy that belongs to the current phase.
   __device__ void copy(void* to, const void* from, uint32_t bytes) {
-    cuda::ptx::cp_async_bulk(cuda::ptx::space_cluster, cuda::ptx::space_global,
-                             to, from, bytes, &word);
+    ptx::cp_async_bulk(ptx::space_cluster, ptx::space_global, to, from, bytes,
+                       &word);
   }
   /// Waits until phase `turn` is complete. It must be the current phase or the
   /// one before.
   __device__ void wait(uint32_t turn) {
-    while (!cuda::ptx::mbarrier_try_wait_parity(&word, turn % 2)) {
+    while (!ptx::mbarrier_try_wait_parity(&word, turn % 2)) {
     }
   }
 };

@@ -72,18 +72,18 @@ struct Inputs {
   }
 };
 
-struct Outputs {
+struct ScanOutputs {
   Array y, states;
 };
 
 /// dx, ddt, db, dc, da_log, dd, ddt_bias.
 using Gradients = std::vector<Array>;
 
-Outputs scan(const Problem& p, const Inputs& inputs, DType type, int64_t chunk,
-             int threads = 2) {
+ScanOutputs scan(const Problem& p, const Inputs& inputs, DType type,
+                 int64_t chunk, int threads = 2) {
   Inputs in = inputs.cast(type);
-  Outputs out{Array(type, p.shape(p.channels())),
-              Array(accumulatorOf(type), p.stateShape(chunk))};
+  ScanOutputs out{Array(type, p.shape(p.channels())),
+                  Array(accumulatorOf(type), p.stateShape(chunk))};
   std::vector<Array*> pointers;
   for (Array& array : in.arrays)
     pointers.push_back(&array);
@@ -92,9 +92,9 @@ Outputs scan(const Problem& p, const Inputs& inputs, DType type, int64_t chunk,
   return out;
 }
 
-void addGradients(const Inputs& inputs, const Array& dy, const Outputs& kept,
-                  int64_t chunk, Gradients& gradients, int threads = 2,
-                  bool isFrozen = false) {
+void addGradients(const Inputs& inputs, const Array& dy,
+                  const ScanOutputs& kept, int64_t chunk, Gradients& gradients,
+                  int threads = 2, bool isFrozen = false) {
   Inputs in = inputs.cast(dy.dtype());
   Array slope = dy, states = kept.states;
   std::vector<Array*> pointers = {&slope}, results;
@@ -109,7 +109,7 @@ void addGradients(const Inputs& inputs, const Array& dy, const Outputs& kept,
 
 Gradients gradientsOf(const Problem& p, const Inputs& inputs, const Array& dy,
                       DType type, int64_t chunk, int threads = 2) {
-  const Outputs kept = scan(p, inputs, type, chunk, threads);
+  const ScanOutputs kept = scan(p, inputs, type, chunk, threads);
   Gradients result;
   for (size_t i = 0; i < 7; ++i)
     result.emplace_back(i < 4 ? type : accumulatorOf(type),
@@ -157,9 +157,9 @@ struct PlainHead {
   }
 };
 
-Outputs plainScan(const Problem& p, const Inputs& inputs, int64_t chunk) {
-  Outputs out{Array(DType::f64, p.shape(p.channels())),
-              Array(DType::f64, p.stateShape(chunk))};
+ScanOutputs plainScan(const Problem& p, const Inputs& inputs, int64_t chunk) {
+  ScanOutputs out{Array(DType::f64, p.shape(p.channels())),
+                  Array(DType::f64, p.stateShape(chunk))};
   const std::vector<Array>& in = inputs.arrays;
   const int64_t chunks = (p.tokens - 1) / chunk + 1;
   for (int64_t item = 0; item < p.sequences * p.groups * p.heads; ++item) {
@@ -187,15 +187,15 @@ Outputs plainScan(const Problem& p, const Inputs& inputs, int64_t chunk) {
 }
 
 TEST(StateScan, IsTheSumOverADocumentsTokens) {
-  const Outputs plain = plainScan(ragged, Inputs(ragged), 3);
-  const Outputs exact = scan(ragged, Inputs(ragged), DType::f64, 3);
+  const ScanOutputs plain = plainScan(ragged, Inputs(ragged), 3);
+  const ScanOutputs exact = scan(ragged, Inputs(ragged), DType::f64, 3);
   EXPECT_LT(relativeError(exact.y, plain.y), 1e-13);
   EXPECT_LT(relativeError(exact.states, plain.states), 1e-13);
   // f32: sums of dozens of terms. bf16: y is rounded once, the states are not.
-  const Outputs single = scan(ragged, Inputs(ragged), DType::f32, 3);
+  const ScanOutputs single = scan(ragged, Inputs(ragged), DType::f32, 3);
   EXPECT_LT(relativeError(single.y, plain.y), 1e-6);
   EXPECT_LT(relativeError(single.states, plain.states), 1e-6);
-  const Outputs half = scan(ragged, Inputs(ragged), DType::bf16, 3);
+  const ScanOutputs half = scan(ragged, Inputs(ragged), DType::bf16, 3);
   EXPECT_LT(relativeError(half.y, plain.y), 0x1p-8);
   EXPECT_LT(relativeError(half.states, plain.states), 1e-6);
 }
@@ -206,8 +206,8 @@ TEST(StateScan, CarriesStatesFar) {
   Inputs inputs(p);
   for (int64_t j = 0; j < 2; ++j)
     inputs.arrays[4].set(j, -3);
-  const Outputs plain = plainScan(p, inputs, 16);
-  const Outputs exact = scan(p, inputs, DType::f64, 16);
+  const ScanOutputs plain = plainScan(p, inputs, 16);
+  const ScanOutputs exact = scan(p, inputs, DType::f64, 16);
   EXPECT_LT(relativeError(exact.y, plain.y), 1e-13);
   EXPECT_LT(relativeError(exact.states, plain.states), 1e-13);
 }
@@ -249,7 +249,7 @@ TEST(StateScan, ChunksChangeNoResult) {
 /// again without the output.
 TEST(StateScan, EitherResultAloneIsTheSame) {
   for (DType type : {DType::f64, DType::f32, DType::bf16}) {
-    const Outputs both = scan(ragged, Inputs(ragged), type, 3);
+    const ScanOutputs both = scan(ragged, Inputs(ragged), type, 3);
     Inputs in = Inputs(ragged).cast(type);
     Array y(type, ragged.shape(ragged.channels())),
         states(accumulatorOf(type), ragged.stateShape(3));
@@ -269,10 +269,10 @@ TEST(StateScan, ThreadsChangeNothing) {
   const Inputs inputs(ragged);
   const Array dy =
       Array::random(DType::f64, ragged.shape(ragged.channels()), 9);
-  const Outputs one = scan(ragged, inputs, DType::f32, 4, 1);
+  const ScanOutputs one = scan(ragged, inputs, DType::f32, 4, 1);
   const Gradients alone = gradientsOf(ragged, inputs, dy, DType::f32, 4, 1);
   for (int threads : {2, 3, 5}) {
-    const Outputs many = scan(ragged, inputs, DType::f32, 4, threads);
+    const ScanOutputs many = scan(ragged, inputs, DType::f32, 4, threads);
     EXPECT_EQ(relativeError(many.y, one.y), 0);
     EXPECT_EQ(relativeError(many.states, one.states), 0);
     const Gradients other =
@@ -303,7 +303,7 @@ TEST(StateScan, GradientsOfParametersAreAddedTo) {
   const Inputs inputs(ragged);
   const Array dy =
       Array::random(DType::f64, ragged.shape(ragged.channels()), 9);
-  const Outputs kept = scan(ragged, inputs, DType::f64, 4);
+  const ScanOutputs kept = scan(ragged, inputs, DType::f64, 4);
   const Gradients once = gradientsOf(ragged, inputs, dy, DType::f64, 4);
   Gradients twice = once;
   addGradients(inputs, dy, kept, 4, twice);
@@ -323,7 +323,7 @@ TEST(StateScan, AGradientInBf16IsRoundedOnce) {
   const Inputs inputs(ragged);
   const Array dy =
       Array::random(DType::bf16, ragged.shape(ragged.channels()), 9);
-  const Outputs kept = scan(ragged, inputs, DType::bf16, 4);
+  const ScanOutputs kept = scan(ragged, inputs, DType::bf16, 4);
   Gradients wide = gradientsOf(ragged, inputs, dy, DType::bf16, 4);
   Gradients narrow = wide;
   for (size_t i = 4; i < 7; ++i) {
@@ -341,14 +341,14 @@ TEST(StateScan, DocumentsDoNotMeet) {
   const Problem p = {1, 9, 1, 1, 2, 3, documents(9, 4)};
   const Array dy = Array::random(DType::f64, p.shape(p.channels()), 9);
   const Inputs clean(p);
-  const Outputs before = scan(p, clean, DType::f64, 3);
+  const ScanOutputs before = scan(p, clean, DType::f64, 3);
   const Gradients gradients = gradientsOf(p, clean, dy, DType::f64, 3);
   Inputs broken = clean;
   Array brokenDy = dy;
   for (int64_t j = 2 * 4; j < 2 * 8; ++j) // tokens 4 to 7
     for (Array* array : {&broken.arrays[0], &brokenDy})
       array->set(j, std::numeric_limits<double>::infinity());
-  const Outputs after = scan(p, broken, DType::f64, 3);
+  const ScanOutputs after = scan(p, broken, DType::f64, 3);
   const Gradients others = gradientsOf(p, broken, brokenDy, DType::f64, 3);
   auto expectSame = [](const Array& a, const Array& b) {
     const int64_t width = a.size() / 9;
@@ -376,7 +376,7 @@ TEST(StateScan, StepsOfExtremes) {
       in.arrays[operand].set(t, 1);
   const Array dy = Array::random(DType::f64, p.shape(1), 9);
   for (DType type : {DType::f32, DType::f64}) {
-    const Outputs out = scan(p, in, type, 2);
+    const ScanOutputs out = scan(p, in, type, 2);
     EXPECT_EQ(out.y.get(0), 1000);
     EXPECT_EQ(out.y.get(1), 1000);
     for (const Array& gradient : gradientsOf(p, in, dy, type, 2))
